@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9132 samplers/greedy.h               21058 grammar/gbnf.h
-     277 api/config.h                     9174 samplers/choose.h               21357 grammar/regex.h
-     308 api/types.h                      9237 samplers/ratio.h                21762 grammar/derivatives.h
-     565 api/missing.h                    9304 samplers/draw.h                 22582 grammar/vocabulary.h
-     579 api/sample.h                     9390 samplers/dist.h                 23064 grammar/triggers.h
-     673 api/chains.h                     9422 samplers/gumbel.h               23400 grammar/matcher.h
-     940 api/samplers.h                   9492 watermark/function.h            23694 grammar/store.h
-    1213 api/gumbel.h                     9610 watermark/text.h                23960 grammar/moving.h
-    1236 api/operator.h                   9802 watermark/draw.h                24319 grammar/visits.h
-    1287 api/kv.h                        10013 samplers/mirostat.h             24607 grammar/states.h
-    1470 api/llama_cpp.h                 10253 samplers/adaptive_p.h           24770 grammar/items.h
-    1516 api/text_error.h                10405 samplers/custom.h               24898 grammar/masks.h
-    1533 api/grammar.h                   10466 config/describe.h               25114 grammar/runs.h
-    1801 api/shards.h                    10649 config/from_params.h            25333 grammar/entries.h
-    1900 api/peers.h                     10715 config/orders.h                 25841 grammar/accepting.h
-    1988 api/drafts.h                    10950 config/numbers.h                26191 grammar/waiting.h
-    2090 api/constraints.h               11094 config/set.h                    26320 grammar/history.h
-    2420 api/watermark.h                 11252 config/texts.h                  26451 grammar/room.h
-    2580 api/parts.h                     11383 config/settings.h               26807 grammar/sampler.h
-    2622 base/switches.h                 11497 life/rollback.h                 27054 grammar/forced.h
-    2948 base/random.h                   11752 life/chain.h                    27246 grammar/hooks.h
-    2971 base/mt19937.h                  12036 life/members.h                  27373 schema/head.h
-    3047 base/exact.h                    12150 life/update.h                   27558 schema/errors.h
-    3280 base/bits128.h                  12347 life/copy.h                     27671 schema/collections.h
-    3361 base/elements.h                 12517 rows/row.h                      27706 schema/references.h
-    3495 watermark/colours.h             12827 rows/reserve.h                  27984 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    12896 rows/pieces.h                   28046 schema/numbers.h
-    3606 kernels/contract.h              13010 rows/thresholds.h               28255 schema/sets.h
-    3734 kernels/scalar.h                13115 rows/compact.h                  28514 schema/formats.h
-    3940 kernels/llama_cpp/scalar.h      13286 rows/sums.h                     28718 schema/scalars.h
-    3961 kernels/sets.h                  13426 rows/changes.h                  29027 schema/goals.h
-    4009 kernels/vectors.h               13507 rows/cuts.h                     29256 schema/alternatives.h
-    4126 kernels/avx512.h                13959 rows/typical.h                  29749 schema/objects.h
-    4210 kernels/avx2.h                  14274 rows/tail_free.h                30279 schema/arrays.h
-    4272 kernels/sse2.h                  14348 rows/selecting.h                30652 schema/whole.h
-    4289 kernels/neon.h                  14479 rows/mirostat.h                 30826 tags/head.h
-    4311 kernels/wasm.h                  14564 watermark/rows.h                30957 tags/words.h
-    4327 kernels/generic.h               14678 rows/flat.h                     31075 tags/inside.h
-    4347 kernels/shared.h                14725 rows/logprobs.h                 31220 tags/formats.h
-    4472 kernels/passes.h                14811 rows/step.h                     31634 grammar/grammars.h
-    5162 kernels/llama_cpp/passes.h      14828 rows/llama_cpp/sums.h           31701 peers/tables.h
-    5246 kernels/check.h                 15154 rows/llama_cpp/samplers.h       32102 peers/values.h
-    5269 kernels/dispatch.h              15631 rows/llama_cpp/step.h           32547 peers/llama_server.h
-    5479 core/array.h                    15662 run/apply.h                     32617 peers/fields.h
-    5821 core/table.h                    15746 run/writing.h                   32883 peers/requests.h
-    6046 core/windows.h                  15870 run/arrays.h                    33029 shards/head.h
-    6139 constraints/record.h            15948 run/arrays_llama_cpp.h          33180 shards/bytes.h
-    6197 watermark/record.h              16148 run/walk.h                      33278 shards/merging.h
-    6217 rows/work.h                     16253 run/finish.h                    33569 shards/row.h
-    6244 life/past.h                     16293 run/draw_llama_cpp.h            33703 shards/answers.h
-    6303 core/record.h                   16369 run/draw.h                      34251 shards/logprobs.h
-    6449 core/plans.h                    16447 run/sample.h                    34398 shards/taking.h
-    6488 core/fields.h                   16543 watermark/making.h              34554 shards/asking.h
-    6580 core/owners.h                   16772 watermark/tails.h               34691 shards/prefix.h
-    6660 core/mt19937.h                  16872 watermark/detect.h              35262 shards/plans.h
-    6719 core/no_mt19937.h               17095 run/verify.h                    35766 samplers/plans.h
-    6753 core/making.h                   17200 run/batch.h                     36029 shards/way.h
-    6888 core/streams.h                  17351 life/state.h                    36178 shards/memory.h
-    6929 life/state_fields.h             17529 operator/weights.h              36248 shards/batch.h
-    7029 samplers/llama_cpp.h            17618 operator/search.h               36656 drafts/head.h
-    7116 samplers/logit_bias.h           17760 operator/run.h                  36715 drafts/block.h
-    7218 samplers/patch.h                17929 kv/cells.h                      36907 drafts/tree.h
-    7268 samplers/penalties.h            17966 kv/making.h                     37042 drafts/relaxed.h
-    7420 samplers/dry.h                  18191 kv/slot.h                       37127 constraints/automaton.h
-    7879 samplers/cut.h                  18331 kv/sequences.h                  37228 constraints/making.h
-    7904 samplers/top_n_sigma.h          18465 kv/data.h                       37484 constraints/sampler.h
-    8014 samplers/top_k.h                18588 kv/update.h                     37579 constraints/constructors.h
-    8071 samplers/tail_free.h            18713 kv/state.h                      37946 constraints/patterns.h
-    8196 samplers/typical.h              18922 llama_cpp/functions.h           38154 constraints/looking.h
-    8272 samplers/top_p.h                18990 llama_cpp/object.h              38221 constraints/thinking.h
-    8315 samplers/min_p.h                19045 llama_cpp/vocabulary.h          38473 constraints/schedule.h
-    8357 samplers/by_sums.h              19123 text/reading.h                  38562 constraints/accepting.h
-    8508 samplers/top_h.h                19235 text/strings.h                  38745 constraints/drawing.h
-    8561 samplers/min_k.h                19336 text/values.h                   38932 constraints/state.h
-    8619 samplers/xtc.h                  19494 text/documents.h                38997 constraints/kind.h
-    8703 samplers/infill.h               19571 grammar/head.h                  39055 constraints/top_p_decay.h
-    8819 samplers/temperature.h          19613 grammar/tree.h                  39141 constraints/accessors.h
-    8989 samplers/smoothing.h            20275 grammar/building.h              39249 core/kinds.h
-    9074 samplers/softmax.h              20656 grammar/finishing.h             39300 base/restore.h
-    9107 samplers/drafted.h              20968 grammar/reading.h               39314 api/license.h
+       2 api/opening.h                    9234 samplers/greedy.h               21185 grammar/gbnf.h
+     277 api/config.h                     9278 samplers/choose.h               21484 grammar/regex.h
+     308 api/types.h                      9342 samplers/ratio.h                21889 grammar/derivatives.h
+     565 api/missing.h                    9410 samplers/draw.h                 22709 grammar/vocabulary.h
+     579 api/sample.h                     9497 samplers/dist.h                 23191 grammar/triggers.h
+     673 api/chains.h                     9530 samplers/gumbel.h               23527 grammar/matcher.h
+     940 api/samplers.h                   9602 watermark/function.h            23821 grammar/store.h
+    1213 api/gumbel.h                     9720 watermark/text.h                24087 grammar/moving.h
+    1236 api/operator.h                   9912 watermark/draw.h                24446 grammar/visits.h
+    1287 api/kv.h                        10123 samplers/mirostat.h             24734 grammar/states.h
+    1470 api/llama_cpp.h                 10373 samplers/adaptive_p.h           24897 grammar/items.h
+    1516 api/text_error.h                10528 samplers/custom.h               25025 grammar/masks.h
+    1533 api/grammar.h                   10591 config/describe.h               25241 grammar/runs.h
+    1801 api/shards.h                    10774 config/from_params.h            25460 grammar/entries.h
+    1900 api/peers.h                     10840 config/orders.h                 25968 grammar/accepting.h
+    1988 api/drafts.h                    11075 config/numbers.h                26318 grammar/waiting.h
+    2090 api/constraints.h               11219 config/set.h                    26447 grammar/history.h
+    2420 api/watermark.h                 11377 config/texts.h                  26578 grammar/room.h
+    2580 api/parts.h                     11508 config/settings.h               26934 grammar/sampler.h
+    2622 base/switches.h                 11622 life/rollback.h                 27181 grammar/forced.h
+    2948 base/random.h                   11877 life/chain.h                    27373 grammar/hooks.h
+    2971 base/mt19937.h                  12161 life/members.h                  27500 schema/head.h
+    3047 base/exact.h                    12275 life/update.h                   27685 schema/errors.h
+    3280 base/bits128.h                  12472 life/copy.h                     27798 schema/collections.h
+    3361 base/elements.h                 12642 rows/row.h                      27833 schema/references.h
+    3495 watermark/colours.h             12952 rows/reserve.h                  28111 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    13021 rows/pieces.h                   28173 schema/numbers.h
+    3611 kernels/contract.h              13135 rows/thresholds.h               28382 schema/sets.h
+    3750 kernels/scalar.h                13240 rows/compact.h                  28641 schema/formats.h
+    3956 kernels/llama_cpp/scalar.h      13411 rows/sums.h                     28845 schema/scalars.h
+    3977 kernels/sets.h                  13551 rows/changes.h                  29154 schema/goals.h
+    4027 kernels/vectors.h               13632 rows/cuts.h                     29383 schema/alternatives.h
+    4146 kernels/avx512.h                14084 rows/typical.h                  29876 schema/objects.h
+    4232 kernels/avx2.h                  14399 rows/tail_free.h                30406 schema/arrays.h
+    4296 kernels/sse2.h                  14473 rows/selecting.h                30779 schema/whole.h
+    4313 kernels/neon.h                  14604 rows/mirostat.h                 30953 tags/head.h
+    4336 kernels/wasm.h                  14689 watermark/rows.h                31084 tags/words.h
+    4352 kernels/generic.h               14803 rows/flat.h                     31202 tags/inside.h
+    4372 kernels/shared.h                14850 rows/logprobs.h                 31347 tags/formats.h
+    4499 kernels/passes.h                14936 rows/step.h                     31761 grammar/grammars.h
+    5203 kernels/llama_cpp/passes.h      14953 rows/llama_cpp/sums.h           31828 peers/tables.h
+    5288 kernels/check.h                 15279 rows/llama_cpp/samplers.h       32229 peers/values.h
+    5311 kernels/dispatch.h              15756 rows/llama_cpp/step.h           32674 peers/llama_server.h
+    5522 core/array.h                    15787 run/apply.h                     32744 peers/fields.h
+    5864 core/table.h                    15871 run/writing.h                   33010 peers/requests.h
+    6089 core/windows.h                  15995 run/arrays.h                    33156 shards/head.h
+    6182 constraints/record.h            16073 run/arrays_llama_cpp.h          33307 shards/bytes.h
+    6240 watermark/record.h              16273 run/walk.h                      33405 shards/merging.h
+    6260 rows/work.h                     16378 run/finish.h                    33696 shards/row.h
+    6287 life/past.h                     16418 run/draw_llama_cpp.h            33830 shards/answers.h
+    6346 core/record.h                   16494 run/draw.h                      34378 shards/logprobs.h
+    6492 core/plans.h                    16572 run/sample.h                    34525 shards/taking.h
+    6531 core/fields.h                   16668 watermark/making.h              34681 shards/asking.h
+    6623 core/owners.h                   16899 watermark/tails.h               34818 shards/prefix.h
+    6703 core/mt19937.h                  16999 watermark/detect.h              35389 shards/plans.h
+    6762 core/no_mt19937.h               17222 run/verify.h                    35893 samplers/plans.h
+    6796 core/making.h                   17327 run/batch.h                     36166 shards/way.h
+    6931 core/streams.h                  17478 life/state.h                    36315 shards/memory.h
+    6972 life/state_fields.h             17656 operator/weights.h              36385 shards/batch.h
+    7072 samplers/llama_cpp.h            17745 operator/search.h               36793 drafts/head.h
+    7162 samplers/logit_bias.h           17887 operator/run.h                  36852 drafts/block.h
+    7268 samplers/patch.h                18056 kv/cells.h                      37044 drafts/tree.h
+    7319 samplers/penalties.h            18093 kv/making.h                     37179 drafts/relaxed.h
+    7475 samplers/dry.h                  18318 kv/slot.h                       37264 constraints/automaton.h
+    7942 samplers/cut.h                  18458 kv/sequences.h                  37365 constraints/making.h
+    7968 samplers/top_n_sigma.h          18592 kv/data.h                       37621 constraints/sampler.h
+    8081 samplers/top_k.h                18715 kv/update.h                     37716 constraints/constructors.h
+    8139 samplers/tail_free.h            18840 kv/state.h                      38083 constraints/patterns.h
+    8267 samplers/typical.h              19049 llama_cpp/functions.h           38291 constraints/looking.h
+    8346 samplers/top_p.h                19117 llama_cpp/object.h              38358 constraints/thinking.h
+    8392 samplers/min_p.h                19172 llama_cpp/vocabulary.h          38610 constraints/schedule.h
+    8435 samplers/by_sums.h              19250 text/reading.h                  38699 constraints/accepting.h
+    8591 samplers/top_h.h                19362 text/strings.h                  38882 constraints/drawing.h
+    8645 samplers/min_k.h                19463 text/values.h                   39069 constraints/state.h
+    8704 samplers/xtc.h                  19621 text/documents.h                39134 constraints/kind.h
+    8790 samplers/infill.h               19698 grammar/head.h                  39194 constraints/top_p_decay.h
+    8909 samplers/temperature.h          19740 grammar/tree.h                  39282 constraints/accessors.h
+    9082 samplers/smoothing.h            20402 grammar/building.h              39390 core/kinds.h
+    9171 samplers/softmax.h              20783 grammar/finishing.h             39443 base/restore.h
+    9205 samplers/drafted.h              21095 grammar/reading.h               39457 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3558,16 +3558,19 @@ static float sampi_green_logit(float l, float delta) { return sampi_finite(l + d
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/contract.h ---- */
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. "Slack" and "masked" as in kernels/contract.h.
+   Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
+   explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result.
 
-     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; no logit may be above max;
-               masked: 0. Returns an estimate of their sum, with a relative error of at most n 2^-53. Only if libm's
-               expf is the one that the kernels have (sampi_expf_of).
-     add_terms *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
-               as libm computes them, add to the f32 sum `from` if each is added to `from` (exact below 2^24 ulps of
-               `from`, otherwise an estimate). Returns the number of terms whose contribution is not certain. */
+     expf      writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
+               elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
+               2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
+     add_terms adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
+               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)), as libm computes it. The
+               result is exact below 2^24 ulps of `from`, otherwise an estimate. Returns the number of terms whose
+               contribution is not certain. */
 
-/* Half an ulp of a float sum; 0, which every term reaches, if the sum is too small to have one. */
+/* Returns half an ulp of a float sum, or 0, which every term reaches, if the sum is so small that this is not a normal
+   float. */
 static float sampi_half_ulp(float sum)
 {
     uint32_t u;
@@ -3576,19 +3579,21 @@ static float sampi_half_ulp(float sum)
     return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
-/* The terms of add_terms: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
+/* The parameters of add_terms. For the terms e^(x - max), a = 1 and b = 0; for the terms -p ln p of an entropy, a =
+   ln(sum) / sum and b = 1 / sum. */
 typedef struct sampi_float_terms {
     float max, most, a, b;
-    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
+    float sum; /* the sum of e^(x - max), from which p follows; 0 if the terms are not those of an entropy */
 } sampi_float_terms;
 
-/* expf of glibc and musl for x <= 0: a table of 2^(n / 32), with n subtracted in the bits to which it is added later,
-   and a polynomial. With and without fma it gives the same float for all x but one; that was found by trying all x. */
+/* The expf of glibc and musl for x <= 0: a table of 2^(n / 32), and a polynomial. In the table, n is subtracted from
+   the bits to which it is added later. With and without fma the result is the same float for all x but one; this was
+   found by trying all x. */
 #define SAMPI_EXPF_3   1.6938359250920212e-06
 #define SAMPI_EXPF_2   0.00023459809789509004
 #define SAMPI_EXPF_1   0.021660849396613134
 #define SAMPI_EXPF_ODD (-63.0994606f)
-#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* between these libm itself is called: see ask */
+#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* between these two numbers libm itself is called (V(ask)) */
 static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
     0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
@@ -3599,66 +3604,74 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
 
-/* The largest relative difference between the estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
-   the rounding of a product without fma; a few roundings more for a share. */
+/* A bound of the relative difference between the estimate of a term and libm's term, down to e^-32. It is 2e-6 for e^x,
+   mostly the rounding of a product without fma, and a few roundings more for a term of an entropy. */
 #define SAMPI_TERM_DOUBT 3e-6f
 #endif
 /* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
-   A kernel is a loop over a row of logits. It computes maxima, sums or counts, or selects elements. This room has each
+   A kernel is a loop over a row of logits. It computes maxima, sums or counts, or selects elements. This file has each
    kernel's contract, and the struct of one set of kernels (sampi_kernels). Each kernel is written twice: in plain C, as
-   the reference (kernels/scalar.h), and in vectors (kernels/passes.h), which is compiled once for each instruction set.
-   All sets give the same result to the last bit, except the sums of sweep and moments, which are estimates with a
-   bound. kernels/dispatch.h chooses the machine's best set at run time. Kernels work with floats and masks, and use no
-   samplers.
+   the reference (kernels/scalar.h), and in vectors (kernels/passes.h). The second text is compiled once for each
+   instruction set. All sets give the same result to the last bit, except the sums of sweep and moments, which are
+   estimates with a bound on their error. kernels/dispatch.h chooses the machine's best set at run time. Kernels read
+   floats and masks, and no samplers.
 
    A row is x [n] floats, n >= 1, at any alignment; nothing beyond x [n - 1] is read. A line is 16 elements, a tile 256;
-   the last one may be shorter. The logit is l = x * r rounded to f32; with r = 1 it is x. "Slack 16": up to 16 elements
-   beyond the result are overwritten. Masked elements (-infinity) are allowed everywhere. A floor is above -infinity.
+   the last line or tile of a row may be shorter. The logit is l = x * r rounded to f32; with r = 1 it is x. "Slack 16"
+   says that the kernel may overwrite up to 16 elements beyond its result. Masked elements (-infinity) are allowed
+   everywhere. A floor is above -infinity.
 
-     fetch     out [n] = elements at .. at + n of a row of any dtype as f32 (f64 rounded); -infinity where the mask's
-               bit is 0 (mask NULL: no mask). at is a multiple of 16. Returns n.
-     maxima    line [16 * ceil(n / 256)] = the maximum of each line of such a row (-infinity beyond the last line).
-               Returns the row's maximum; NaN if the row has a NaN.
-     sweep     estimates of z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
-               least the largest l. The errors are below SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE.
-     moments   moment [0] = the number of unmasked elements (exact); estimates of [1] = their sum of x - pivot, [2] =
-               the sum of its squares.
-     fold      out [j] = the maximum of all line [i] with i mod m = j, j < m; m is a multiple of 16, n of m.
-     collect   x_out, id_out (slack 16) = the elements with floor <= x < below, in order; returns their number. Ids are
-               id [i], or base + i if id is NULL. x_out may be x, and id_out then id.
-     pick      the same with x >= floor, from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
+     fetch     writes to out [n] the elements from `at` on of a row of any dtype, as f32 (f64 is rounded), and -infinity
+               where the mask's bit is 0 (there is no mask if `mask` is NULL). `at` is a multiple of 16. Returns n.
+     maxima    writes to line [16 * ceil(n / 256)] the maximum of each line of such a row (-infinity beyond the last
+               line). Returns the row's maximum; NaN if the row has a NaN.
+     sweep     estimates z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
+               least the largest l. SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE (below) bound the errors.
+     moments   writes to moment [0] the exact number of unmasked elements, and estimates of two sums over these
+               elements: to moment [1] of x - pivot, to moment [2] of (x - pivot)^2.
+     fold      writes to out [j], j < m, the maximum of all line [i] with i mod m = j. m is a multiple of 16, and n a
+               multiple of m.
+     collect   copies the elements with floor <= x < below, in order, to x_out and their ids to id_out (both with slack
+               16). Returns their number. The id of element i is id [i], or base + i if id is NULL. x_out may be x; then
+               id_out may be id.
+     pick      copies, as collect does, the elements with x >= floor, but only those of m lines of x. The lines'
+               numbers, line [m], ascend. Ids are indices in x.
      count     returns the number of elements >= floor.
-     weights   w [n] (slack 16) = sampi_weight(max, x); e [n] (slack 16) = e^(x - max), for probs. Each may be NULL.
-               Returns the sum of the weights.
-     probs     p [n] (slack 16) = (float)(2^40 e / z) with e of x, not rounded before the division; masked: 0. p may be
-               e.
-     mass      returns the sum of w [n] over x [i] >= floor. w has slack 16, of which up to 15 elements are read.
-     sums      adds z, s and n of l = x * r to a sampi_sums, and the weights of x >= floor to `above`. Without with_s, s
-               is undefined.
-     envelope  tile [ceil(n / 256)] = the sum of sampi_envelope(max, l) over x >= floor of each tile.
-     scale     out [n] = sampi_finite(x * r), or of x / r if divided; masked elements stay. out may be x.
-     adapt     e [n] (slack 16) = sampi_adaptive_p_logit(e / sum, aim).
-     survey    line [16 * ceil(n / 256)] and *top = what maxima gives for the logits of candidates; x [n] = these logits
-               (x may be NULL). Returns whether all ids are >= 0 and ascend.
-     put       the logits of candidates = l [n], and their p = p [n] / sum, in doubles (p NULL: they stay).
-     race      hit [n] = all i < n, in order, with ~h <= most; h is the upper half of Philox' first 64 bits at counter
-               [3] and id [i], or base + i if id is NULL. Returns their number. (SAMPLING_GUMBEL)
-     marks     hit [n] = all i < n, in order, whose word is at least `least`: word i % 4 of Philox at from + i / 4 and
-               counter [3]. Returns their number. (SAMPLING_WATERMARK)
-     tint      x [n] = sampi_green_logit(x, delta) if the token from + i is green (watermark/colours.h); masked elements
-               stay. from is a multiple of 4. (SAMPLING_WATERMARK) */
+     weights   writes the weights sampi_weight(max, x) to w [n] (slack 16), and e^(x - max) to e [n] (slack 16), for
+               probs. w or e may be NULL. Returns the sum of the weights.
+     probs     writes p [n] (slack 16) = (float)(2^40 e / z), where e = e^(x - max) is not rounded before the division;
+               p of a masked element is 0. p and e may be the same memory.
+     mass      returns the sum of w [i] over all i with x [i] >= floor. Up to 15 elements beyond w [n - 1] are read.
+     sums      adds z, s and n of the logits l = x * r to a sampi_sums, and the weights of those with x >= floor to its
+               member `above`. If with_s is false, s is undefined.
+     envelope  writes to tile [ceil(n / 256)], for each tile, the sum of sampi_envelope(max, l) over the elements with x
+               >= floor.
+     scale     writes out [n] = sampi_finite(x * r), or sampi_finite(x / r) if `divided`; masked elements do not change.
+               out may be x.
+     adapt     replaces each e of e [n] (slack 16) by sampi_adaptive_p_logit(e / sum, aim).
+     survey    does what maxima does for the logits of candidates: writes the maxima to line [16 * ceil(n / 256)] and
+               *top. Copies the logits to x [n] unless x is NULL. Returns whether all ids are >= 0 and ascend.
+     put       sets the logits of n candidates to l [n], and their p to p [n] / sum, divided as doubles (not if p is
+               NULL).
+     race      writes to hit [n] all i < n, in order, with ~h <= most. h is the upper half of the first 64 bits that
+               Philox gives for counter [3] and the id, which is id [i], or base + i if id is NULL. Returns the number
+               of hits. (SAMPLING_GUMBEL)
+     marks     writes to hit [n] all i < n, in order, whose random word is at least `least`: word i % 4 of what Philox
+               gives for from + i / 4 and counter [3]. Returns the number of hits. (SAMPLING_WATERMARK)
+     tint      replaces x [i] by sampi_green_logit(x [i], delta) if the token from + i is green (watermark/colours.h);
+               masked elements do not change. from is a multiple of 4. (SAMPLING_WATERMARK) */
 
-/* The sums of a row. All are exact, so they do not depend on the order. */
+/* The sums of a row. All are integers and exact, so they do not depend on the order of the tokens. */
 typedef struct sampi_sums {
     float max;
-    size_t n;       /* number of unmasked tokens */
-    uint64_t z;     /* sum of w: Z = z / 2^40 */
-    uint64_t s;     /* sum of round(w * (max - l)): s / z is the mean of max - l under p */
-    uint64_t above; /* sum of w of the tokens above a threshold */
+    size_t n;       /* the number of unmasked tokens */
+    uint64_t z;     /* the sum of the weights w; the sum of exp(l - max) is Z = z / 2^40 */
+    uint64_t s;     /* the sum of round(w * (max - l)); s / z is the mean of max - l under p */
+    uint64_t above; /* the sum of the weights of the tokens above a threshold */
 } sampi_sums;
 
-/* Returns round(w * (max - l)) */
+/* Returns round(w * (max - l)), the term of a token in the sum s. */
 SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
 {
     return w ? sampi_bits(SAMPI_FMA((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
@@ -3672,7 +3685,8 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
     r->s += sampi_weighted(w, max, l);
 }
 
-/* 1: llama.cpp's arithmetic is compiled. It alone needs the quotients of scale, adapt and put. */
+/* SAMPI_LLAMA_CPP is 1 if llama.cpp's arithmetic is compiled. Only that arithmetic needs the quotients of the kernels
+   scale, adapt and put. */
 #ifndef SAMP_NO_MT19937
 #define SAMPI_LLAMA_CPP 1
 #else
@@ -3717,25 +3731,27 @@ typedef struct sampi_kernels {
 
 #define SAMPI_TILE    256
 #define SAMPI_LINE    16
-#define SAMPI_AHEAD   1024     /* how many bytes ahead kernels prefetch */
-#define SAMPI_LEAST_D (-86.0f) /* sweep clamps l - max to this: e^-86 is still a normal float */
+#define SAMPI_AHEAD   1024     /* how many bytes ahead of their reads kernels prefetch */
+#define SAMPI_LEAST_D (-86.0f) /* sweep clamps l - max to this value, for which e^(l - max) is still a normal float */
 
-/* The coefficients of 2^f for f in [-1/2, 1/2] in float, for sweep: relative error below 1e-7. */
+/* The coefficients of the polynomial with which sweep approximates 2^f for f in [-1/2, 1/2] in float. Its relative
+   error is below 1e-7. */
 #define SAMPI_F1 0.693146978f
 #define SAMPI_F2 0.24022242f
 #define SAMPI_F3 0.0555073381f
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
 
-/* Bounds of sweep's errors: the relative error of z, and of s relative to sum e^(l - ref) |ref - l|. */
+/* The bounds of sweep's errors. ROUNDING bounds the relative error of z, and the error of s relative to sum e^(l - ref)
+   |ref - l|. SLOPE is added to both for each nat of the mean of |ref - l| under e^(l - ref). */
 #define SAMPI_SWEEP_ROUNDING 2e-6
-#define SAMPI_SWEEP_SLOPE    1.5e-7 /* per nat of the mean of |ref - l| under e^(l - ref) */
+#define SAMPI_SWEEP_SLOPE    1.5e-7
 
 /* ---- src/kernels/scalar.h ---- */
 /* ================================================================================================== >>scalar
-   The kernels in plain C, one element at a time. They are the reference: they define the contract (kernels/contract.h),
-   and tests compare the vector kernels with them. They also run on machines without vector kernels. They call
-   base/exact.h. Functions marked SAMPI_COLD are not called by vector kernels. */
+   The kernels in plain C, one element at a time. They are the reference for the contract (kernels/contract.h), and
+   tests compare the vector kernels with them. They also run on machines without vector kernels. Vector kernels do not
+   call the functions marked SAMPI_COLD. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)
@@ -3838,7 +3854,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
 
 static void sampi_probs_scalar(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
-    (void)e; /* sets without fma do not have it to the last bit */
+    (void)e; /* kernels without fma do not have e to the last bit */
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 
@@ -3852,7 +3868,7 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
 static SAMPI_COLD void sampi_sums_scalar(const float *x, size_t n, float r, float max, float floor, bool with_s,
                                          sampi_sums *sums)
 {
-    (void)with_s; /* s costs nothing more */
+    (void)with_s; /* here s takes no more time */
     for (size_t i = 0; i < n; i++) {
         if (sampi_masked(x[i])) continue;
         uint64_t z = sums->z;
@@ -3939,8 +3955,8 @@ static void sampi_tint_scalar(const sampi_colours *c, uint32_t from, size_t n, f
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/scalar.h ---- */
 /* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. add_terms has no
-   estimate here: it returns that no term is certain, and its caller adds them one by one. */
+   The reference for the two kernels of kernels/llama_cpp/contract.h: they call libm's own expf for each element.
+   add_terms has no estimate here: it returns that no term is certain, and its caller adds the terms one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
@@ -3961,8 +3977,9 @@ static size_t sampi_add_terms_scalar(const float *x, size_t n, const sampi_float
 /* ---- src/kernels/sets.h ---- */
 /* ---- the instruction sets ----
    Compiles the vector kernels, once for each instruction set of this target: the header includes itself with SAMPI_W,
-   the number of lanes, and then reads only these rooms of kernels/: vectors.h, one of avx512.h to generic.h, shared.h,
-   passes.h and llama_cpp/passes.h. The room begins with the macros that they use. */
+   the number of lanes, and then reads only these files of kernels/: vectors.h, the one for the instruction set
+   (avx512.h to generic.h), shared.h, passes.h and llama_cpp/passes.h. This file begins with the macros that they
+   use. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")
@@ -3975,7 +3992,8 @@ static size_t sampi_add_terms_scalar(const float *x, size_t n, const sampi_float
 #define SAMPI_UNROLL_ALL         SAMPI_UNROLL_4
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* each of a step's four vectors */
+/* for each of a step's four vectors */
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)
 #define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is a constant, at most 4 */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* for each lane of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
@@ -4009,36 +4027,37 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 /* ---- src/kernels/vectors.h ---- */
 /* ================================================================================================= >>vectors
    The operations on vectors of SAMPI_W floats of which all kernels consist (kernels/passes.h). The list below defines
-   each one. This room has those that are the same in every set; a set's own room (such as kernels/avx2.h) and
-   kernels/shared.h have the others. All these rooms are compiled once for each instruction set: the header includes
-   itself with SAMPI_W set (kernels/sets.h), and V(name) is then for example sampi_name_avx512. Of all compiled sets at
-   most one has four lanes, one eight, and one 16.
+   each operation. This file has those that are the same in every set; the file of an instruction set (such as
+   kernels/avx2.h) and kernels/shared.h have the others. All these files are compiled once for each instruction set: the
+   header includes itself with SAMPI_W set (kernels/sets.h), and V(name) is then for example sampi_name_avx512. At most
+   three sets are compiled: one with four lanes, one with eight, one with 16.
 
    Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles and V(q) unsigned 64-bit
    integers, half as many; V(m) the result of a comparison, for each of SAMPI_W lanes; V(t) a count of lanes. + - * / &
-   | ~ << >> are the compiler's. A new set is a switch in base/switches.h, its name here, a room with its operations,
+   | ~ << >> are the compiler's. A new set needs a switch in base/switches.h, its name here, a file with its operations,
    and a line in SAMPI_KERNEL_TABLE (kernels/dispatch.h).
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
      max min maxd         fma fmad: a * b + c, in one step if SAMPI_FUSED, otherwise product, then sum
-     ge lt_and unord      >=; m and <; is one of the two a NaN
-     any                  is it true for any lane           keep select   v or 0; a or b, by lane
-     sub_where            sum - v where m is true           add_where     sum + v where m is true, for this half
-     loadq_where          the memory's value, or 0, for this half
-     tally tally4 total   adds the lanes for which two comparisons, or four, are true to a count; the count as a number;
-                          { 0 } is an empty count
+     ge lt_and unord      a >= b; m and a < b; a or b is a NaN
+     any                  is m true in any lane             keep select   in each lane v or 0; a or b
+     sub_where            sum - v where m is true           add_where     sum + v where m is true, for one half
+     loadq_where          the memory's value where m is true, or 0, for one half
+     tally tally4 total   tally and tally4 add the number of lanes in which two comparisons, or four, are true to a
+                          count; total returns the count as a number; { 0 } is an empty count
      widen narrow         a half as doubles; two halves as floats (spread: a half of a comparison, for add_where)
-     trunc                to an integer; from 2^31 on the upper bit is set
+     trunc                a float as an integer; from 2^31 on the upper bit is set
      chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, an arithmetic shift (sra)
-     hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
-     even                 the product of the lower halves of 64 bits, whatever the upper ones are
-     stay                 a product that must not be fused with the following sum
-     pack                 writes the lanes with m true to the front of x_out and id_out; returns their number
-     tidy                 the upper halves of all registers become zero
-     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are already)
+     hmax hsum hsumq      maximum or sum of the lanes; pairs: sums of neighbours in 64 bits
+     even                 the product of the lower halves of lanes of 64 bits; the upper halves are ignored
+     stay                 its argument, a product, which must not be fused with the following sum
+     pack                 writes the lanes in which m is true to the beginning of x_out and id_out; returns their number
+     tidy                 sets the upper halves of all vector registers to zero
+     rest                 the elements from `at` on of a row's last `left` elements, filled up with masked ones (with
+                          four lanes they are filled up already)
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask's bit is 0 (with
                           plain, u16, f16 and allowed)
-     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 after these
+     part                 as row, from i + at on; with 16 lanes eight elements from i + at and eight from i + at + 64
      apart                load; with 16 lanes eight floats from p and eight from p + at
      field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes
      zip                  the lanes of a and b alternating
@@ -4047,7 +4066,7 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 
 #if SAMPI_W == 16
 #define V(name)              sampi_##name##_avx512
-#define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* see below */
+#define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* a full mask; the comment above V(max) says why */
 
 #define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
 #elif SAMPI_W == 8
@@ -4066,17 +4085,18 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #define V(name) sampi_##name##_generic
 #endif
 #ifndef SAMPI_T
-#define SAMPI_T /* the compiler may use the set anyway */
+#define SAMPI_T /* the compiler may use the instruction set anyway */
 #endif
 
-/* One operation a line, where possible. */
+/* Each line below is one operation, where possible. */
 /* clang-format off */
 typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
 typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
 typedef long long V(raw) __attribute__((vector_size(4 * SAMPI_W)));
-typedef float V(near) __attribute__((vector_size(4 * SAMPI_W), aligned(1), may_alias)); /* at any alignment */
+/* for loads at any alignment */
+typedef float V(near) __attribute__((vector_size(4 * SAMPI_W), aligned(1), may_alias));
 #if SAMPI_W == 16
 typedef __mmask16 V(m);
 typedef size_t V(t);
@@ -4085,7 +4105,7 @@ typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
 typedef V(i) V(t);
 #endif
 
-SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* + 0 would lose the sign of -0 */
+SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* adding 0 would lose the sign of -0 */
 SAMPI_OP V(i) V(alli)(uint32_t x) { return x - SAMPI_VECTOR(V(i), 0); }
 SAMPI_OP V(d) V(alld)(double x) { return x - SAMPI_VECTOR(V(d), 0); }
 SAMPI_OP V(q) V(allq)(uint64_t x) { return x - SAMPI_VECTOR(V(q), 0); }
@@ -4099,8 +4119,8 @@ SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
 
 /* ---- operations that the sets of x86 share ---- */
-/* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so with 16 lanes SAMPI_X86 is a form with a mask,
-   and it is full. It costs nothing: compilers drop it. */
+/* With 16 lanes SAMPI_X86 calls the form of an intrinsic with a mask, and the mask is full. The reason is that gcc 12
+   warns of _mm512_undefined() in the wrappers without a mask. The mask costs nothing, because compilers drop it. */
 #ifdef SAMPI_X86
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return SAMPI_X86(max_ps, a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return SAMPI_X86(min_ps, a, b); }
@@ -4125,8 +4145,8 @@ SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 
 /* ---- src/kernels/avx512.h ---- */
 /* ---- AVX-512: 16 lanes ----
-   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others.
-   Comparisons give an integer of 16 bits; in other sets they give a vector of 0 and -1. */
+   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others. A
+   comparison gives an integer of 16 bits, one for each lane; in other sets it gives a vector of 0 and -1. */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -4155,7 +4175,8 @@ SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
     { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
-SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices are modulo the number of lanes; the last five are in d [2] */
+/* permutes take indices modulo the number of lanes; the last five values are in d [2] */
+SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 {
     V(i) at = V(loadi)(SAMPI_STEP) * V(alli)(3) + V(alli)((uint32_t)w);
     V(f) first = SAMPI_X86(permutex2var_ps, d[0], (V(raw))at, d[1]);
@@ -4174,7 +4195,8 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
     static const uint16_t logits[3] = { 0x2492, 0x9249, 0x4924 }, rest[3] = { 0x4924, 0x2492, 0x9249 };
     SAMPI_UNROLL_4 for (int k = 0; k < 3; k++)
     {
-        V(i) at = (V(loadi)(SAMPI_STEP) + V(alli)(16 * (uint32_t)k)) * V(alli)(171) >> 9; /* divided by 3 */
+        /* this product and shift divide by 3 */
+        V(i) at = (V(loadi)(SAMPI_STEP) + V(alli)(16 * (uint32_t)k)) * V(alli)(171) >> 9;
         V(raw) from = _mm512_mask_add_epi32((V(raw))at, rest[k], (V(raw))at, (V(raw))V(alli)(16));
         __mmask16 in = (__mmask16)(with_p ? logits[k] | rest[k] : logits[k]);
         _mm512_mask_storeu_ps((float *)(void *)d + 16 * k, in, SAMPI_X86(permutex2var_ps, l, from, p));
@@ -4199,7 +4221,7 @@ SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
 {
     V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 64));
     if (!mask) return v;
-    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* of two lines */
+    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* bits of two lines */
     return V(select)((V(m))_pext_u32(bits, 0xFF00FFu << at), v, V(all)(-INFINITY));
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
@@ -4210,19 +4232,20 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 /* ---- src/kernels/avx2.h ---- */
 /* ---- AVX2: 8 lanes ----
    The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
-SAMPI_OP uint64_t V(hsumq)(V(q) v) /* 128 bits at the end: gcc may split v after tidy */
+SAMPI_OP uint64_t V(hsumq)(V(q) v) /* the last addition is in 128 bits, because gcc may split v after tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
     return (uint64_t)sum[0] + (uint64_t)sum[1];
 }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stay: clang 14 would convert it to 16-bit numbers */
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stay: without it clang 14 converts the mask to 16-bit numbers */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
-SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stay: clang 14 would compare halves one by one */
+SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stay: without it clang 14 compares half floats one by one */
     { return V(stay)(_mm256_cvtph_ps(*(const V(half) *)(const void *)p)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(q) V(lookup)(const uint64_t *table, V(q) at)
     { for (int k = 0; k < SAMPI_W / 2; k++) at[k] = table[at[k] % 32]; return at; }
-SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* in the upper bits: select reads no others */
+/* a lane's mask bit is in its upper bit, which is the only bit that select reads */
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
 {
     static const int32_t left[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
                                       15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0 };
@@ -4245,7 +4268,8 @@ SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
-    unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in); /* then the indices of the kept lanes, one a byte */
+    /* one bit for each kept lane; next, the kept lanes' indices, one in each byte */
+    unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in);
     uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(bits, 0x0101010101010101u) * 0xFF);
     __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
     _mm256_storeu_ps(x_out, _mm256_permutevar8x32_ps(v, order));
@@ -4276,7 +4300,7 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b)); }
-SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* ~(2 ~a 2^(31 - n) / 2^32) */
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* computed as ~(2 ~a 2^(31 - n) / 2^32) */
 {
     V(q) two = (V(q))(~a + ~a), power = (V(q))V(trunc)((V(f))((V(alli)(158) - n) << 23));
     return ~(V(i))(V(even)(two, power) >> 32 | V(even)(two >> 32, power >> 32) >> 32 << 32);
@@ -4301,7 +4325,8 @@ SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))vmull_u32(vmovn_u64((uint64
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))vshlq_s32((V(m))a, vnegq_s32((V(m))n)); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return vmovl_u16(vld1_u16(p)); }
 SAMPI_OP V(f) V(f16)(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { (void)a, (void)b; return vdupq_n_s32(0); } /* a maximum with a NaN is one */
+/* maxima keep a NaN, so it is found later */
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { (void)a, (void)b; return vdupq_n_s32(0); }
 SAMPI_OP bool V(any)(V(m) m) { return vmaxvq_u32((V(i))m) != 0; }
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
@@ -4327,16 +4352,16 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 /* ---- src/kernels/generic.h ---- */
 /* ---- any other target: 4 lanes ----
    The operations of kernels/vectors.h in the compiler's own vectors (gcc's and clang's extension), for machines without
-   a room here, such as RISC-V; kernels/shared.h has the others. */
+   a file of their own here, such as RISC-V; kernels/shared.h has the other operations. */
 
-/* Loops over lanes: the compiler makes one instruction of each, if the machine has it. */
+/* These loops go over the lanes: the compiler makes one instruction of each loop, if the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] < b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { for (int k = 0; k < 2; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return SAMPI_VECTOR(V(d), v[half ? 2 : 0], v[half ? 3 : 1]); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]); }
-SAMPI_OP V(i) V(trunc)(V(f) v) /* in C the conversion of a number that does not fit is undefined */
+SAMPI_OP V(i) V(trunc)(V(f) v) /* in C, converting a number that does not fit is undefined */
 {
     V(m) in = (V(m))(v < 2147483648.0f);
     return (V(i))__builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i))~in & 0x80000000u);
@@ -4346,9 +4371,9 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 
 /* ---- src/kernels/shared.h ---- */
 /* ---- operations that several sets share ----
-   The operations of kernels/vectors.h that a set's own room does not have, in the compiler's plain vectors: first by
-   the number of lanes, then for all sets, then for the sets whose comparisons give a vector. Compiled once for each
-   set. */
+   The operations of kernels/vectors.h that the file of an instruction set does not have, in the compiler's own vectors:
+   first by the number of lanes, then for all sets, then for the sets whose comparisons give a vector. This file is
+   compiled once for each set. */
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
@@ -4360,8 +4385,8 @@ SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | 
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a & V(allq)(0xFFFFFFFFu)) * (b & V(allq)(0xFFFFFFFFu)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-/* The shift as a product: u = ~a has 26 bits; all but two of them fit a float, and its product with a power of two is
-   cut off at the right bit. */
+/* Computes the arithmetic shift ~(u >> n), u = ~a, by a product. u has 26 bits. All but two of them fit a float, whose
+   product with a power of two is cut off at the right bit. */
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
 {
     V(i) u = ~a, none = (V(i))(n == 0), one = (V(i))(n == 1);
@@ -4384,7 +4409,7 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 }
 SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
     { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
-/* Each lane is written to the index of the next kept one, and overwritten if it is not kept. */
+/* Each lane is written to the index of the next kept lane, and overwritten if it is not kept itself. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     size_t n = 0;
@@ -4399,7 +4424,8 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
 #if !SAMPI_NEON
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return a * b + c; }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return a * b + c; }
-/* Half floats: below 2^-14 by subtracting 2^-14 again; exponent 31 (infinity, NaN) becomes 255. */
+/* Converts half floats. A half below 2^-14 is converted by subtracting 2^-14 again; exponent 31 (infinity, NaN) becomes
+   255. */
 SAMPI_OP V(f) V(f16)(const uint16_t *p)
 {
     const V(i) bias = V(alli)(112u << 23), one = V(alli)(113u << 23);
@@ -4417,12 +4443,13 @@ SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
-SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays: with NEON it is found only here */
+SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays; NEON's kernels find it only here */
     { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; return max; }
 SAMPI_OP void V(threes)(const samp_token_data *x, V(f) * d)
 {
     const float *at = (const float *)(const void *)x;
-    for (int k = 0; k < 3; k++) d[k] = V(stay)(V(load)(at + SAMPI_W * k)); /* otherwise gcc loads each twice */
+    /* without stay, gcc loads each vector twice */
+    for (int k = 0; k < 3; k++) d[k] = V(stay)(V(load)(at + SAMPI_W * k));
 }
 SAMPI_OP V(f) V(plain)(const void *x, samp_dtype dtype, size_t i)
 {
@@ -4472,12 +4499,13 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
 /* ---- src/kernels/passes.h ---- */
 /* ================================================================================================== >>passes
    The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h has the contract of
-   each one, kernels/vectors.h the operations they consist of. Loops take four vectors at a time and apply each
-   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. The end of a row is filled up
-   with masked elements to four vectors. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
-   function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
+   each kernel, kernels/vectors.h the operations of which kernels consist. Loops take four vectors at a time and apply
+   each operation to all four (SAMPI_FOUR), so that no operation waits for the result of the one before it. The end of a
+   row is filled up with masked elements to four vectors. A new kernel needs a line in the contract, a reference in
+   kernels/scalar.h, a function here, a member of sampi_kernels and a name in SAMPI_KERNELS. */
 
-/* Returns the end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
+/* Returns the end of a row, filled up with masked elements (-infinity). The function is not inlined, because it is much
+   code. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
@@ -4485,24 +4513,24 @@ SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, flo
     return room;
 }
 
-/* The first line of each kernel. When the kernel returns, the upper halves of its registers are zero: otherwise the
-   program's own SSE code runs 20 times slower on Intel's CPUs. Clang does this itself; gcc only at -O2, and not before
-   calls that are a function's last step. */
+/* The first line of each kernel. With it, the upper halves of the vector registers are zero when the kernel returns:
+   otherwise the program's own SSE code runs 20 times slower on Intel's CPUs. Clang does this itself. gcc does it only
+   at -O2, and not before calls that are a function's last step. */
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
 
-/* Loads the next `count` vectors of a row, filled up in the same way. */
+/* Loads the next `count` vectors of a row; the end of the row is filled up with masked elements. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
     float room[4 * SAMPI_W];
     bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
     if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
-    if (is_end) /* outside the loop: clang does not move it out */
+    if (is_end) /* not in the loop: clang does not move this test out */
         SAMPI_UPTO v[k] = V(rest)(x + SAMPI_W * k, left, SAMPI_W * k);
     else
         SAMPI_UPTO v[k] = V(load)(x + SAMPI_W * k);
 }
 
-/* Prefetches for a later step of four vectors: once for 64 bytes, the line of most caches. */
+/* Prefetches the memory for a later step of four vectors, once for each 64 bytes, the line of most caches. */
 SAMPI_OP void V(ahead)(const float *x)
 {
     for (size_t k = 0; k < 16 * SAMPI_W; k += 64) __builtin_prefetch((const void *)((uintptr_t)x + SAMPI_AHEAD + k));
@@ -4522,14 +4550,16 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 {
     SAMPI_TIDY
     if (dtype == SAMPI_CANDIDATE) return V(fetch_as)(x, SAMPI_CANDIDATE, NULL, at, n, out);
-    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* 1.5 times as fast */
+    /* a copy of the code without a mask is 1.5 times as fast */
+    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out)
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
-/* Returns the maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
+/* Returns the maxima of 2 SAMPI_W elements from i on: lane k has the maximum of two of them. With 16 lanes each half of
+   the lanes belongs to one line of 16 elements. */
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    if (dtype == SAMP_BF16) { /* even and odd elements, in their places */
+    if (dtype == SAMP_BF16) { /* the even and the odd elements, each in the upper half of a lane */
         const float *p = (const float *)(const void *)((const uint16_t *)x + i);
         V(i) pairs = (V(i))V(apart)(p, 32);
         V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
@@ -4541,13 +4571,14 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
     return V(max)(a, b);
 }
 
-/* line [16 * tiles] = the maxima of the tiles' lines, SAMPI_W of them at a time. */
+/* Writes the maxima of the tiles' lines to line [16 * tiles], SAMPI_W lines at a time. */
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
                        V(m) * nan)
 {
-    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE }; /* vectors to fold, elements of all */
+    /* the number of vectors to fold, and of elements in all of them */
+    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE };
     V(f) top = *max;
-    V(m) bad = *nan; /* in registers */
+    V(m) bad = *nan; /* local copies, so that they stay in registers */
     for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
         V(f) v[4] = { top, top, top, top };
         SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
@@ -4568,7 +4599,7 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
 }
 
 /* Tiles without an allowed token are skipped. A tile with a mask, or at the end of the row, is converted to floats
-   first, and so are tiles of dtypes for which that is faster. */
+   first. So are tiles of those dtypes for which that is faster. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     SAMPI_TIDY
@@ -4601,12 +4632,12 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
-/* Computes for up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
+/* Computes for up to four vectors of logits l: d = l - max, and p = e^d with a relative error of about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
-               round = V(all)(12582912.0f); /* 1.5 * 2^23: integers in its low bits */
+               round = V(all)(12582912.0f); /* 1.5 * 2^23: a sum with it has the rounded integer in its low bits */
     V(f) t[4], f[4];
     SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
     SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
@@ -4616,7 +4647,8 @@ SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) *
     SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
 }
 
-/* Float sums, two vectors of each, are added to doubles after every 16 terms, and begin anew. */
+/* V(fills) says when float sums must be added to doubles: after every 16 terms. V(flush) adds them, two vectors for
+   each sum, and sets them to 0. */
 SAMPI_OP bool V(fills)(size_t i) { return i % (32 * SAMPI_W) == 28 * SAMPI_W; }
 SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 {
@@ -4683,7 +4715,7 @@ SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
     }
 }
 
-/* collect for the SAMPI_W elements from `at` on. */
+/* The kernel collect for the SAMPI_W elements from `at` on. */
 SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, size_t at, V(f) lo, V(f) hi,
                               float *x_out, int32_t *id_out)
 {
@@ -4699,7 +4731,8 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
     const V(f) lo = V(all)(floor), hi = V(all)(below);
     size_t kept = 0, i = 0;
     for (size_t end;;) {
-        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) { /* mostly none; more branches could not be foretold */
+        /* mostly no element is kept; more branches could not be predicted */
+        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
             V(m) in[4];
             SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
             if (V(any)((in[0] | in[1]) | (in[2] | in[3]))) break;
@@ -4746,8 +4779,9 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     return V(total)(count);
 }
 
-/* e^d of the logits in l [count / 2], half a vector at a time: sampi_exp without its 2^40; d = l - max, clamped.
-   Returns the lanes that are not certain without an fma: their f is so near to +-1/2 that it may be the other one. */
+/* Computes e^d of the logits in l [count / 2], half a vector at a time, where d = l - max is clamped: sampi_exp without
+   its factor 2^40. Returns the lanes whose result is not certain without an fma: f, the fraction of the exponent, is so
+   near to 1/2 or -1/2 that it may be the other one. */
 SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
 {
     static const double factor[8] = { SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0 };
@@ -4764,16 +4798,17 @@ SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
     return doubt;
 }
 
-/* If product and sum are rounded separately, the error of y = 2^40 e^d is below 2^-49 y + 2^-14 (an fma has an error of
-   2^-53, the eight of the polynomial together 5 of these, and d log2 e, which is below 64, another relative 2^-53 where
-   y is small). That decides the nearest integer n, unless y is as near to the middle between two integers. */
+/* Returns the lanes in which the nearest integer n of y = 2^40 e^d is not certain. If product and sum are rounded
+   separately, the error of y is below 2^-49 y + 2^-14. (An fma has a relative error of 2^-53, the eight fmas of the
+   polynomial together five of these; d log2 e, which is below 64, adds another 2^-53 where y is small.) So n is certain
+   unless y is that near to the middle between two integers. */
 SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
 {
     V(d) off = y - n;
     return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
 }
 
-/* Computes the logits in l again, one by one. */
+/* Computes the results for the logits in l again, one by one. */
 SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w, V(d) * s)
 {
     for (int i = 0; i < count * (SAMPI_W / 2); i++) {
@@ -4786,8 +4821,8 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
     }
 }
 
-/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and if with_s s = sampi_weighted: all
-   as doubles, w and s with SAMPI_INT added. */
+/* Computes e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and s = sampi_weighted if
+   with_s. All results are doubles; w and s have SAMPI_INT added. */
 SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
@@ -4799,7 +4834,7 @@ SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) *
     if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
     if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
 }
-/* Returns the integer in such a double. */
+/* Returns the integer in a double to which SAMPI_INT has been added. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
@@ -4811,7 +4846,8 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         V(exact)(l, max, 4, false, e, w, s);
-        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* otherwise gcc delays the computation past the store */
+        /* without this, gcc delays the computation past the store */
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]);
         SAMPI_FOUR sum += v[k] = V(whole)(w[k]);
         const bool is_half = SAMPI_W == 16 && n - i <= SAMPI_W;
         if (out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)(out + i + SAMPI_W / 2 * k, v[k]);
@@ -4820,16 +4856,16 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* Computes the nearest floats of quotients. A quotient lies between the products with an inverse that is a little too
-   small and one that is too large. Nearly always both round to the same float; a division would take many times as
-   long. Returns whether any lane is not certain. */
+/* Computes the floats q nearest to the quotients by which a and b are divided. A quotient lies between the products
+   with an inverse that is a little too small and one that is a little too large. Nearly always both products round to
+   the same float; a division would take many times as long. Returns whether the result of any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
     return V(any)(V(lt_and)(V(ge)(*q, V(all)(0.0f)), *q, V(narrow)(a * high, b * high)));
 }
 
-/* Without fma the relative error of e^d is below 2^-43. */
+/* Without fma the relative error of e^d is below 2^-43, hence the wider interval `off`. */
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
@@ -4857,7 +4893,7 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum);
 }
 
-/* `count` halves of a vector at a time. */
+/* The kernel sums, `count` halves of a vector at a time. */
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, int count, bool with_s,
                          bool with_above, sampi_sums *sums)
 {
@@ -4880,7 +4916,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         reach = V(tally)(reach, in[0], in[1]);
         SAMPI_UPTO above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
     }
-    /* sums of the bits of doubles, each too large by SAMPI_INT's bits, modulo 2^64 */
+    /* the sums are of the bits of doubles, each too large by the bits of SAMPI_INT, modulo 2^64 */
     const uint64_t large = (n + step - 1) / step * step * sampi_bits(SAMPI_INT);
     uint64_t mass = V(hsumq)(z) - large;
     sums->n += V(total)(present);
@@ -4895,18 +4931,19 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     SAMPI_TIDY
-    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* otherwise all are above, or none */
-    if (!SAMPI_FUSED)
-        V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums); /* one body for all: without fma it is long */
+    /* otherwise all elements are above the floor, or none is */
+    const bool splits = floor > -FLT_MAX && floor < INFINITY;
+    if (!SAMPI_FUSED) /* one copy of the code for all cases, because it is long without fma */
+        V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums);
     else if (with_s)
         V(sums_as)(x, n, r, max, floor, 4, true, splits, sums);
     else if (splits && SAMPI_W == 8)
-        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* for four there are no registers */
+        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* two halves: four would need too many registers */
     else
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
 
-/* Computes q only for elements from sampi_envelope_floor on, because it is 0 below. */
+/* Computes the envelope q only for elements from sampi_envelope_floor on, because it is 0 below. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     SAMPI_TIDY
@@ -4923,7 +4960,8 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
             SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
             SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
         }
-        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* separately: with four lanes their sum may not fit */
+        /* summed in 64 bits: with four lanes a 32-bit sum of both may be too small */
+        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1]));
     }
 }
 
@@ -4952,9 +4990,9 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Whether the ids ascend is found by the tile: nearly always each id is one more than the id before it, and only
-   otherwise are neighbours compared one by one. Logits are written while
-   they are in cache, eight tiles at a time. */
+/* Ids are tested tile by tile. Nearly always each id is one more than the id before it; only in other tiles are
+   neighbours compared one by one. Eight tiles of logits are copied at a time, so that their maxima are computed while
+   they are in cache. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     SAMPI_TIDY
@@ -4975,9 +5013,9 @@ SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, floa
         }
         (void)sampi_fetch_scalar(d, SAMPI_CANDIDATE, NULL, i, at + len - i, l + (i - at));
         max = V(maxima)(l, SAMP_F32, NULL, len, line + at / SAMPI_LINE);
-        if (max > *top || max != max) *top = max; /* a NaN stays */
+        if (max > *top || max != max) *top = max; /* *top stays a NaN once it is one */
     }
-    if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id is known */
+    if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id has been tested */
     return n == 0 || (d->id >= 0 && sampi_ascends(d + i - 1, n - i + 1));
 }
 
@@ -4998,7 +5036,8 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMPLING_WATERMARK_DECLARED)
-/* Computes the ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
+/* Computes the ten rounds of sampi_philox for counters whose four words are in a, b, c and d, four vectors of each.
+   Each word is in the lower half of a lane of 64 bits. */
 SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *key)
 {
     uint32_t k0 = key[0], k1 = key[1];
@@ -5015,8 +5054,8 @@ SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *
 #endif
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
-   the lower half of 64 bits. */
+/* Computes h, the random word of the race, for 2 SAMPI_W ids by sampi_philox. The compiler removes the computations
+   that are equal for all ids or not used. Each word is in the lower half of 64 bits. */
 SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -5026,7 +5065,7 @@ SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) 
     for (int k = 0; k < 2; k++) h[k] = (V(i))((b[2 * k] & V(allq)(0xFFFFFFFFu)) | b[2 * k + 1] << 32);
 }
 
-/* Mostly none of them hits. */
+/* In most steps no id is a hit. */
 SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
                               uint32_t most, int32_t *hit)
 {
@@ -5053,8 +5092,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 
 #ifdef SAMPLING_WATERMARK_DECLARED
-/* Computes the words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As
-   V(noise), but the group is the counter's first number, and all four words are used. */
+/* Computes the four random words of 2 SAMPI_W groups of four ids; the first group is `from`. word [w] has word w of one
+   group in each lane. Unlike V(noise), the group is the counter's first number, and all four words are used. */
 SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -5074,7 +5113,7 @@ SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t fr
     }
 }
 
-/* Mostly none of them hits. */
+/* In most steps no id is a hit. */
 SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
                                int32_t *hit)
 {
@@ -5093,7 +5132,8 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     return hits;
 }
 
-/* Returns the seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
+/* Returns the seeds of half the lanes. Their hashes are in the lower halves (up 0) or in the upper halves of 64
+   bits. */
 SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
 {
     const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
@@ -5106,7 +5146,7 @@ SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
     return least;
 }
 
-/* sampi_colour_hash of each lane. */
+/* Returns sampi_colour_hash of the id in each lane. */
 SAMPI_OP V(i) V(hashes)(V(i) id)
 {
     typedef int32_t V(signed) __attribute__((vector_size(4 * SAMPI_W)));
@@ -5120,7 +5160,8 @@ SAMPI_OP V(i) V(hashes)(V(i) id)
     return i ^ (V(i))((V(signed))i >> 15);
 }
 
-/* For half the lanes: all bits are 1 if the token is green. Each lane has its own key. */
+/* Returns, for half the lanes, a lane with all bits 1 if its token is green, else 0. Each lane has its own Philox key,
+   `seed`. */
 SAMPI_OP V(q) V(greens)(V(q) seed, V(q) id, uint32_t below)
 {
     V(q) a = id >> 2, b = V(allq)(0), c = b, d = b, k0 = seed, k1 = seed >> 32;
@@ -5165,8 +5206,8 @@ SAMPI_T static void V(tint)(const sampi_colours *colours, uint32_t from, size_t 
    exponential of glibc and musl, bit for bit: in double, rounded to float at the end. */
 
 #if SAMPI_W > 4
-/* Calls libm for the one number where libms differ. The number must not be compared with ==, because the compiler would
-   then compute the result itself. Not inlined, because it is rare. */
+/* Calls libm for the one number for which versions of libm differ. The test is an interval, not ==, because with == the
+   compiler would compute the result itself. The function is not inlined, because it is rarely called. */
 static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 {
     for (int k = 0; k < n; k++)
@@ -5174,7 +5215,8 @@ static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 }
 
 /* The published algorithm: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2]; the first factor comes from
-   a table, the second is a polynomial of f. In double, rounded at the end. Below -104 the result is 0. */
+   a table, the second is a polynomial of f. All is computed in double and rounded to float at the end. For x below -104
+   the result is 0. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
     SAMPI_TIDY
@@ -5245,11 +5287,11 @@ SAMPI_T static size_t V(add_terms)(const float *x, size_t n, const sampi_float_t
 
 /* ---- src/kernels/check.h ---- */
 /* ---- is an array good? ----
-   The check of an array of candidates before any sampler sees it. The room comes before kernels/dispatch.h, which tries
-   each instruction set with it. */
+   The check of an array of candidates before any sampler reads it. This file comes before kernels/dispatch.h, which
+   tries each instruction set with this check. */
 
-/* Checks an array with the kernels k: at least one candidate must not be masked, and none may be NaN or +infinity. It
-   reads all candidates and writes nothing. */
+/* Checks an array of candidates with the kernels k: at least one candidate must not be masked, and no logit may be NaN
+   or +infinity. The function reads all candidates and writes nothing. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
     float line[SAMPI_TILE / SAMPI_LINE], max;
@@ -5268,16 +5310,16 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 
 /* ---- src/kernels/dispatch.h ---- */
 /* ================================================================================================ >>dispatch
-   Which set of kernels is used. A table has all compiled sets, the best last. At the first use the last set that works
-   on this machine is chosen, for the whole process: the CPU must have the instruction set, and the arithmetic of all
-   sets must give known results, which compiler flags may have changed. If one set fails, none is used, and samplers
-   carry SAMP_E_UNSUPPORTED.
+   Chooses the set of kernels that is used: one set for each instruction set. A table has all sets that are compiled,
+   the best last. At the first use the last set whose instructions the CPU has is chosen, for the whole process. Before
+   that, the arithmetic of every set that the CPU can run must give known results, because compiler flags may have
+   changed it. If one set fails, no set is used, and samplers carry SAMP_E_UNSUPPORTED.
 
-   The choice is a global (sampi_chosen). samp_isa_force may change it at any time between two tokens, because all sets
-   give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
+   The choice is a global (sampi_chosen). samp_isa_force may change it between any two tokens, because all sets give the
+   same tokens. A draw uses the set with which it began (sampi_open_row). */
 
-/* A set of kernels by its instruction set. `long` names the set whose expf it uses: sets of four lanes have none,
-   because libm's is as fast. */
+/* The initialiser of a set of kernels, by its instruction set. `long` names the set whose expf this set uses: sets of
+   four lanes have no expf, because libm's is as fast. */
 #define SAMPI_KERNELS(name, isa, long) \
     { \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, \
@@ -5302,7 +5344,7 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 #define SAMPI_KERNEL_MARKS(isa)
 #endif
 
-/* All sets that are compiled; the best is the last. */
+/* All sets of kernels that are compiled. The best set is the last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("scalar", scalar, scalar),
 #if SAMPI_GENERIC
@@ -5326,11 +5368,12 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
-/* The set in use if no set may be used. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), and the operator returns
-   it. */
+/* The set in use if no set may be used. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), and the random-sample
+   operator returns it. */
 static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar);
 
-/* Does this CPU have all features that the set's SAMPI_T names, and does the system save its registers? */
+/* Does this CPU have all features that the set's macro SAMPI_T names, and does the operating system save its
+   registers? */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
@@ -5351,9 +5394,9 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 #endif
 }
 
-/* Fills a row that takes all paths of a set: a whole tile, a rest, weights of all sizes, masked tokens; element 100 has
-   the bits `odd`. The values are volatile, or the compiler could compute the check itself, with an arithmetic that its
-   flags do not change. */
+/* Fills a row for the test of a set's arithmetic. The row makes the kernels take all their paths: a whole tile (256
+   elements), a shorter one, weights of all sizes, masked tokens. Element 100 has the bits `odd`. The values are
+   volatile, or the compiler could compute the test's result itself, without the effect of its flags. */
 #define SAMPI_TRY 300
 static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {
@@ -5363,8 +5406,8 @@ static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
     for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
 }
 
-/* Does the set find a NaN in rows of each dtype, with a mask and without, and in an array of candidates? The test is on
-   bits, because with some flags comparisons do not see a NaN. */
+/* Does the set find a NaN in rows of each dtype, with a mask and without, and in an array of candidates? The test
+   checks bits, because with some flags comparisons do not see a NaN. */
 static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 {
     const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
@@ -5389,8 +5432,9 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
     return seen && sampi_check_with(k, &cur) == SAMP_E_NAN;
 }
 
-/* A hash of results that are defined to the last bit: SAMPI_TRIED if the arithmetic is right. It is wrong with compiler
-   flags that have no macro, an fma that rounds twice, or another rounding mode than to nearest. */
+/* Returns a hash of results that are defined to the last bit. The hash is SAMPI_TRIED if the arithmetic is right. The
+   arithmetic is wrong with compiler flags that have no macro, an fma that rounds twice, or another rounding mode than
+   to nearest. */
 #define SAMPI_TRIED 0x8F963966C95D40A1u
 
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
@@ -5416,8 +5460,8 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     return hash;
 }
 
-/* Do all sets that this CPU has give the right results? If one does not, none is used, because a flag that breaks one
-   may have broken more than this check sees. It takes some ten microseconds a set. */
+/* Do all sets that this CPU can run give the right results? If one does not, no set is used, because a flag that breaks
+   one set may have broken more than this test sees. The test takes some ten microseconds for each set. */
 static SAMPI_COLD bool sampi_all_sound(void)
 {
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
@@ -5427,8 +5471,7 @@ static SAMPI_COLD bool sampi_all_sound(void)
     return true;
 }
 
-/* One of the globals: the kernels in use, NULL until the first use. Threads that choose at the same time choose the
-   same. */
+/* The kernels in use, a global; NULL until the first use. Threads that choose at the same time choose the same set. */
 static const sampi_kernels *sampi_chosen;
 
 static SAMPI_COLD const sampi_kernels *sampi_choose(void)
@@ -5441,14 +5484,14 @@ static SAMPI_COLD const sampi_kernels *sampi_choose(void)
     return best;
 }
 
-/* Returns the kernels in use. After the first use it costs a load and a branch. */
+/* Returns the kernels in use. After the first use the function takes a load and a branch. */
 static const sampi_kernels *sampi_use(void)
 {
     const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
     return k ? k : sampi_choose();
 }
 
-/* SAMP_OK, or SAMP_E_UNSUPPORTED if no set may be used. */
+/* Returns SAMP_OK, or SAMP_E_UNSUPPORTED if no set of kernels may be used. */
 static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
@@ -5461,7 +5504,7 @@ SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
     return NULL;
 }
 
-/* NULL clears the choice, and the next use makes it again. */
+/* With the name NULL the choice is cleared, and the next use makes it again. */
 SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {
@@ -6376,7 +6419,7 @@ typedef struct sampi_adaptive_numbers {
 /* The record behind a samp_sampler. The constructor sets kind, off, seed, the offsets of the parts (the arrays behind
    the record) and most of the union; they never change afterwards. The status never changes either, except a chain's.
    Draws change now, position, perf, n_edits, past and work. Accepted tokens change the windows (ring) and the average
-   in the union. Whoever adds a member must look at three places: samp_clone copies all bytes, sampi_clone_chain does
+   in the union. A new member needs care in three places: samp_clone copies all bytes, sampi_clone_chain does
    not, and the hook `past` must cover what a draw or a token changes. */
 struct sampi_sampler {
     samp_sampler base; /* must be the first member: users hold a pointer to it */
@@ -7029,30 +7072,31 @@ static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 /* ---- src/samplers/llama_cpp.h ---- */
 /* =================================================================================================== >>llama
    Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): they compute or draw as llama.cpp 0.5 does on x86-64, so that
-   a seed gives llama.cpp's tokens. sampi_run calls a row's apply_llama in place of apply; arguments and meaning are the
-   same. Each function is in its sampler's room, beside the canonical one; this room has what they share.
+   a seed gives llama.cpp's tokens. In this arithmetic sampi_run calls the function apply_llama in place of apply, with
+   the same arguments and meaning. Each function is in its sampler's file, beside the function in the library's own
+   (canonical) arithmetic; this file has what they share.
 
-   The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
+   The differences are float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
    products rounded). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
    after another from the sampler's own std::mt19937 (part 0), which each draw advances; sampi_restore_state can take it
    back.
 
    The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
-   came. So an array is sorted where llama.cpp sorts it, and nowhere else. samp_sample comes here with the tokens that
-   rows/llama_cpp/ has left of the row. */
+   came. So an array is sorted where llama.cpp sorts it, and nowhere else. When samp_sample calls these functions, the
+   array has the tokens that rows/llama_cpp/ has left of the row. */
 
-/* The numbers that give probabilities: the maximum, and the sum of e^(l - max) in array order. They also give the p of
-   a logit that has changed since, as long as its old value was kept. */
+/* The numbers from which probabilities follow: the maximum, and the sum of e^(l - max) in array order. With them, p of
+   a logit can be computed even after the array's logits have changed, as long as the old logit was kept. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-/* Returns the probability of a logit. It is computed anew where llama.cpp reads p: the same expression of the same
-   floats. */
+/* Returns the probability of a logit. Where llama.cpp reads a stored p, the library computes it again, by the same
+   expression of the same floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* Returns the sums of an array, without writing p. As in llama.cpp the maximum is data [0] if `sorted` is set.
-   adaptive_p needs it, because p holds its old logits then. */
+/* Returns the sums of an array, without writing p. As in llama.cpp, data [0] is the maximum if `sorted` is set.
+   adaptive_p calls this function, because its p holds the old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -7060,8 +7104,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
     return sums;
 }
 
-/* llama_sampler_softmax_impl: sets p of all, after sorting if `sort`. Most samplers of this arithmetic begin with it,
-   as llama.cpp's do, so p is also written where the canonical sampler leaves it (temp_ext). */
+/* Does what llama_sampler_softmax_impl does: sets p of all candidates, after sorting them if `sort`. Most samplers of
+   this arithmetic begin with this call, as llama.cpp's do. So p is also written by samplers that leave it in the
+   canonical arithmetic (temp_ext). */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
@@ -7081,15 +7126,16 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* Makes the other softmax, that of dist and at the end of temp_ext: p already is e^(l - max) rounded to float, and the
-   sum is a double. */
+/* Makes the other softmax of llama.cpp, which dist and the end of temp_ext use: p already is e^(l - max) rounded to
+   float, and is divided by a sum that is a double. */
 static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
-/* sampi_llama_share: -p ln p, the share of a token in the entropy. It is 0 for p = 0, where llama.cpp's entropy is NaN.
-   sampi_llama_entropy: the entropy from p, after the softmax, for typical and temp_ext. */
+/* sampi_llama_share returns -p ln p, a token's term of the entropy. It is 0 for p = 0, where llama.cpp's entropy is
+   NaN.
+   sampi_llama_entropy returns the entropy of the array, from p after the softmax, for typical and temp_ext. */
 static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
 
 static float sampi_llama_entropy(const samp_token_data_array *cur)
@@ -7099,8 +7145,8 @@ static float sampi_llama_entropy(const samp_token_data_array *cur)
     return entropy;
 }
 
-/* Makes the cut of top_p and typical: keeps the candidates up to the one at which the sum of p reaches `share` (exceeds
-   it, if `exceed`); all candidates if it never does. */
+/* Makes the cut of top_p and typical: keeps the candidates up to the first at which the sum of p reaches `share` (or
+   exceeds it, if `exceed`), and all candidates if it never does. */
 static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
 {
     float run = 0.0f;
@@ -7115,19 +7161,20 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
 #endif
 /* ---- src/samplers/logit_bias.h ---- */
 /* ================================================================================================== >>logits
-   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in
-   penalties and dry, which sampi_patch relies on), changes their logits, and leaves the array unsorted. A masked token
-   stays masked; a result that overflows becomes +-FLT_MAX.
+   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each sampler has a list of tokens,
+   changes their logits, and leaves the array unsorted. The lists of penalties and dry are sorted, because sampi_patch
+   relies on it. A masked token stays masked; a result that overflows becomes +-FLT_MAX.
 
-   The functions of each sampler: build fills its parts when it is made; reset and accept change its window, and nothing
-   else does; apply changes an array; change returns the new logit of one token. Rows and the GPU use the lists and
-   `change` too, so a token's new logit is computed in one way only.
+   Each sampler has these functions: `build` fills its arrays when it is made; `reset` and `accept` change its window of
+   tokens, and nothing else does; `apply` changes an array of candidates; `change` returns the new logit of one token.
+   The executors for rows and for the GPU use the lists and `change` too, so a token's new logit is computed in one way
+   only.
 
-   logit_bias: l += bias, entry by entry. Biases 1.5 and -0.5 of one token change its logit from 2 to 3. Part 0 is the
-   list as given. */
+   logit_bias adds biases to logits, entry by entry. Biases 1.5 and -0.5 of one token change its logit from 2 to 3. The
+   sampler's part 0 is a copy of the caller's list. */
 
-/* Checks each entry in order, because the first bad one is reported. +infinity is SAMP_E_NAN like NaN; -infinity bans
-   the token. */
+/* Checks each entry in order, because the first bad one is reported. A bias of +infinity gives SAMP_E_NAN, as NaN does;
+   -infinity bans the token. */
 static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
@@ -7143,7 +7190,7 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
     t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
-/* Copies the caller's list, which the constructor has checked and the caller may free then. */
+/* Copies the caller's list, which the constructor has checked. The caller may free the list afterwards. */
 static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
@@ -7153,8 +7200,8 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 /* Returns the new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
-/* Applies logit_bias. It does not use sampi_patch, because a token may occur twice: then both biases are added in the
-   list's order, and each sum is rounded. */
+/* Applies logit_bias. It does not use sampi_patch, because a token may be in the list twice. Then both biases are added
+   in the list's order, and each sum is rounded. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -7167,7 +7214,8 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The settings hook: adds the entries to the fingerprint, which has their number already as a field. */
+/* Adds the entries to the fingerprint, the hash of settings (the settings hook). Their number is in it already, as a
+   field. */
 static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -7200,7 +7248,8 @@ static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
     sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
     NULL, NULL, NULL, NULL, NULL,
@@ -7208,7 +7257,8 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_LOGIT_BIAS_ROW \
     "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \
@@ -7217,12 +7267,13 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
 
 /* ---- src/samplers/patch.h ---- */
 /* ---- patches ----
-   Rules that change the logits of a few tokens (penalties, dry, the lists of constraints), and how the window of
-   penalties and dry goes on in a sampler with other numbers. */
+   How the logits of a few tokens are changed, each by a rule (penalties, dry, the lists of constraints), and how a new
+   sampler takes over the window of penalties or dry from a sampler with other parameters. */
 
-/* The apply function of these samplers: changes the logits of the tokens in a list. If each token is at data[id], as in
-   an array that is not reordered, it changes them directly; otherwise it looks up each candidate. The list is sorted,
-   so its last id is the largest. It writes logits and `sorted` only; `change` must leave a masked logit masked. */
+/* Changes the logits of the tokens in a list; the apply functions of these samplers call it. If each token is at
+   data[id], as in an array that is not reordered, the logits are changed directly; otherwise each candidate is looked
+   up in the list. The list is sorted, so its last id is the largest. Only logits and `sorted` are written; `change`
+   must leave a masked logit masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -7240,7 +7291,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain have older tokens than a full window, and the same newer ones? */
+/* Does the chain's list of accepted tokens begin with the same tokens as a full window, and have older ones too? */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;
@@ -7250,9 +7301,9 @@ static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_
     return more;
 }
 
-/* Fills the window of a new sampler: with the old sampler's tokens, oldest first; with the chain's accepted tokens if
-   there is no old sampler (ring NULL) or the chain has more. It calls accept, because the new window may have another
-   length, and so the counts derived from it are right at once. */
+/* Fills the window of a new sampler with the old sampler's tokens, oldest first. If there is no old sampler (ring
+   NULL), or the chain has more tokens, it uses the chain's accepted tokens. The tokens are added by `accept`, because
+   the new window may have another length; so the counts that follow from the window are right at once. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {
@@ -7269,13 +7320,14 @@ static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_samp
 /* ---- penalties ----
    Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
    0 ? l * repeat : l / repeat) - (c * freq + present). With repeat 1.25, freq 0.1, present 0.2 and c = 3 a logit of 2
-   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 the sorted list of its tokens with their counts c. accept keeps
-   the counts up to date, so apply never walks over the window. */
+   becomes 1.6 - 0.5 = 1.1. The sampler's part 0 is the window of accepted tokens, part 1 the sorted list of these
+   tokens with their counts c. `accept` keeps the counts up to date, so `apply` never walks over the window. */
 
-/* [u.penalties.n] the list of counts, with memory for a whole window. */
+/* Returns the list of counts [u.penalties.n], which has memory for a whole window. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
-/* Sizes the parts for a full window of different tokens, because accept must not fail and so must not allocate. */
+/* Sizes the sampler's arrays for a full window of different tokens, because `accept` must not fail and so must not
+   allocate. */
 static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
@@ -7285,7 +7337,7 @@ static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
     t->part_size[1] = n * sizeof(sampi_count);
 }
 
-/* Empties the window. The parts keep their bytes, but the sizes are 0. */
+/* Empties the window. The arrays keep their bytes, but the sizes are set to 0. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
@@ -7309,9 +7361,9 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
-/* Returns how much frequency and presence subtract from the logit, after the repetition penalty. The subtraction is not
-   part of this function, because the GPU has its own. The product is rounded, so that the sum does not become an
-   fma. */
+/* Returns the number that the frequency and presence penalties subtract from the logit, after the repetition penalty.
+   The subtraction itself is not part of this function, because the GPU has its own. The product is rounded, so that no
+   compiler makes an fma of product and sum. */
 static float sampi_count_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
@@ -7332,8 +7384,8 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Restores the count of the token that leaves before that of the one that comes back, because the list has memory for a
-   full window only. */
+/* Takes back an accepted token, or notes it for that (the past hook). The count of the token that leaves is lowered
+   before that of the token that comes back is raised, because the list has memory for a full window only. */
 static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -7347,7 +7399,8 @@ static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old
     sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
 }
 
-/* Writes the sorted list of the different tokens among token [n], with counts, to list [n]; returns its length. */
+/* Writes the sorted list of the different tokens in token [n], with their counts, to list [n]. Returns the length of
+   the list. */
 static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
@@ -7362,7 +7415,7 @@ static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *
     return kept;
 }
 
-/* Saves or loads the window; a load counts the tokens again. */
+/* Saves or loads the window. After loading, the tokens are counted again. */
 static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -7381,7 +7434,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repe
     return sampi_init(&t);
 }
 
-/* The params hook: a last_n of -1 means the length of the context. */
+/* Replaces a last_n of -1 by the length of the context (the params hook). */
 static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
 {
     if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;
@@ -7401,7 +7454,8 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
     sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
@@ -7410,7 +7464,8 @@ static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_PENALTIES_ROW \
     "penalties", 0, 'e', "penalties", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
@@ -7419,17 +7474,18 @@ static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
 
 /* ---- src/samplers/dry.h ---- */
 /* ---- dry ("don't repeat yourself") ----
-   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). After "a b c
-   d a b c" the token d continues one of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 * 1.75 = 1.4.
-   Parts: 0 the window; 1 memory for the list of such tokens; 2 memory for lengths; 3 tails, heads, the breakers' texts.
+   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). After "a b c d
+   a b c" the token d would continue a repetition of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 *
+   1.75 = 1.4. The sampler has four arrays (parts): 0 the window of accepted tokens; 1 memory for the list of such
+   tokens; 2 memory for lengths; 3 tails, heads and texts of breakers.
 
-   A breaker is a text, such as "\n", that ends a repetition. The breakers are tokenised here, when the sampler is made
+   A breaker is a text, such as "\n", that ends a repetition. The breakers are tokenised when the sampler is made
    (sampi_dry_build). A breaker may begin inside one token and end inside another, so it is stored as heads and tails: a
    head is a token that contains the breaker, or ends with a beginning of it; the tail is the rest of the breaker as
    tokens. */
 
-/* A head: a token with which a breaker can begin. tail -1: the token contains the breaker; otherwise the tokens of that
-   tail must follow. */
+/* A head is a token with which a breaker (a text that ends repetitions) can begin. If `tail` is -1, the token contains
+   the whole breaker; otherwise the tokens of that tail must follow. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
@@ -7439,20 +7495,20 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
-/* The bytes of a breaker that count, and a 0. */
+/* The number of bytes of a breaker that count, and an array for them and a final 0. */
 #define SAMPI_BREAKER_MAX 40
 typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* Returns how many bytes of a breaker count. */
+/* Returns how many bytes of a breaker count: the first SAMPI_BREAKER_MAX. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* Returns the longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
+/* Returns the longest token with which text [n] begins. *n_best gets its length, or 0 if there is no such token. */
 static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
 {
     samp_token best = -1;
@@ -7497,7 +7553,8 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
-/* Appends a head, if heads is not NULL; returns the new number of heads. */
+/* Appends a head (a token with which a breaker can begin) to heads, if heads is not NULL. Returns the new number of
+   heads. */
 static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
 {
     if (heads) {
@@ -7507,9 +7564,10 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
     return n + 1;
 }
 
-/* Finds all heads: each token that contains a breaker (tail -1), or ends with a beginning of one (the tail is its
-   rest), in order of ids; returns their number. Tails are numbered through all breakers, one for each proper suffix. A
-   token may give several heads. sampi_dry_prepare passes heads NULL to count them, sampi_dry_build has them written. */
+/* Finds all heads, in order of ids, and returns their number. A head is a token that contains a breaker (tail -1), or
+   ends with a beginning of a breaker (the tail is the breaker's rest). Tails are numbered through all breakers, one for
+   each proper suffix. A token may be several heads. sampi_dry_prepare passes NULL for heads to count them;
+   sampi_dry_build has them written. */
 static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
                                          sampi_head *heads)
 {
@@ -7533,20 +7591,20 @@ static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const 
     return n;
 }
 
-/* [n_heads] the heads, sorted by token, after the tails in part 3. */
+/* Returns the heads [n_heads], sorted by token; they follow the tails in part 3. */
 static sampi_head *sampi_dry_head(const sampi_sampler *s)
 {
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
-/* [n_from] the breakers' texts, after the heads. */
+/* Returns the texts of the breakers [n_from]; they follow the heads in part 3. */
 static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
 {
     return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
 }
 
-/* Does s have the breakers and the vocabulary of t? Then heads and tails are the same and can be copied, which saves a
-   walk over the vocabulary for each breaker. */
+/* Does s have the breakers and the vocabulary of t? Then the heads and tails of both are the same and can be copied,
+   which saves a walk over the vocabulary for each breaker. */
 static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
 {
     const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
@@ -7562,9 +7620,9 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
-/* The prepare hook. The window is the smaller of last_n and n_ctx_train. A sampler that is off needs neither breakers
-   nor a vocabulary. A breaker has a tail for each of its proper suffixes (sampi_dry_build fills them). Heads are
-   counted by a walk over the vocabulary, only if a sampler is going to be made. */
+/* Checks the parameters and sizes the parts (the prepare hook). The window is the smaller of last_n and n_ctx_train. A
+   sampler that is off needs neither breakers nor a vocabulary. A breaker has a tail for each of its proper suffixes.
+   Heads are counted by a walk over the vocabulary, but only if a sampler is going to be made. */
 static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -7593,8 +7651,8 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
-/* The build hook: fills tails, heads and texts. Tail k - 1 of a breaker is its rest after k bytes, as sampi_dry_heads
-   numbers them. */
+/* Fills the tails, heads and texts of breakers (the build hook). Tail k - 1 of a breaker is its rest after k bytes, as
+   sampi_dry_heads numbers them. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
@@ -7613,8 +7671,8 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-/* Returns the token `back` positions ago in the window, 0 = the newest. The functions below read the text from its
-   end. */
+/* Returns the token `back` positions before the newest in the window, so 0 is the newest. The functions below read the
+   window from its end. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
     return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
@@ -7626,7 +7684,7 @@ static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
 }
 
-/* Are the tokens after the one `back` positions ago those of this tail? */
+/* Do the tokens of this tail follow the token `back` positions before the newest? */
 static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tail, int32_t back)
 {
     for (int32_t k = 0; k < tail->n; k++)
@@ -7634,8 +7692,8 @@ static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tai
     return true;
 }
 
-/* Returns the length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token
-   contains a breaker, -1 if there is no complete breaker. */
+/* Returns the number of tokens in the longest tail of a complete breaker that begins `back` positions before the newest
+   token: 0 if the token there contains a whole breaker, -1 if no complete breaker begins there. */
 static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -7660,9 +7718,10 @@ static void sampi_dry_reset(sampi_sampler *s)
     s->u.dry.settled_tail = 0;
 }
 
-/* Decides whether a breaker begins `back` positions ago, once all tokens that its tail may have are there: after that
-   the answer never changes. The nearest such breaker is remembered (its position and tail), so that it need not be
-   searched again. `back` is nearer than all positions decided before. */
+/* Decides whether a breaker begins `back` positions before the newest token, when all tokens that its tail may have are
+   in the window, so that the answer can no longer change. The nearest such breaker is remembered (its position and the
+   length of its tail), so that it is not searched for again. `back` must be nearer than all positions decided
+   before. */
 static void sampi_dry_settle(sampi_sampler *s, int32_t back)
 {
     int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
@@ -7671,8 +7730,8 @@ static void sampi_dry_settle(sampi_sampler *s, int32_t back)
     s->u.dry.settled_tail = tail;
 }
 
-/* Adds a token to the window; the remembered breaker moves back by one. sampi_dry_list works out the repetitions when
-   the next token is drawn. */
+/* Adds a token to the window; the remembered breaker is then one position farther back. sampi_dry_list finds the
+   repetitions when the next token is drawn. */
 static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 {
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
@@ -7680,8 +7739,8 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_dry_settle(s, SAMPI_TAIL_MAX);
 }
 
-/* Returns how many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if
-   there is none. */
+/* Returns how many of the newest tokens a repetition may contain: those after the nearest breaker, or all n if there is
+   no breaker. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
     for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
@@ -7691,9 +7750,10 @@ static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
     return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
-/* length [k], 0 < k < n: the length of the common suffix of the window and the window k tokens ago, at most `limit`.
-   The Z algorithm (Gusfield 1997) over the text read from its end, in n steps. The tokens [left, right) of its farthest
-   match equal the newest right - left tokens, so inside it an earlier length can be reused. */
+/* Writes length [k] for 0 < k < n: the length of the common suffix of the window and of the window k tokens ago, at
+   most `limit`. It uses the Z algorithm (Gusfield 1997) on the window read from its end, in n steps. The tokens [left,
+   right) of its farthest match equal the newest right - left tokens, so within this match an earlier length can be
+   reused. */
 static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
 {
     int32_t left = 0, right = 0;
@@ -7714,7 +7774,7 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
     }
 }
 
-/* Does this token contain a breaker? Then it is never penalised. */
+/* Does this token contain a breaker? Such a token is never penalised. */
 static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -7723,31 +7783,31 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
     return false;
 }
 
-/* Returns how much is subtracted from a token's logit; entry->count is the length of the repetition that it would
-   continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic
-   it is computed as in llama.cpp. */
+/* Returns the number that is subtracted from a token's logit. entry->count is the length of the repetition that the
+   token would continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic the number is
+   computed as in llama.cpp. */
 static float sampi_dry_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
     bool llama = sampi_is_llama_cpp(s);
-    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* most 0: no bound, since base is 1 */
+    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* most 0: no bound, because base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
     double factor = llama ? pow((double)base, (double)power) : sampi_powi(base, power);
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
-/* Returns the new logit of a token in the list. */
+/* Returns the new logit of a token that would continue a repetition. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_penalty(s, entry));
 }
 
-/* Lists the tokens that would continue a repetition, sorted by token, each with the length of the longest; returns
-   their number, at most the window's. It writes the list, usually part 1, and part 2. Called before each draw, by apply
-   or in its place by the fast path and the GPU's host. */
+/* Lists the tokens that would continue a repetition, sorted by token, each with the length of its longest repetition.
+   Returns their number, which is at most the window's size. The function writes the list, usually to part 1, and uses
+   part 2. It is called before each draw: by apply, or by the fast path or the GPU's host instead of apply. */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
@@ -7758,7 +7818,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        list[n_list].token = sampi_dry_token(s, k - 1); /* the token that followed */
+        list[n_list].token = sampi_dry_token(s, k - 1); /* the token that followed the earlier occurrence */
         list[n_list++].count = length[k];
     }
     sampi_count_sort(list, n_list);
@@ -7780,23 +7840,24 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
     if (sampi_is_llama_cpp(s) && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
-        cur->sorted = false; /* as in llama.cpp, whether a token changed or not: adaptive_p reads it */
+        cur->sorted = false; /* as in llama.cpp, whether a logit changed or not: adaptive_p reads `sorted` */
     return SAMP_OK;
 }
 
 static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
-    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+    sampi_record_words(r, &s->u.dry.settled, 2); /* settled and settled_tail */
 }
 
-/* Takes over the window of an old sampler. The new breakers apply to the old tokens too. */
+/* Takes over the window of a sampler that this one replaces. The new breakers apply to the old tokens too. */
 static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
 }
 
-/* Saves or loads the window, the whole state of dry; a load finds the breakers in it again. */
+/* Saves or loads the window, which is the whole state of dry. After loading, the breakers in the window are searched
+   for again. */
 static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
@@ -7805,8 +7866,8 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
-/* Adds the breakers' tokens to the fingerprint: with another vocabulary they would be others, and a saved window would
-   have another meaning. */
+/* Adds the breakers' tokens to the fingerprint (the hash of settings). With another vocabulary these tokens would be
+   different, and a saved window would have another meaning. */
 static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -7821,7 +7882,7 @@ static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash
         sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
 }
 
-/* The breakers are read by the constructor and may be freed then. last_n and n_ctx_train become one number, the window
+/* The caller may free the breakers after this call. last_n and n_ctx_train become one number, the size of the window
    (sampi_dry_prepare). */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
                                                 float base, int32_t allowed_length, int32_t last_n,
@@ -7862,7 +7923,8 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
     sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
@@ -7870,7 +7932,8 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_DRY_ROW \
     "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry, \
@@ -7878,17 +7941,18 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
 
 /* ---- src/samplers/cut.h ---- */
 /* ============================================================================================== >>truncation
-   Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
-   which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
-   sampi_run calls apply after sampi_check, and never for a sampler that is off: so the parameters are in range and the
-   row has a maximum. apply changes the array, not the sampler, and leaves at least one token.
+   Samplers that remove tokens from the array: they are in this file and the next ones down to xtc. Each file has the
+   function sampi_..._apply, which the table of kinds names, and the arithmetic of the threshold, which the executors
+   for rows, slices and the GPU use too. sampi_run calls an apply function after sampi_check, and never for a sampler
+   that is off. So the parameters are in range and the row has a maximum. The function changes the array, not the
+   sampler, and leaves at least one token.
 
-   Whether a token stays depends on its logit and on sums over the row, never on its index in the array: so rows may
-   find the same tokens in another way. apply first computes the threshold (an integer mass, or a double), then >>array
-   cuts.
+   Whether a token stays depends on its logit and on sums over the row, never on its index in the array. So the executor
+   for rows may find the same tokens in another way. An apply function first computes the threshold (an integer sum of
+   weights, or a double); functions of >>array then cut.
 
-   Many of these samplers cut by one number, u.cut.p, which has another meaning in each. This room has their common
-   functions. */
+   Many of these samplers cut by one parameter, u.cut.p, which has another meaning in each sampler. This file has their
+   common functions. */
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }
@@ -7903,10 +7967,11 @@ static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t 
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 /* ---- top_n_sigma (Tang et al. 2024) ----
-   It masks tokens with l < max - n * sigma: for logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
+   The sampler top_n_sigma masks tokens with l < max - n * sigma, where sigma is the standard deviation of the logits.
+   For the logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 
-/* Returns the scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's
-   power of two, so that the sums of x and x^2 are exact in 128 bits. */
+/* Returns the scale with which the variance is computed exactly: each x = max - l becomes an integer in units of 2^-40
+   of the range's power of two, so that the sums of x and x^2 are exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -7925,7 +7990,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
     return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
-/* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. */
+/* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. *max gets the maximum. */
 static double sampi_sigma_distance(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
@@ -7949,14 +8014,15 @@ static double sampi_sigma_distance(const samp_token_data_array *cur, float n_sig
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
-/* Is a logit within reach of the maximum? what: the maximum, and the reach. */
+/* Is a logit near enough to the maximum? `what` points to the maximum and to the largest distance. */
 SAMPI_INLINE bool sampi_is_within(const void *what, float l)
 {
     const double *of = (const double *)what;
     return of[0] - (double)l <= of[1];
 }
 
-/* Masks the tokens that are farther below the maximum. The array keeps its size, and p is not set. */
+/* Masks the tokens that are farther below the maximum than n_sigma deviations. The array keeps its size, and p is not
+   set. */
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
@@ -7968,8 +8034,8 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Mean and deviation in two passes of float sums; each square is added in double and the sum rounded to float, as in
-   C++ with std::pow's double. */
+/* Computes mean and deviation in two passes of float sums. Each square is added in double and the sum is rounded to
+   float, as in C++ with std::pow, which returns a double. */
 static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
@@ -8002,7 +8068,8 @@ static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_N_SIGMA_ROW \
     "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
         SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
@@ -8013,8 +8080,8 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 /* ---- src/samplers/top_k.h ---- */
 /* ---- top_k ----
-   It keeps the first k tokens in order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id. With ties it
-   also keeps all tokens that equal the last one, here both 2. */
+   The sampler top_k keeps the first k tokens in order: of the logits 4, 2, 2, 1, k = 2 keeps 4 and the 2 with the
+   smaller id. With `ties` it also keeps all tokens whose logits equal the last one, here both tokens with 2. */
 
 /* top_k needs no probabilities, so it does not set p. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -8031,7 +8098,7 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Masked tokens may be among the k. */
+/* In llama.cpp's arithmetic, masked tokens may be among the k. */
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;
@@ -8059,7 +8126,8 @@ static const sampi_field SAMPI_TOP_K_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.top_k.k <= 0; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
         SAMPI_LISTS_FEW | SAMPI_TO_K | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | \
@@ -8070,25 +8138,27 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 
 /* ---- src/samplers/tail_free.h ---- */
 /* ---- tail_free (Bricken 2019) ----
-   With p in order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends at i. Divided by their
-   sum, the a_i are a distribution. The first i at which the running sum exceeds z is the cut: the tail after it is
-   flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All numbers are in units of
-   weight. If the sum of a_i is below 1e-6, all a_i count the same, as in the original. */
+   Tail-free sampling sorts the probabilities p_i. a_i = |p_i - 2 p_i+1 + p_i+2| is how much their curve bends at i.
+   Divided by their sum, the a_i are a distribution. The cut is made at the first i at which the running sum of the a_i
+   exceeds the parameter z: the tail after it is flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95
+   keeps two. All numbers are in units of weight. If the sum of the a_i is below 1e-6, all a_i count the same, as in the
+   original implementation. */
 
-/* Returns the bend a_i of three neighbours' weights, w_i first. */
+/* Returns the bend a_i = |w_i - 2 w_i+1 + w_i+2| of three neighbours' weights; w points to w_i. */
 static uint64_t sampi_bend(const uint64_t *w)
 {
     uint64_t ends = w[0] + w[2], middle = 2 * w[1];
     return ends > middle ? ends - middle : middle - ends;
 }
 
-/* Is the sum of a_i below 1e-6 in units of probability? z: the sum of weights. */
+/* Is the sum of the bends a_i below 1e-6 in units of probability? z is the sum of weights. */
 static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
 {
     return (double)total * 1000000.0 < (double)z;
 }
 
-/* A walk over a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
+/* The place of a loop over the bends a_i of a sorted array. w [0 .. 2] are the weights at i, i + 1 and i + 2, so each
+   weight is computed once. */
 typedef struct sampi_bends {
     const samp_token_data *d;
     float max;
@@ -8096,8 +8166,8 @@ typedef struct sampi_bends {
     uint64_t w[3];
 } sampi_bends;
 
-/* Begins a walk over the second differences. The array must be sorted, have at least two candidates, and not change
-   during the walk. */
+/* Begins a loop over the bends a_i. The array must be sorted, have at least two candidates, and not change during the
+   loop. */
 static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -8106,7 +8176,7 @@ static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_da
     for (int k = 0; k < 2; k++) bends->w[k] = sampi_weight(max, cur->data[k].logit);
 }
 
-/* Returns a_i and advances to i + 1; there must be an i + 2. */
+/* Returns a_i, and advances to i + 1. The array must have a candidate i + 2. */
 static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
 {
     uint64_t *w = bends->w;
@@ -8117,8 +8187,8 @@ static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
     return bend;
 }
 
-/* Returns how many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never
-   exceeds the share. */
+/* Returns how many tokens of the row stay: those before the cut, at least min_keep. If the running sum of bends never
+   exceeds the share, all stay. */
 static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
                                    size_t min_keep)
 {
@@ -8145,18 +8215,18 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
     sampi_sums sums = sampi_sum(cur);
     sampi_sort_all(cur);
     sampi_set_p(cur, &sums);
-    if (sums.n <= 2) return SAMP_OK; /* no bend; masked tokens stay too */
+    if (sums.n <= 2) return SAMP_OK; /* two tokens have no bend; masked tokens stay too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
 #ifndef SAMP_NO_MT19937
-/* |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
+/* Returns the bend |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* tail_free as in llama.cpp before it removed the sampler: with float sums, and with equal bends if their sum is below
-   1e-6. */
+/* Applies tail_free as llama.cpp did before it removed the sampler: with float sums, and with equal bends if their sum
+   is below 1e-6. */
 static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -8185,7 +8255,8 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
         SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
@@ -8195,18 +8266,20 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
 
 /* ---- src/samplers/typical.h ---- */
 /* ---- typical (Meister et al. 2022) ----
-   It orders tokens by |surprise - entropy|, and keeps the shortest prefix whose mass exceeds p. For p = 0.5, 0.3, 0.15,
-   0.05 the entropy is 1.14 and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second
-   token. */
+   The sampler typical orders tokens by their score |surprise - entropy|, where the surprise of a token is -ln p_i. It
+   keeps the shortest prefix of this order whose probability exceeds p. For p = 0.5, 0.3, 0.15, 0.05 the entropy is 1.14
+   and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second token. */
 
-/* Returns the score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the
-   mean of max - l under p. The fast path sorts by it too. */
+/* Returns the score |surprise - entropy|; ln Z is in surprise and entropy, so it cancels. order->max is the row's
+   maximum, order->mean the mean of max - l under p. The fast path (the executor for rows) sorts by this function
+   too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
-/* typical. The kept mass must exceed p, so it is at least one unit above the share rounded down. */
+/* Applies typical. The probability of the prefix must exceed p, so its weight must be at least one unit above the share
+   of the sum, rounded down. */
 static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -8220,18 +8293,18 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* Returns the distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks
-   the order. */
+/* Returns the distance of the surprise -ln p from the entropy. A p of 0 comes last; in llama.cpp its distance is NaN,
+   which breaks the order. */
 static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
 
-/* Returns the score for sampi_sort, which has been stored in p. */
+/* Returns the score, which has been stored in p, for sampi_sort. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
     return (double)d->p;
 }
 
-/* Sorts by score; `sums` give p. */
+/* Sorts by score. p is computed again afterwards, from `sums`. */
 static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
 {
     sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
@@ -8240,7 +8313,7 @@ static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_ll
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
-/* typical as in llama.cpp. The running sum, in the order of scores, must exceed the share. */
+/* Applies typical as llama.cpp does. The running sum of p, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -8260,7 +8333,8 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
         SAMPI_LISTS_FEW | SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | \
@@ -8271,9 +8345,10 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 
 /* ---- src/samplers/top_p.h ---- */
 /* ---- top_p (Holtzman et al. 2019) ----
-   It keeps the shortest prefix in order whose mass is at least p. Of p = 0.5, 0.3, 0.15, 0.05 top_p 0.7 keeps two. */
+   The sampler top_p keeps the shortest prefix in order whose probability is at least p. Of tokens with p = 0.5, 0.3,
+   0.15, 0.05 top_p 0.7 keeps two. */
 
-/* top_p. The kept mass must be at least p, so the share is rounded up. */
+/* Applies top_p. The prefix must have a probability of at least p, so the share of the sum of weights is rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -8283,7 +8358,8 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* top_p as in llama.cpp. It sums before it sorts, so p may differ from typical's in the last bits. */
+/* Applies top_p as llama.cpp does. It computes the sum before it sorts, so p may differ from typical's in the last
+   bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, false);
@@ -8303,7 +8379,8 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
         SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | \
@@ -8314,8 +8391,8 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
 
 /* ---- src/samplers/min_p.h ---- */
 /* ---- min_p (Nguyen et al. 2024) ----
-   It keeps the tokens with p_i >= p * p_max. This needs no sum: l >= max + ln p. Of p = 0.5, 0.3, 0.15, 0.05 min_p 0.2
-   keeps three. */
+   The sampler min_p keeps the tokens with p_i >= p * p_max. This needs no sum, because it is equivalent to l >= max +
+   ln p. Of tokens with p = 0.5, 0.3, 0.15, 0.05 min_p 0.2 keeps three. */
 
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -8326,7 +8403,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* min_p cuts by logit, as in the canonical arithmetic, but with logf and a float sum. */
+/* Cuts by the logit, as in the library's own arithmetic, but with logf and a float sum. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
@@ -8345,7 +8422,8 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
         SAMPI_LISTS_FEW | SAMPI_TO_FLOOR | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | \
@@ -8356,29 +8434,32 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 
 /* ---- src/samplers/by_sums.h ---- */
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ----
-   Each keeps the tokens with p_i >= a threshold, and always the first token. The thresholds come from sums over the
-   row: a * p_max^2; scale * sum p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). For
-   p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two,
-   epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
+   Each of these samplers keeps the tokens with p_i >= a threshold, and always the first token. The thresholds come from
+   sums over the row: top_a a * p_max^2; p_less scale * sum p^2; p_less_norm scale * (n sum p^2 - 1) / (n - 1); epsilon
+   itself; eta min(epsilon, sqrt(epsilon) e^-H), where H is the entropy. For p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125)
+   keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three. (The
+   thresholds are in brackets.) As a logit, the threshold is at most the maximum. */
 
 static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
-/* Returns the smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked
-   tokens, for p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units
-   of 2^-40. They are doubles, because the fast path passes both ends of an estimate. */
+/* Returns the smallest logit that is kept. ln_p is the logarithm of the sampler's parameter. n is the number of
+   unmasked tokens, for p_less_norm. z is the sum of weights. `more` is a second sum in units of 2^-40: of distances
+   from the maximum for eta, of squared weights for p_less. n, z and `more` are doubles, because the fast path (the
+   executor on rows) passes both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_P_LESS_NORM) {
-        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; 0 for a uniform row */
+        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* Z (n sum p^2 - 1); 0 for a uniform row */
         if (!(above > 0.0)) return -(double)FLT_MAX;
         down = ln_p + sampi_ln(above / (n - 1.0));
     }
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
-                                 -(more / z)); /* the product is exact; an explicit fma, whatever the compiler */
+                                 /* the product is exact; an explicit fma, so that no compiler decides */
+                                 -(more / z));
         if (bound < down) down = bound;
     }
     return (double)max + (down < 0.0 ? down : 0.0);
@@ -8392,7 +8473,8 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
     return sum;
 }
 
-/* Returns the second sum that the threshold needs: squares for p_less and p_less_norm, else distances. */
+/* Returns the second sum that the threshold needs: of squared weights for p_less and p_less_norm, else of the distances
+   from the maximum. */
 static SAMPI_COLD uint64_t sampi_second_sum(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
@@ -8417,8 +8499,8 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* llama.cpp has no top_a. Like the other samplers in this arithmetic it uses float probabilities: the prefix ends
-   before the first p below a p_max^2. */
+/* Applies top_a in llama.cpp's arithmetic, although llama.cpp has no top_a. Like other samplers in this arithmetic it
+   uses float probabilities: it cuts before the first p below a p_max^2. */
 static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
@@ -8430,8 +8512,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
-/* The common part of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
-   arithmetic all except top_a compute as in the canonical one. */
+/* The common members of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
+   arithmetic all of them except top_a compute as in the library's own. */
 #define SAMPI_BY_SUMS_FLAGS \
     SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
         SAMPI_VIEW_SORTED
@@ -8449,7 +8531,8 @@ static const sampi_field SAMPI_TOP_A_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_A_ROW \
     "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
         sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
@@ -8507,18 +8590,18 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 
 /* ---- src/samplers/top_h.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) ----
-   It keeps the longest prefix in order whose own entropy is at most alpha H. For p = 0.5, 0.3, 0.15, 0.05 H is 1.14;
-   the first two tokens have 0.66, the first three 0.99, so alpha 0.6 keeps two. Only as many candidates as necessary
-   are sorted. */
+   The sampler top_h keeps the longest prefix in order whose own entropy is at most alpha H, where H is the entropy of
+   the row. For p = 0.5, 0.3, 0.15, 0.05 H is 1.14; the first two tokens have 0.66, the first three 0.99, so alpha 0.6
+   keeps two. Only as many candidates as necessary are sorted. */
 
-/* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at
-   least 1. *over: the entropy with one more token, if there is one. */
+/* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`, but at
+   least 1. *over gets the entropy with one more token, if there is one. */
 static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
 {
     uint64_t w[SAMPI_TILE + 16];
     float x[SAMPI_TILE];
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    size_t k = 0; /* the first k are in order */
+    size_t k = 0; /* the first k candidates are in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i % SAMPI_TILE;
         if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
@@ -8552,7 +8635,8 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_H_ROW \
     "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
@@ -8560,23 +8644,23 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
 
 /* ---- src/samplers/min_k.h ---- */
 /* ---- min_k (Ding et al. 2026) ----
-   It keeps the tokens up to the largest (l_k - l_k+1) / k, in order of logits: for 5, 4.9, 2, 1 the quotients are 0.1,
-   1.45, 0.33, so it keeps two. */
+   The sampler min_k keeps the first k tokens in order of logits l_1 >= l_2 >= ..., where k has the largest quotient
+   (l_k - l_k+1) / k. For 5, 4.9, 2, 1 the quotients are 0.1, 1.45, 0.33, so it keeps two. */
 
-/* Returns the fall of the logit after place i, divided by i. */
+/* Returns (l_i - l_i+1) / i, the fall of the logit after the i-th token, divided by i. */
 static double sampi_mean_drop(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* Returns how many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are
-   flat. */
+/* Returns how many of n tokens min_k keeps, if the largest logit is max and the smallest low. `cliff` is the number of
+   tokens before the steepest fall. The result is larger if the logits are flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
-    double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
-    if (!(flat > (double)cliff)) return cliff;             /* also for 0 / 0 */
+    double flat = tau / ((double)max - (double)low + 0.0); /* + 0.0, because -0 - 0 is -0 */
+    if (!(flat > (double)cliff)) return cliff;             /* also true for 0 / 0 */
     return flat < (double)n ? (size_t)flat : n;
 }
 
-/* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff;
-   -1 if the logits are so flat that more are kept. */
+/* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest gets the largest quotient (l_k -
+   l_k+1) / k, or -1 if the logits are so flat that more tokens are kept. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
 {
     const samp_token_data *d = cur->data;
@@ -8609,7 +8693,8 @@ static const sampi_field SAMPI_MIN_K_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIN_K_ROW \
     "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
@@ -8618,17 +8703,18 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 
 /* ---- src/samplers/xtc.h ---- */
 /* ---- xtc, "exclude top choices" (p-e-w) ----
-   With probability p (the coin) it removes all tokens of probability >= t except the least likely of them. Of 0.5, 0.3,
-   0.15, 0.05 with t = 0.1 it leaves 0.15 and 0.05. The coin is 64 random bits of the position. */
+   With probability p (the coin) the sampler xtc removes all tokens of probability >= t except the least likely of them.
+   Of tokens with 0.5, 0.3, 0.15, 0.05 it leaves 0.15 and 0.05 for t = 0.1. The coin is made of 64 random bits, a
+   function of the seed and the position. */
 
-/* Is this candidate's probability at least t, that is its weight at least `required`? */
+/* Is this candidate's probability at least t? Then its weight is at least `required`. */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
 {
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
-/* Applies xtc: with probability p, removes all candidates that reach t except the last of them in order. If that would
-   leave fewer than min_keep, it removes none. The position advances in either case. */
+/* Applies xtc: with probability p, removes all candidates with a probability of at least t except the last of them in
+   order. If fewer than min_keep candidates would be left, none is removed. The position advances in either case. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -8653,7 +8739,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* Makes xtc's cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
+/* Makes xtc's cut of a sorted array with p. The removed candidates are its beginning, so the array stays sorted. */
 static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t above = 0;
@@ -8663,8 +8749,8 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
     memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
 }
 
-/* xtc as in llama.cpp. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than
-   one candidate. */
+/* Applies xtc as llama.cpp does. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is
+   more than one candidate. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -8692,7 +8778,8 @@ static const sampi_field SAMPI_XTC_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_XTC_ROW \
     "xtc", 2, 'x', "xtc", \
         SAMPI_LISTS_FEW | SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
@@ -8702,11 +8789,11 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
 
 /* ---- src/samplers/infill.h ---- */
 /* ---- infill ----
-   llama.cpp's sampler for text that fills a gap, in its arithmetic with both random sources: sums of floats, in order.
-   An example: with four candidates of which the end has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so only the
-   end stays. The contract in api/samplers.h has the other rules. */
+   llama.cpp's sampler for text that fills a gap, in llama.cpp's arithmetic (sums of floats, in order) with both random
+   sources. An example: if one of four candidates ends the text and has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others'
+   0.9, so only this candidate stays. The contract in api/samplers.h has the other rules. */
 
-/* Returns a token's text; empty if the vocabulary does not have the token. */
+/* Returns a token's text, which is empty if the vocabulary does not contain the token. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     *n = 0;
@@ -8720,8 +8807,8 @@ static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
     return false;
 }
 
-/* Merges each candidate with all candidates whose text begins with its own. The more likely of the two gets the sum
-   of both p; the other gets p 0 and is masked. */
+/* Merges each candidate with all candidates whose text begins with its own. The more likely of the two gets the sum of
+   both p; the other gets p = 0 and is masked. */
 static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -8740,8 +8827,9 @@ static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_da
     }
 }
 
-/* Keeps the tokens that end the text, and others with p of at least `least`; returns the number of others. p is not
-   normalised if there are no others. llama: an end stays even if it has been merged into another token. */
+/* Keeps the tokens that end the text, and other tokens with p of at least `least`. Returns the number of the other
+   tokens. If it is 0, p is not normalised. In llama.cpp's arithmetic (llama) a token that ends the text stays even if
+   it has been merged into another token. */
 static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
                                            bool llama)
 {
@@ -8784,7 +8872,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* The prepare hook checks the vocabulary, which must have texts, and a token that ends. */
+/* Checks the vocabulary (the prepare hook): it must have texts, and a token that ends a text. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;
@@ -8803,7 +8891,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
 static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_INFILL_HOOKS = {
     sampi_infill_params, sampi_infill_prepare, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
@@ -8811,7 +8900,8 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_INFILL_ROW \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
         NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
@@ -8819,11 +8909,11 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
 /* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
    temp divides the logits by T; temp_ext first computes T in t - delta .. t + delta from the row's entropy (0 .. ln n).
-   At T = 2 logits 3 and 1 become 1.5 and 0.5. No token is removed, and the order stays except at ties that rounding
-   makes. T = 0, and a T of temp_ext below 2^-20, masks all tokens but the first in order.
+   At T = 2 logits 3 and 1 become 1.5 and 0.5. No token is removed. The order does not change, except at ties that
+   rounding makes. T = 0, and a T of temp_ext below 2^-20, masks all tokens but the first in order.
 
-   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows keep the factor instead of
-   multiplying (sampi_row's r), so it must be the same product. */
+   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. The executor for rows keeps the
+   factor instead of multiplying each logit (sampi_row's r), so it must get the same product later. */
 
 /* Masks all candidates but the one at index `best`. */
 static void sampi_mask_all_but(samp_token_data_array *cur, size_t best)
@@ -8839,14 +8929,14 @@ static bool sampi_temp_masks(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
 }
 
-/* Is it a temperature that does not depend on the row, and masks no token? */
+/* Is this sampler a temperature that does not depend on the row and masks no token? */
 SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
 {
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* Multiplies all logits by 1 / t, for both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be
-   -infinity. */
+/* Multiplies all logits by 1 / t, for temp and temp_ext. Results that overflow become +-FLT_MAX, because only masked
+   tokens may be -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
@@ -8865,8 +8955,8 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to
-   t + delta for the entropy ln n of n equal tokens. */
+/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023). It goes from t - delta for a row with
+   entropy 0 to t + delta for the entropy ln n of n equal tokens. */
 static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
     float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
@@ -8874,13 +8964,13 @@ static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* Applies temp_ext, which with delta 0 is temp. The entropy is that of the original logits. */
+/* Applies temp_ext, which is temp if delta is 0. The entropy is that of the original logits. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
-        if (sums.n == 1) return SAMP_OK; /* ln n is 0, and there is no choice */
+        if (sums.n == 1) return SAMP_OK; /* ln n is 0, and there is no other token */
         t = sampi_dynamic_temp(&s->u.temp, &sums);
     }
     sampi_scale(cur, t);
@@ -8888,8 +8978,8 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 }
 
 #ifndef SAMP_NO_MT19937
-/* llama.cpp divides, and does not check ties: `sorted` stays as it was. Results that overflow become +-FLT_MAX, as in
-   the canonical samplers. */
+/* Divides the logits by t. llama.cpp divides, and does not check ties, so `sorted` does not change. Results that
+   overflow become +-FLT_MAX, as in the canonical samplers. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
@@ -8900,14 +8990,15 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
-/* temp needs no entropy, so it neither sets p nor sorts. */
+/* Applies temp. It needs no entropy, so it neither sets p nor sorts. */
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_scale(cur, s->u.temp.t);
     return SAMP_OK;
 }
 
-/* Returns the temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
+/* Returns the temperature of temp_ext for an entropy. The largest entropy is that of all n candidates, masked
+   candidates included. */
 static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
@@ -8915,7 +9006,7 @@ static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n
     return lo + sampi_roundf((hi - lo) * power);
 }
 
-/* temp_ext sorts, and sets p of the new logits. */
+/* Applies temp_ext. As in llama.cpp it sorts, and sets p of the new logits. */
 static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (!(s->u.temp.delta > 0.0f)) {
@@ -8945,14 +9036,14 @@ static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, flo
     return sampi_init(&t);
 }
 
-/* temp is a kind of its own beside temp_ext, so that samp_describe shows what the user has made. */
+/* temp and temp_ext are two kinds of samplers, so that samp_describe shows which one the user has made. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
     return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
 }
 
-/* Is either sampler off? */
+/* Is the sampler (temp or temp_ext) off? */
 static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 {
     return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
@@ -8960,11 +9051,12 @@ static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 
 static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
-    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp has temp_ext's numbers */
-    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* in the fingerprint too */
+    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp has the members of temp_ext */
+    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* is in the fingerprint too */
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
@@ -8978,7 +9070,8 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
@@ -8988,14 +9081,15 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 /* ---- src/samplers/smoothing.h ---- */
 /* ---- smoothing, log_softmax ----
-   Two samplers that change every logit. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c = (curve - 1) /
-   2; with factor 0.2 and curve 1 a logit that is 2 below the maximum becomes 0.8 below it. log_softmax: l = ln p, so
-   that penalties after it do not depend on the zero of the logits. */
+   Two samplers that change every logit. smoothing sets l to max - factor d^2 (1 - c + c d), with d = max - l and c =
+   (curve - 1) / 2: with factor 0.2 and curve 1 a logit that is 2 below the maximum comes to be 0.8 below it.
+   log_softmax sets l to ln p, so that penalties after it do not depend on a constant added to all logits. */
 
 static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
-/* Returns a logit after smoothing, computed in doubles, with each product rounded before it is added; c is
-   sampi_bend_of. For c in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
+/* Returns a logit after smoothing, computed in doubles, with each product rounded before it is added; c is the result
+   of sampi_bend_of. For c in [0, 1] the order (ties aside) and the maximum do not change, because each step is
+   monotone. */
 static float sampi_smoothed(double top, double factor, double c, float l)
 {
     double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
@@ -9003,21 +9097,22 @@ static float sampi_smoothed(double top, double factor, double c, float l)
     return sampi_finite((float)sampi_add_to_product64(-bent, top));
 }
 
-/* Returns the logit as ln p; all: the maximum plus ln Z. */
+/* Returns the logit as ln p. `all` is the maximum plus ln Z. */
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
-/* Returns the maximum plus ln Z; z: the sum of weights. */
+/* Returns the maximum plus ln Z, the logarithm of the sum of e^l. z is the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
-/* sampi_log_softmaxed for a tile, in the compiler's vectors. No result can overflow; |all| must be below 2^100. */
+/* Does what sampi_log_softmaxed does, for a tile (256 logits), in the compiler's vectors. No result can overflow; |all|
+   must be below 2^100. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
 }
 
-/* Applies either sampler to l [n], which lie `stride` bytes apart: in candidates, or in a row on the fast path. z: the
-   sum of weights, for log_softmax only. A maximum of -0 counts as +0, because which zero is found depends on the
-   instruction set. */
+/* Applies either sampler to the n logits at l, which are `stride` bytes apart: in candidates, or in a row on the fast
+   path. z is the sum of weights, for log_softmax; 0 for smoothing. A maximum of -0 counts as +0, because which of the
+   two zeros is found depends on the instruction set. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
     double c = sampi_bend_of(s->u.smoothing.curve), top = (double)max + 0.0;
@@ -9057,14 +9152,16 @@ static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s->u.smoothing.factor == 0.0f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_SMOOTHING_ROW \
     "smoothing", 0, 'q', "smoothing_factor;smoothing", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
         sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
         SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_LOG_SOFTMAX_ROW \
     "log-softmax", 0, 'n', "log_softmax;log-softmax", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
@@ -9073,9 +9170,9 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 
 /* ---- src/samplers/softmax.h ---- */
 /* ---- softmax ----
-   It sorts, and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
+   The sampler softmax sorts the candidates and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
 
-/* softmax is for users who need p and the order, but no token: it does not select. */
+/* softmax is for users who need p and the order, but no token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -9086,7 +9183,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* softmax as a sampler; other samplers call sampi_llama_softmax. */
+/* The sampler softmax in llama.cpp's arithmetic. Other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -9097,7 +9194,8 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_SOFTMAX_ROW \
     "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
@@ -9106,22 +9204,26 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_pl
 
 /* ---- src/samplers/drafted.h ---- */
 /* ---- a row of a draft ----
-   The draft's token that a drawing sampler has to test (s->draft), with the draft's probabilities for this row and the
-   test. The usual test is the ratio test (ratio.h). Other tests are functions in the struct, so nothing here names
-   them. */
+   The draft token that a drawing sampler has to test (s->draft), with the draft model's probabilities for this row of
+   logits, and the test. The usual test is the ratio test (ratio.h). Other tests are functions in the struct, so this
+   file names none of them. */
 
-/* A row of a draft. samp_verify and the functions of drafts/ make it, and give it to all samplers of a chain. */
+/* One token of a draft: the token that a cheaper model proposes for a row of logits. samp_verify and the functions of
+   drafts/ fill the struct, and give it to all samplers of a chain. */
 typedef struct sampi_draft {
     samp_token token;
-    const float *probs;      /* NULL: the token was certain */
-    const samp_token *ids;   /* [n_top], or NULL: dense */
-    size_t n_top;            /* dense: the vocabulary's size */
-    struct sampi_test *test; /* of another test; for the ratio test it and the functions are NULL */
-    void (*draw)(const sampi_sampler *s, samp_token_data_array *cur);  /* replaces the ratio test */
-    bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur); /* selects the token if it passes */
-    bool exact;                                                        /* after a failure: an ordinary draw */
-    samp_token (*next)(const struct sampi_draft *row, int32_t *at);    /* replaces sampi_next_drafted */
-    bool *waited; /* set if a rewinding ban was held back until it is known which tokens are kept; or NULL */
+    const float *probs;      /* the draft model's probabilities; NULL if it was certain */
+    const samp_token *ids;   /* [n_top] the tokens of probs, or NULL: token i has probs [i] */
+    size_t n_top;            /* the length of probs; without ids, the vocabulary's size */
+    struct sampi_test *test; /* the data of another test; NULL for the ratio test */
+    void (*draw)(const sampi_sampler *s, samp_token_data_array *cur); /* replaces the ratio test, or NULL */
+    /* selects the draft token if it passes, or NULL */
+    bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur);
+    /* true if an ordinary draw, not one from the residual, follows a failed test */
+    bool exact;
+    /* returns the next of several draft tokens at this place, as sampi_next_drafted does, or NULL for one token */
+    samp_token (*next)(const struct sampi_draft *row, int32_t *at);
+    bool *waited; /* set to true if a rewinding ban was held back until it is known which tokens are kept; or NULL */
 } sampi_draft;
 
 static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
@@ -9132,17 +9234,18 @@ static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
 /* ---- src/samplers/greedy.h ---- */
 /* =============================================================================================== >>selection
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each writes its candidate's index to
-   cur->selected and (except greedy) p of all candidates. apply changes mirostat's mu (s->now.mu) and the selection that
-   adaptive_p remembers until its token is accepted (s->now.pending, pending_p). sampi_end_draw restores s->now if a
-   later sampler fails.
+   cur->selected and (except greedy) p of all candidates. The apply functions change mirostat's mu (s->now.mu) and the
+   selected token that adaptive_p remembers until it is accepted (s->now.pending, pending_p). sampi_end_draw restores
+   s->now if a later sampler fails.
 
-   All random samplers choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so
-   that mu follows the token that was really chosen. A draw goes by ascending id, not in the array's order: that would
-   depend on which samplers have sorted, and rows do not sort.
+   All random samplers choose by sampi_draw: it draws (draw.h), or tests the token of a draft (ratio.h), so that mu
+   follows the token that was really chosen. A draw adds up the candidates by ascending id, not in the array's order,
+   because that order depends on which samplers have sorted, and the executor for rows does not sort.
 
-   This room has greedy, which selects the first candidate in order. */
+   This file has greedy, which selects the first candidate in order. */
 
-/* greedy. It does not set p, because no sampler needs it, and it would cost one exp for each token. */
+/* Applies greedy. It does not set p, because no sampler needs p afterwards, and it would take one exp for each
+   token. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_is_taken(s, cur)) return SAMP_OK;
@@ -9162,7 +9265,8 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_plain(SAMPI_GREEDY, 0); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
@@ -9173,14 +9277,15 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
 
 /* ---- src/samplers/choose.h ---- */
 /* ---- the candidate at a mass ----
-   The search that all draws share: the first candidate, in ascending id, at which the running sum of masses exceeds a
-   random number. With masses 2, 5, 3 and the number 6 it is the second. A function gives the masses: envelopes for a
-   draw, the rest of p after a rejected draft. */
+   The search that all draws share. Each candidate has a mass, an integer. The search finds the first candidate, in
+   ascending id, at which the running sum of masses exceeds a random number: with masses 2, 5, 3 and the number 6 it
+   finds the second. A function computes the masses: for a draw they are envelopes (upper bounds of weights), after a
+   rejected draft token the residual max(0, p - q). */
 
-/* The mass of a candidate in a draw; `draw` is the function's own data. */
+/* Returns the mass of a candidate in a draw. `draw` points to the function's own data. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
 
-/* sum [256] = the masses of the candidates with ids lo .. hi, by the digit (id - lo) >> shift. */
+/* Adds up the masses of the candidates with ids lo .. hi, in sum [256], by the digit (id - lo) >> shift. */
 static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, const void *draw, int64_t lo,
                              int64_t hi, int shift, uint64_t *sum)
 {
@@ -9191,8 +9296,8 @@ static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, 
 }
 
 /* Returns the index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the
-   total. The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a
-   time, the highest first, in at most four passes. */
+   total. The array may be in any order: the function does not sort it by id, but searches the id digit by digit, 8 bits
+   at a time, the highest first, in at most four passes. */
 static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
@@ -9203,7 +9308,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         if (d[i].id > hi) hi = d[i].id;
     }
     while ((hi - lo) >> shift > 255) shift += 8;
-    for (; shift >= 0; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
+    for (; shift >= 0; shift -= 8) { /* the id is in [lo, hi]; t counts from lo */
         uint64_t sum[256];
         int digit = 0;
         sampi_sum_digits(cur, mass, draw, lo, hi, shift, sum);
@@ -9214,7 +9319,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the sum has the masses of both */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: then its sum is of both masses */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -9222,13 +9327,13 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     }
 }
 
-/* Returns the envelope of a candidate (a sampi_mass). */
+/* Returns the envelope of a candidate as its mass. An envelope is an upper bound of the candidate's weight. */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
-/* Returns the proposal of a draw: the candidate at the mass t of envelopes. */
+/* Returns the candidate that a draw proposes: the first at which the running sum of envelopes exceeds t. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
     return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
@@ -9236,21 +9341,21 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
 
 /* ---- src/samplers/ratio.h ---- */
 /* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
-   It tests a draft's token with probability q in the draft and p in the row: accepts it with probability min(1, p / q),
-   and otherwise draws another token from the residual max(0, p - q). So the result has the distribution p. With q = 0.6
-   and p = 0.3 the token is accepted half of the time. A rejected token has p < q, so its residual is 0 and it is never
-   drawn: samp_verify need only compare tokens. */
+   Tests a draft token that has the probability q in the draft and p in the row: accepts it with probability min(1, p /
+   q), and otherwise draws another token from the residual max(0, p - q). So the result has the distribution p. With q =
+   0.6 and p = 0.3 the token is accepted half of the time. A rejected token has p < q, so its residual is 0 and it is
+   never drawn. So samp_verify sees by comparing tokens whether the draft token was accepted. */
 
-#define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
+#define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in its stream of random numbers */
 
-/* The data of a draw from the residual, or with draft NULL from p. */
+/* The data of a draw from the residual max(0, p - q), or from p if draft is NULL. */
 typedef struct sampi_residual {
     const sampi_draft *draft;
     float max;
     uint64_t z; /* the sum of weights */
 } sampi_residual;
 
-/* Returns q(id) in units of weight: floor(q z). A token that the draft does not name has q = 0. */
+/* Returns q of a token in units of weight: floor(q z). A token that the draft does not name has q = 0. */
 static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
 {
     if (!draft->probs) return id == draft->token ? z : 0;
@@ -9258,11 +9363,12 @@ static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64
     if (draft->ids)
         for (i = 0; i < draft->n_top; i++)
             if (draft->ids[i] == id) break;
-    if (i >= draft->n_top) return 0; /* dense: an id that a custom sampler invented */
-    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
+    if (i >= draft->n_top) return 0; /* without ids: an id that a custom sampler invented */
+    /* q = 1 has no share, because that would be 2^64 */
+    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z;
 }
 
-/* Returns the residual of a candidate (a sampi_mass). */
+/* Returns the residual of a candidate, its weight minus that in the draft, as its mass in the draw. */
 static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_residual *residual = (const sampi_residual *)draw;
@@ -9271,10 +9377,10 @@ static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_toke
     return w > q ? w - q : 0;
 }
 
-/* Tests with two 64-bit random numbers r and v: accepts the draft's token if floor(r q / 2^64) < w, which has the
-   probability min(1, w / q). Otherwise selects the first token, in ascending id, whose running sum of residuals exceeds
-   floor(v R / 2^64), R their total. It sets cur->selected only. The numbers come from a stream of their own, so they
-   are independent of an ordinary draw at the same position. */
+/* Tests the draft token with two 64-bit random numbers r and v: accepts the draft's token if floor(r q / 2^64) < w,
+   which has the probability min(1, w / q). Otherwise it selects the first token, in ascending id, whose running sum of
+   residuals exceeds floor(v R / 2^64), where R is their total. The function only sets cur->selected. The numbers come
+   from a stream of their own, so they are independent of an ordinary draw at the same position. */
 static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2], total = 0;
@@ -9293,7 +9399,7 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
         }
         total += sampi_residual_mass(&residual, d);
     }
-    if (total == 0) { /* the draft's probabilities sum to more than 1 */
+    if (total == 0) { /* the draft's probabilities add up to more than 1 */
         residual.draft = NULL;
         total = sums.z;
     }
@@ -9303,19 +9409,20 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
 
 /* ---- src/samplers/draw.h ---- */
 /* ---- the draw ----
-   Draws a token with probability w / Z by rejection: proposes by the envelope q, and accepts by the weight w. q is
-   integer arithmetic on a linear function of the logit: it is cheap, its sums are exact, and it is at most 6.2 % above
-   w, so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token.
-   Rows draw in the same way. dist only draws; mirostat and adaptive_p end with a draw. For a row of a draft, the
-   draft's test replaces the draw.
+   Draws a token with probability w / Z by rejection, where w is a token's weight and Z the sum of weights: proposes a
+   token by an upper bound q of its weight (the envelope), and accepts it by the weight w. q is computed by integer
+   arithmetic from a linear function of the logit. So it is cheap, and its sums are exact. It is at most 6.2 % above w,
+   so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token. The
+   executor for rows draws in the same way. dist only draws; mirostat and adaptive_p end with a draw. If there is a
+   draft token, its test replaces the draw.
 
-   llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
-   in array order decides. */
+   llama.cpp draws in another way: a std::mt19937 of the sampler (its part 0) gives the random numbers, and a running
+   sum in array order decides. */
 
-/* Draws with two 64-bit random numbers r and v; Q is the sum of q. It proposes the first token, in ascending id, whose
-   running sum of q exceeds floor(r Q / 2^64); it accepts the token if floor(v (2^14 q) / 2^64) < w; otherwise it tries
-   again with the next attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to
-   w_i. It sets cur->selected only. */
+/* Draws with two 64-bit random numbers r and v; Q is the sum of the envelopes q. The function proposes the first token,
+   in ascending id, whose running sum of q exceeds floor(r Q / 2^64). It accepts the token if floor(v (2^14 q) / 2^64) <
+   w; otherwise it tries again with the random numbers of the next attempt. So token i has the probability q_i / Q * w_i
+   / (2^14 q_i), proportional to w_i. The function only sets cur->selected. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
@@ -9330,7 +9437,7 @@ static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *c
     }
 }
 
-/* Draws, or tests the draft's token if there is a draft. */
+/* Draws, or tests the draft token if there is one. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->draft && s->draft->draw)
@@ -9341,7 +9448,7 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_envelope(s, cur);
 }
 
-/* Draws, sets p of all candidates, and returns the sums of p. */
+/* Draws, sets p of all candidates, and returns the sums from which p follows. */
 static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
@@ -9352,7 +9459,7 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
 
 #ifndef SAMP_NO_MT19937
 /* Selects the first candidate in array order at which the sum of p reaches the share u of the total. The terms are
-   floats, the sums doubles; p is divided at the end. */
+   floats, their sums doubles; p is divided by the total at the end. */
 static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
@@ -9371,8 +9478,8 @@ static void sampi_llama_choose(samp_token_data_array *cur, double u)
     cur->selected = (int64_t)chosen;
 }
 
-/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: returns the first i at which the
-   running sum of p / sum reaches u. A single candidate takes no random number. */
+/* Does what std::discrete_distribution does with the probabilities, for mirostat and adaptive_p: returns the first i at
+   which the running sum of p / sum reaches u. If there is a single candidate, no random number is drawn. */
 static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     double sum = 0.0, run = 0.0;
@@ -9389,7 +9496,7 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
 
 /* ---- src/samplers/dist.h ---- */
 /* ---- dist ----
-   dist draws each token with its probability, and does nothing else. In llama.cpp's arithmetic it draws one double u
+   dist draws each token with its probability, and does nothing else. In llama.cpp's arithmetic dist draws one double u
    from std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
    share u of the total. */
 
@@ -9410,7 +9517,8 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_DRAWS_ALL | SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
@@ -9421,18 +9529,18 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 
 /* ---- src/samplers/gumbel.h ---- */
 /* ---- gumbel ----
-   Coupled draws (SAMPLING_GUMBEL): each token takes the time E / w, with E = -ln u exponential noise, a function of
-   (seed, position, token). The shortest time wins, with probability w / Z as in dist. Weights 3 and 1 with E = 0.9 and
-   0.2 take the times 0.3 and 0.2, so the second token wins. The noise belongs to the token, so similar rows mostly get
-   the same token. */
+   Coupled draws (SAMPLING_GUMBEL): each token gets the time E / w, where w is its weight and E = -ln u is exponential
+   noise, a function of (seed, position, token). The token with the shortest time is selected, with probability w / Z as
+   in dist. Weights 3 and 1 with E = 0.9 and 0.2 give the times 0.3 and 0.2, so the second token is selected. The noise
+   belongs to the token, so similar rows of logits mostly get the same token. */
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 
-/* A race: the leading candidate, and its time. */
+/* The state of a search for the shortest time: the leading candidate, and its time. */
 typedef struct sampi_race {
     uint64_t seed, position;
     uint32_t stream;
-    float max, logit; /* the maximum; the leading candidate's logit */
+    float max, logit; /* the maximum of the row, and the leading candidate's logit */
     samp_token id;
     double time;
     size_t index;
@@ -9445,9 +9553,10 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
     return race;
 }
 
-/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u and
-   q >= w / 2^14, most candidates lose without a logarithm and an exp; the margin of 2^-40 covers the rounding of both
-   sides. The first in order wins a tie, so the order of the candidates does not matter. */
+/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u,
+   and the envelope q is at least w / 2^14, most candidates are rejected without a logarithm and an exp. The margin of
+   2^-40 covers the rounding of both sides of the comparison. The first in order wins a tie, so the order of the
+   candidates does not matter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];
@@ -9481,7 +9590,8 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi_init_plain(SAMPI_GUMBEL, seed); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_GUMBEL_ROW \
     "gumbel", 6, 0, "", SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
@@ -10012,23 +10122,25 @@ static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *c
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 /* ---- mirostat (Basu et al. 2020) ----
-   Both versions steer the surprise of the chosen tokens, log2(1 / p), to tau. mu is the surprise that is allowed now;
-   it starts at 2 tau. Version 1 keeps as many tokens as a Zipf law with the row's exponent gives for mu; version 2
-   keeps the tokens with a surprise of at most mu. Then a token is drawn, and mu -= eta * (surprise - tau): with tau 3
-   and eta 0.1 a token of p = 1/4 (2 bits) raises mu by 0.1. mu changes in apply, not in accept, as in llama.cpp. */
+   Both versions of mirostat steer the surprise of the chosen tokens, log2(1 / p), to a target tau. The state mu is the
+   surprise that is allowed now; it starts at 2 tau. Version 1 keeps as many tokens as a Zipf law with the row's
+   exponent gives for mu; version 2 keeps the tokens with a surprise of at most mu. Then a token is drawn, and mu -= eta
+   * (surprise - tau): with tau 3 and eta 0.1 a token of p = 1/4 (2 bits) raises mu by 0.1. mu changes when a token is
+   selected, not when it is accepted, as in llama.cpp. */
 
-/* The reset hook of both versions. */
+/* Sets mu to its start value (the reset hook of both versions). */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* Returns the new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z
-   is a double, because the fast path passes both ends of an estimate. */
+/* Returns the new mu after a token with the distance d = max - l from the maximum was chosen. Its surprise follows from
+   d and z, the sum of weights of the tokens kept. z is a double, because the fast path (the executor for rows) passes
+   both ends of an estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
-/* Ends both versions, after their cuts: draws, and changes mu. */
+/* Ends both versions, after their cuts: draws a token, and changes mu. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
@@ -10037,16 +10149,17 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Zipf's exponent by least squares through 0: for neighbours i and i + 1 in order, b = ln (p_i / p_i+1) against t = ln
-   ((i + 2) / (i + 1)). The exponent is tb / tt. */
+/* The sums from which the exponent of Zipf's law follows, by least squares through 0. For neighbours i and i + 1 in
+   order, b = ln (p_i / p_i+1) is plotted against t = ln ((i + 2) / (i + 1)). The exponent is the sum of t b over the
+   sum of t^2. */
 typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
-/* Returns t of the neighbours i and i + 1. */
+/* Returns t = ln ((i + 2) / (i + 1)) of the neighbours i and i + 1. */
 static double sampi_zipf_t(size_t i) { return sampi_ln((double)(i + 2) / (double)(i + 1)); }
 
-/* Adds a pair of neighbours. i must ascend, because the sums are rounded. */
+/* Adds a pair of neighbours. Pairs must be added with ascending i, because the sums are rounded. */
 static void sampi_zipf_sum(sampi_zipf *zipf, double t, double b)
 {
     zipf->tb = SAMPI_FMA(t, b, zipf->tb);
@@ -10059,20 +10172,21 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     sampi_zipf_sum(zipf, sampi_zipf_t(i), (double)l - (double)next);
 }
 
-/* Returns how many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab,
-   clamped to 1 .. n; n if k is NaN. */
+/* Returns how many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), with e = exponent - 1 and N =
+   n_vocab, clamped to 1 .. n. If k is NaN, the result is n. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
-    /* e / (1 - N^-e); near e = 0 by its series, because the quotient would lose precision */
+    /* this is e / (1 - N^-e); near e = 0 it is computed by its series, because the quotient would lose precision */
     double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
-    if (!(k < (double)n)) return n; /* more than n, or NaN */
+    if (!(k < (double)n)) return n; /* k is more than n, or NaN */
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* Applies mirostat. The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
+/* Applies mirostat. The exponent needs the first m tokens in order. If more than m tokens are kept, they are sorted
+   afterwards. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -10084,11 +10198,12 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     return sampi_mirostat_select(s, cur);
 }
 
-/* Returns the smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of
-   2^-40. */
+/* Returns the smallest logit l that mirostat_v2 keeps: its surprise (max - l) log2 e + log2 Z is at most mu. z is Z in
+   units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
-    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
+    /* written as an fma, because ptxas would fuse mu - log2 */
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu);
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
@@ -10101,14 +10216,14 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Changes mu by the surprise of a token of probability p. */
+/* Changes mu by the surprise of a chosen token of probability p. */
 static void sampi_llama_follow(sampi_sampler *s, float p)
 {
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
 }
 
-/* Ends both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the surprise
-   is that among them. */
+/* Ends both versions, after their cuts: draws a token, and changes mu. p is computed again from the tokens that were
+   kept, so the surprise is relative to these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -10132,7 +10247,7 @@ static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_arr
     float zipf = tb / tt, e = zipf - 1.0f;
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
-    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
+    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow give 1 */
 }
 
 /* Is the surprise of a logit at most mu? */
@@ -10161,15 +10276,16 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
-/* Starts mu anew if it is not a number: in llama.cpp's arithmetic it may overflow, in the canonical one it must not. */
+/* Sets mu to its start value if it is not a finite number, except in llama.cpp's arithmetic, in which mu may
+   overflow. */
 static void sampi_restart_bad_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* Takes over mu, which a new tau changes only by and by. It cannot be computed from the accepted tokens, so
-   without an old sampler of the same version it starts anew. */
+/* Takes over mu from a sampler that this one replaces; a new tau changes it only gradually. mu cannot be computed from
+   the accepted tokens, so without an old sampler of the same version it starts again. */
 static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                 const sampi_sampler *chain)
 {
@@ -10178,15 +10294,16 @@ static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sa
     sampi_restart_bad_mu(s);
 }
 
-/* Saves or loads mu, the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's arithmetic
-   does not clamp it. */
+/* Saves or loads mu, which is the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's
+   arithmetic does not clamp mu. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
-/* Version 2 has the same record; its n_vocab and m stay 0, and only the fingerprint uses them. */
+/* Makes either version. Version 2 has the same numbers; its n_vocab and m stay 0, and only the fingerprint (the hash of
+   settings) uses them. */
 static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
                                                     float eta, int32_t m)
 {
@@ -10199,8 +10316,8 @@ static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_v
     return sampi_init(&t);
 }
 
-/* The only way to set m, which samp_params does not have (its m is 100). n_vocab is a number of the formula, not a
-   bound of ids. */
+/* This function is the only way to set m, which is not in samp_params (there it is 100). n_vocab is a number in the
+   formula, not a bound of ids. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
@@ -10218,7 +10335,8 @@ static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
 };
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
@@ -10226,7 +10344,8 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_LISTS_M | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_SELECTS | SAMPI_DROPS_FAST | \
@@ -10241,7 +10360,8 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
@@ -10252,10 +10372,11 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 
 /* ---- src/samplers/adaptive_p.h ---- */
 /* ---- adaptive_p (MrJackSpade) ----
-   It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (for target 0.5 and
-   average 0.4: 0.6). A logit becomes 5 - 10 x^2 / (1 + x) with x = |p - aim| / 0.3, which is largest at p = aim; then a
-   token is drawn by these logits. apply notes the selected token (pending); if that token is accepted, accept adds its
-   p to the decaying average (sum / total). */
+   The sampler adaptive_p steers the probability of the chosen tokens to a target. For each draw it computes aim = 2
+   target - average so far (for target 0.5 and average 0.4 the aim is 0.6). A logit becomes 5 - 10 x^2 / (1 + x) with x
+   = |p - aim| / 0.3, which is largest at p = aim; then a token is drawn by these logits. The apply function notes the
+   selected token (pending). If that token is accepted, the accept hook adds its p to the decaying average, sum /
+   total. */
 
 /* Sets the average as if all earlier tokens had had the target's probability, so that the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
@@ -10272,15 +10393,15 @@ static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
     return aim > 1.0f ? 1.0f : aim;
 }
 
-/* Returns a decaying sum after one more value. */
+/* Returns a decaying sum after one more value x. */
 static float sampi_decay(float sum, float decay, float x)
 {
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
-/* Replaces the logits of unmasked candidates by the adapted ones, computed from p; p becomes the old logit, which is
-   needed again when the token is known. The array is no longer sorted. Both arithmetics
-   use this function. */
+/* Replaces the logits of unmasked candidates by the adapted ones, computed from p. p becomes the old logit, which is
+   needed again when the token is known. The array is no longer sorted afterwards. The library's and llama.cpp's
+   arithmetic both use this function. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(&s->u.adaptive);
@@ -10292,8 +10413,8 @@ static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
     }
 }
 
-/* Probabilities are computed twice: from the original logits, for the adapted ones; and from the adapted ones, for the
-   draw and for the array's p. */
+/* Probabilities are computed twice: from the original logits, to adapt them, and from the adapted logits, for the draw
+   and for the array's p. */
 static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
@@ -10304,7 +10425,7 @@ static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_a
     sampi_draw(s, cur);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit */
+    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit here */
     sums = sampi_sum(cur);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
@@ -10322,8 +10443,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 }
 
 #ifndef SAMP_NO_MT19937
-/* As in llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's
-   logit as the maximum, which shows in the last bits of p. */
+/* As in llama.cpp, the second softmax trusts `sorted`, although adapting the logits changes their order. So it uses the
+   first token's logit as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);
@@ -10336,7 +10457,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit */
+    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit here */
     sampi_llama_softmax(cur, false);
     cur->sorted = false;
     return SAMP_OK;
@@ -10345,11 +10466,11 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
 
 static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
-    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* sum and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* pending and pending_p */
 }
 
-/* Takes over the average, and the selection that is not accepted yet. */
+/* Takes over the average, and the selected token that is not accepted yet, from a sampler that this one replaces. */
 static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                   const sampi_sampler *chain)
 {
@@ -10360,10 +10481,10 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
-/* Saves or loads the average, whose total is at least 1, and the selection that is not accepted yet. */
+/* Saves or loads the average, whose total is at least 1, and the selected token that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
-    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    if (s->u.adaptive.target < 0.0f) return; /* then the sampler works as dist, which has no state */
     sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
     sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
     sampi_io_token(io, &s->now.pending, -1);
@@ -10385,7 +10506,8 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
 };
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
@@ -10394,7 +10516,8 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_ADAPTIVE_P_ROW \
     "adaptive-p", 5, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
@@ -10404,11 +10527,11 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
-   A sampler of the user's: the library has its interface (samp_sampler_i) and its context. life/chain.h calls it and
-   checks the array that it leaves. */
+   A sampler that the user has written. The library stores its interface (samp_sampler_i) and its context. life/chain.h
+   calls the interface's functions and checks the array that they leave. */
 
-/* The only constructor that sets iface; other samplers get the built-in interface from sampi_new. The pointer is kept,
-   so *iface must outlive the sampler. */
+/* This is the only constructor that sets iface; other samplers get the built-in interface from sampi_new. The pointer
+   is kept, so *iface must outlive the sampler. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -10418,8 +10541,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, 
     return sampi_init(&t);
 }
 
-/* Copies the random source, position, counts and depth of rollback to a clone that the user's function, or a part's,
-   has made. */
+/* Copies the random source, position, counts and depth of rollback to a clone that a clone function of the user, or of
+   an optional part, has made. */
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
 {
     if (!copy) return NULL;
@@ -10430,9 +10553,9 @@ static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const s
     return &copy->base;
 }
 
-/* Clones by the user's function, if there is one. It returns a new sampler, so the library copies what the chain has
-   set: otherwise a saved state would not fit the clone. Without a clone function, a sampler with ctx NULL is copied
-   with its iface; any other becomes a sampler that carries SAMP_E_UNSUPPORTED. */
+/* Clones a custom sampler by the user's clone function, if there is one. That function returns a new sampler, to which
+   the library copies what the chain has set: otherwise a saved state would not fit the clone. Without a clone function,
+   a sampler with ctx NULL is copied with its iface; any other becomes a sampler that carries SAMP_E_UNSUPPORTED. */
 static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -10450,7 +10573,8 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
@@ -10458,7 +10582,8 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_CUSTOM_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)
@@ -16745,7 +16870,8 @@ static const sampi_field SAMPI_SBW_FIELDS[] = {
     SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_shown, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
 };
 
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_MARK_HOOKS = {
     NULL, sampi_mark_prepare, NULL, sampi_mark_settings,
     sampi_mark_accept, sampi_mark_reset, sampi_mark_state, NULL, sampi_mark_past,
@@ -16755,7 +16881,8 @@ static const sampi_hooks SAMPI_MARK_HOOKS = {
 
 static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.mark.delta == 0.0f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_WATERMARK_ROW \
     "watermark", 7, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_WATERMARK_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_mark_apply, sampi_fast_watermark, \
@@ -35765,8 +35892,8 @@ static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp
 #define SAMPI_ON(name) sampi_shard_##name
 /* ---- src/samplers/plans.h ---- */
 /* ---- the plans ----
-   Includes the rooms of samplers again, for their plans alone (core/plans.h). This list is included once for each
-   executor. */
+   Includes the files of samplers again, for their plans alone. A plan is a sampler's algorithm in terms of questions to
+   an executor (core/plans.h). This list is included once for each executor: for slices and for a GPU. */
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
@@ -35789,12 +35916,14 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* The bends need all weights in order; the executor has a question for that. */
+/* The plan of tail_free (its algorithm for slices and devices). The bends need all weights in order, and executors have
+   a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* In phase 1 the cut is made; it mostly leaves few tokens. */
+/* The plan of typical (its algorithm for slices and devices). Phase 0 makes the cut, which mostly leaves few
+   tokens. In phase 1 the executor collects them. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -35836,7 +35965,8 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* Phase 0 computes the floor (memory->number) from the sums; phase 1 keeps the tokens that reach it. */
+/* The plan of these samplers (their algorithm for slices and devices). Phase 0 computes the least logit
+   (memory->number) from the sums. Phase 1 keeps the tokens that reach it. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -35857,7 +35987,8 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* top_h and min_k need the first tokens in order, token after token; the executor has a question for that. */
+/* The plan (algorithm for slices and devices) of top_h and min_k. They need the first tokens in order, token after
+   token, and executors have a question for that. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);
@@ -35865,7 +35996,8 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The coin is the same in each call of the plan, because it is a function of the position. */
+/* The plan of xtc (its algorithm for slices and devices). The coin is the same in each call of the plan, because it is
+   a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -35883,7 +36015,8 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* In phase 1 the dynamic temperature (number) is known, from the entropy of the original logits. */
+/* The plan of temp and temp_ext (their algorithm for slices and devices). For temp_ext, phase 0 computes the
+   temperature (memory->number) from the entropy of the original logits. Phase 1 scales the logits. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -35891,7 +36024,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     if (memory->phase == 0) {
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
-        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token: the entropy is 0 */
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* with one token the entropy is 0 */
         memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }
@@ -35949,7 +36082,8 @@ static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 
-/* Ends both versions: draws from the tokens kept, and changes mu by the token's surprise. */
+/* Ends the plan of both versions: draws from the tokens that were kept, and changes mu by the surprise of the drawn
+   token. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;
@@ -35960,7 +36094,8 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* Phase 0 computes how many tokens to keep (count), from the first m in order; phase 1 keeps them; phase 2 draws. */
+/* The plan of mirostat (its algorithm for slices and devices). Phase 0 computes how many tokens to keep (memory->count)
+   from the first m tokens in order. Phase 1 keeps them. Phase 2 draws. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -35980,7 +36115,8 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* Phase 0 computes the floor (number) from mu; phase 1 keeps the tokens that reach it; phase 2 draws. */
+/* The plan of mirostat_v2. Phase 0 computes the least logit to keep (memory->number) from mu. Phase 1 keeps the tokens
+   that reach it. Phase 2 draws. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -36001,8 +36137,9 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* In phase 1 the logits are adapted; memory->max and count are the maximum and sum of the original distribution, which
-   gives the token's p. */
+/* The plan of adaptive_p (its algorithm for slices and devices). Phase 0 adapts the logits; the
+   original distribution's maximum and sum stay in memory->max and count. Phase 1 draws; the token's p follows from
+   these two. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -39037,7 +39174,8 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
     NULL, NULL, NULL, sampi_constraint_settings,
     sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
@@ -39045,7 +39183,8 @@ static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_CONSTRAINT_ROW \
     "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
@@ -39122,7 +39261,8 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
 static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
     NULL, NULL, sampi_decay_build, sampi_decay_settings,
     sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
@@ -39130,7 +39270,8 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_DECAY_ROW \
     "top-p-decay", 0, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | \
@@ -39254,7 +39395,8 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
    life/. */
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
     NULL, NULL, NULL, sampi_chain_settings,
     NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
@@ -39262,7 +39404,8 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 

@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2608 gpu/prefix.h                     5238 gpu/device.h
-     150 gpu/api.h                        3171 gpu/choosing.h                   5404 gpu/contexts.h
-     288 gpu/switches.h                   3278 gpu/ending.h                     5573 gpu/steps.h
-     360 gpu/records.h                    3433 gpu/answers.h                    5668 gpu/where.h
-     669 gpu/elements.h                   4230 samplers/plans.h                 5842 gpu/sending.h
-     951 gpu/passes.h                     4493 gpu/users.h                      6115 gpu/batch.h
-    1512 gpu/list.h                       4599 gpu/logprobs.h                   6401 gpu/results.h
-    2215 gpu/left.h                       4764 gpu/advance.h                    6701 gpu/canary.h
-    2474 gpu/done.h                       5028 gpu/shapes.h
+       2 gpu/opening.h                    2608 gpu/prefix.h                     5248 gpu/device.h
+     150 gpu/api.h                        3171 gpu/choosing.h                   5414 gpu/contexts.h
+     288 gpu/switches.h                   3278 gpu/ending.h                     5583 gpu/steps.h
+     360 gpu/records.h                    3433 gpu/answers.h                    5678 gpu/where.h
+     669 gpu/elements.h                   4230 samplers/plans.h                 5852 gpu/sending.h
+     951 gpu/passes.h                     4503 gpu/users.h                      6125 gpu/batch.h
+    1512 gpu/list.h                       4609 gpu/logprobs.h                   6411 gpu/results.h
+    2215 gpu/left.h                       4774 gpu/advance.h                    6711 gpu/canary.h
+    2474 gpu/done.h                       5038 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -4229,8 +4229,8 @@ static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
 #define SAMPI_ON(name) sampi_gpu_##name
 /* ---- src/samplers/plans.h ---- */
 /* ---- the plans ----
-   Includes the rooms of samplers again, for their plans alone (core/plans.h). This list is included once for each
-   executor. */
+   Includes the files of samplers again, for their plans alone. A plan is a sampler's algorithm in terms of questions to
+   an executor (core/plans.h). This list is included once for each executor: for slices and for a GPU. */
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
@@ -4253,12 +4253,14 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* The bends need all weights in order; the executor has a question for that. */
+/* The plan of tail_free (its algorithm for slices and devices). The bends need all weights in order, and executors have
+   a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* In phase 1 the cut is made; it mostly leaves few tokens. */
+/* The plan of typical (its algorithm for slices and devices). Phase 0 makes the cut, which mostly leaves few
+   tokens. In phase 1 the executor collects them. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4300,7 +4302,8 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* Phase 0 computes the floor (memory->number) from the sums; phase 1 keeps the tokens that reach it. */
+/* The plan of these samplers (their algorithm for slices and devices). Phase 0 computes the least logit
+   (memory->number) from the sums. Phase 1 keeps the tokens that reach it. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4321,7 +4324,8 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* top_h and min_k need the first tokens in order, token after token; the executor has a question for that. */
+/* The plan (algorithm for slices and devices) of top_h and min_k. They need the first tokens in order, token after
+   token, and executors have a question for that. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);
@@ -4329,7 +4333,8 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The coin is the same in each call of the plan, because it is a function of the position. */
+/* The plan of xtc (its algorithm for slices and devices). The coin is the same in each call of the plan, because it is
+   a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -4347,7 +4352,8 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* In phase 1 the dynamic temperature (number) is known, from the entropy of the original logits. */
+/* The plan of temp and temp_ext (their algorithm for slices and devices). For temp_ext, phase 0 computes the
+   temperature (memory->number) from the entropy of the original logits. Phase 1 scales the logits. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4355,7 +4361,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     if (memory->phase == 0) {
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
-        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token: the entropy is 0 */
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* with one token the entropy is 0 */
         memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }
@@ -4413,7 +4419,8 @@ static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 
-/* Ends both versions: draws from the tokens kept, and changes mu by the token's surprise. */
+/* Ends the plan of both versions: draws from the tokens that were kept, and changes mu by the surprise of the drawn
+   token. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;
@@ -4424,7 +4431,8 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* Phase 0 computes how many tokens to keep (count), from the first m in order; phase 1 keeps them; phase 2 draws. */
+/* The plan of mirostat (its algorithm for slices and devices). Phase 0 computes how many tokens to keep (memory->count)
+   from the first m tokens in order. Phase 1 keeps them. Phase 2 draws. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4444,7 +4452,8 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* Phase 0 computes the floor (number) from mu; phase 1 keeps the tokens that reach it; phase 2 draws. */
+/* The plan of mirostat_v2. Phase 0 computes the least logit to keep (memory->number) from mu. Phase 1 keeps the tokens
+   that reach it. Phase 2 draws. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4465,8 +4474,9 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* In phase 1 the logits are adapted; memory->max and count are the maximum and sum of the original distribution, which
-   gives the token's p. */
+/* The plan of adaptive_p (its algorithm for slices and devices). Phase 0 adapts the logits; the
+   original distribution's maximum and sum stay in memory->max and count. Phase 1 draws; the token's p follows from
+   these two. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

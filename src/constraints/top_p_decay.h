@@ -67,7 +67,8 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
 static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
     NULL, NULL, sampi_decay_build, sampi_decay_settings,
     sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
@@ -75,7 +76,8 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_DECAY_ROW \
     "top-p-decay", 0, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | \

@@ -73,7 +73,7 @@ typedef struct sampi_adaptive_numbers {
 /* The record behind a samp_sampler. The constructor sets kind, off, seed, the offsets of the parts (the arrays behind
    the record) and most of the union; they never change afterwards. The status never changes either, except a chain's.
    Draws change now, position, perf, n_edits, past and work. Accepted tokens change the windows (ring) and the average
-   in the union. Whoever adds a member must look at three places: samp_clone copies all bytes, sampi_clone_chain does
+   in the union. A new member needs care in three places: samp_clone copies all bytes, sampi_clone_chain does
    not, and the hook `past` must cover what a draw or a token changes. */
 struct sampi_sampler {
     samp_sampler base; /* must be the first member: users hold a pointer to it */

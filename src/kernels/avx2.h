@@ -1,18 +1,19 @@
 /* ---- AVX2: 8 lanes ----
    The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
-SAMPI_OP uint64_t V(hsumq)(V(q) v) /* 128 bits at the end: gcc may split v after tidy */
+SAMPI_OP uint64_t V(hsumq)(V(q) v) /* the last addition is in 128 bits, because gcc may split v after tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
     return (uint64_t)sum[0] + (uint64_t)sum[1];
 }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stay: clang 14 would convert it to 16-bit numbers */
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stay: without it clang 14 converts the mask to 16-bit numbers */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
-SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stay: clang 14 would compare halves one by one */
+SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stay: without it clang 14 compares half floats one by one */
     { return V(stay)(_mm256_cvtph_ps(*(const V(half) *)(const void *)p)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(q) V(lookup)(const uint64_t *table, V(q) at)
     { for (int k = 0; k < SAMPI_W / 2; k++) at[k] = table[at[k] % 32]; return at; }
-SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* in the upper bits: select reads no others */
+/* a lane's mask bit is in its upper bit, which is the only bit that select reads */
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
 {
     static const int32_t left[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
                                       15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0 };
@@ -35,7 +36,8 @@ SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
-    unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in); /* then the indices of the kept lanes, one a byte */
+    /* one bit for each kept lane; next, the kept lanes' indices, one in each byte */
+    unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in);
     uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(bits, 0x0101010101010101u) * 0xFF);
     __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
     _mm256_storeu_ps(x_out, _mm256_permutevar8x32_ps(v, order));

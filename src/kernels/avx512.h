@@ -1,6 +1,6 @@
 /* ---- AVX-512: 16 lanes ----
-   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others.
-   Comparisons give an integer of 16 bits; in other sets they give a vector of 0 and -1. */
+   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others. A
+   comparison gives an integer of 16 bits, one for each lane; in other sets it gives a vector of 0 and -1. */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -29,7 +29,8 @@ SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
     { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
-SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices are modulo the number of lanes; the last five are in d [2] */
+/* permutes take indices modulo the number of lanes; the last five values are in d [2] */
+SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 {
     V(i) at = V(loadi)(SAMPI_STEP) * V(alli)(3) + V(alli)((uint32_t)w);
     V(f) first = SAMPI_X86(permutex2var_ps, d[0], (V(raw))at, d[1]);
@@ -48,7 +49,8 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
     static const uint16_t logits[3] = { 0x2492, 0x9249, 0x4924 }, rest[3] = { 0x4924, 0x2492, 0x9249 };
     SAMPI_UNROLL_4 for (int k = 0; k < 3; k++)
     {
-        V(i) at = (V(loadi)(SAMPI_STEP) + V(alli)(16 * (uint32_t)k)) * V(alli)(171) >> 9; /* divided by 3 */
+        /* this product and shift divide by 3 */
+        V(i) at = (V(loadi)(SAMPI_STEP) + V(alli)(16 * (uint32_t)k)) * V(alli)(171) >> 9;
         V(raw) from = _mm512_mask_add_epi32((V(raw))at, rest[k], (V(raw))at, (V(raw))V(alli)(16));
         __mmask16 in = (__mmask16)(with_p ? logits[k] | rest[k] : logits[k]);
         _mm512_mask_storeu_ps((float *)(void *)d + 16 * k, in, SAMPI_X86(permutex2var_ps, l, from, p));
@@ -73,7 +75,7 @@ SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
 {
     V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 64));
     if (!mask) return v;
-    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* of two lines */
+    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* bits of two lines */
     return V(select)((V(m))_pext_u32(bits, 0xFF00FFu << at), v, V(all)(-INFINITY));
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)

@@ -1,9 +1,9 @@
 /* ---- is an array good? ----
-   The check of an array of candidates before any sampler sees it. The room comes before kernels/dispatch.h, which tries
-   each instruction set with it. */
+   The check of an array of candidates before any sampler reads it. This file comes before kernels/dispatch.h, which
+   tries each instruction set with this check. */
 
-/* Checks an array with the kernels k: at least one candidate must not be masked, and none may be NaN or +infinity. It
-   reads all candidates and writes nothing. */
+/* Checks an array of candidates with the kernels k: at least one candidate must not be masked, and no logit may be NaN
+   or +infinity. The function reads all candidates and writes nothing. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
     float line[SAMPI_TILE / SAMPI_LINE], max;

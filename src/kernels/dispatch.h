@@ -1,14 +1,14 @@
 /* ================================================================================================ >>dispatch
-   Which set of kernels is used. A table has all compiled sets, the best last. At the first use the last set that works
-   on this machine is chosen, for the whole process: the CPU must have the instruction set, and the arithmetic of all
-   sets must give known results, which compiler flags may have changed. If one set fails, none is used, and samplers
-   carry SAMP_E_UNSUPPORTED.
+   Chooses the set of kernels that is used: one set for each instruction set. A table has all sets that are compiled,
+   the best last. At the first use the last set whose instructions the CPU has is chosen, for the whole process. Before
+   that, the arithmetic of every set that the CPU can run must give known results, because compiler flags may have
+   changed it. If one set fails, no set is used, and samplers carry SAMP_E_UNSUPPORTED.
 
-   The choice is a global (sampi_chosen). samp_isa_force may change it at any time between two tokens, because all sets
-   give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
+   The choice is a global (sampi_chosen). samp_isa_force may change it between any two tokens, because all sets give the
+   same tokens. A draw uses the set with which it began (sampi_open_row). */
 
-/* A set of kernels by its instruction set. `long` names the set whose expf it uses: sets of four lanes have none,
-   because libm's is as fast. */
+/* The initialiser of a set of kernels, by its instruction set. `long` names the set whose expf this set uses: sets of
+   four lanes have no expf, because libm's is as fast. */
 #define SAMPI_KERNELS(name, isa, long) \
     { \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, \
@@ -33,7 +33,7 @@
 #define SAMPI_KERNEL_MARKS(isa)
 #endif
 
-/* All sets that are compiled; the best is the last. */
+/* All sets of kernels that are compiled. The best set is the last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("scalar", scalar, scalar),
 #if SAMPI_GENERIC
@@ -57,11 +57,12 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
-/* The set in use if no set may be used. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), and the operator returns
-   it. */
+/* The set in use if no set may be used. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), and the random-sample
+   operator returns it. */
 static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar);
 
-/* Does this CPU have all features that the set's SAMPI_T names, and does the system save its registers? */
+/* Does this CPU have all features that the set's macro SAMPI_T names, and does the operating system save its
+   registers? */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
@@ -82,9 +83,9 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 #endif
 }
 
-/* Fills a row that takes all paths of a set: a whole tile, a rest, weights of all sizes, masked tokens; element 100 has
-   the bits `odd`. The values are volatile, or the compiler could compute the check itself, with an arithmetic that its
-   flags do not change. */
+/* Fills a row for the test of a set's arithmetic. The row makes the kernels take all their paths: a whole tile (256
+   elements), a shorter one, weights of all sizes, masked tokens. Element 100 has the bits `odd`. The values are
+   volatile, or the compiler could compute the test's result itself, without the effect of its flags. */
 #define SAMPI_TRY 300
 static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {
@@ -94,8 +95,8 @@ static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
     for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
 }
 
-/* Does the set find a NaN in rows of each dtype, with a mask and without, and in an array of candidates? The test is on
-   bits, because with some flags comparisons do not see a NaN. */
+/* Does the set find a NaN in rows of each dtype, with a mask and without, and in an array of candidates? The test
+   checks bits, because with some flags comparisons do not see a NaN. */
 static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 {
     const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
@@ -120,8 +121,9 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
     return seen && sampi_check_with(k, &cur) == SAMP_E_NAN;
 }
 
-/* A hash of results that are defined to the last bit: SAMPI_TRIED if the arithmetic is right. It is wrong with compiler
-   flags that have no macro, an fma that rounds twice, or another rounding mode than to nearest. */
+/* Returns a hash of results that are defined to the last bit. The hash is SAMPI_TRIED if the arithmetic is right. The
+   arithmetic is wrong with compiler flags that have no macro, an fma that rounds twice, or another rounding mode than
+   to nearest. */
 #define SAMPI_TRIED 0x8F963966C95D40A1u
 
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
@@ -147,8 +149,8 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     return hash;
 }
 
-/* Do all sets that this CPU has give the right results? If one does not, none is used, because a flag that breaks one
-   may have broken more than this check sees. It takes some ten microseconds a set. */
+/* Do all sets that this CPU can run give the right results? If one does not, no set is used, because a flag that breaks
+   one set may have broken more than this test sees. The test takes some ten microseconds for each set. */
 static SAMPI_COLD bool sampi_all_sound(void)
 {
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
@@ -158,8 +160,7 @@ static SAMPI_COLD bool sampi_all_sound(void)
     return true;
 }
 
-/* One of the globals: the kernels in use, NULL until the first use. Threads that choose at the same time choose the
-   same. */
+/* The kernels in use, a global; NULL until the first use. Threads that choose at the same time choose the same set. */
 static const sampi_kernels *sampi_chosen;
 
 static SAMPI_COLD const sampi_kernels *sampi_choose(void)
@@ -172,14 +173,14 @@ static SAMPI_COLD const sampi_kernels *sampi_choose(void)
     return best;
 }
 
-/* Returns the kernels in use. After the first use it costs a load and a branch. */
+/* Returns the kernels in use. After the first use the function takes a load and a branch. */
 static const sampi_kernels *sampi_use(void)
 {
     const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
     return k ? k : sampi_choose();
 }
 
-/* SAMP_OK, or SAMP_E_UNSUPPORTED if no set may be used. */
+/* Returns SAMP_OK, or SAMP_E_UNSUPPORTED if no set of kernels may be used. */
 static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
@@ -192,7 +193,7 @@ SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
     return NULL;
 }
 
-/* NULL clears the choice, and the next use makes it again. */
+/* With the name NULL the choice is cleared, and the next use makes it again. */
 SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {

@@ -1,11 +1,12 @@
 /* ================================================================================================== >>passes
    The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h has the contract of
-   each one, kernels/vectors.h the operations they consist of. Loops take four vectors at a time and apply each
-   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. The end of a row is filled up
-   with masked elements to four vectors. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
-   function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
+   each kernel, kernels/vectors.h the operations of which kernels consist. Loops take four vectors at a time and apply
+   each operation to all four (SAMPI_FOUR), so that no operation waits for the result of the one before it. The end of a
+   row is filled up with masked elements to four vectors. A new kernel needs a line in the contract, a reference in
+   kernels/scalar.h, a function here, a member of sampi_kernels and a name in SAMPI_KERNELS. */
 
-/* Returns the end of a row, filled up with masked elements (-infinity). Not inlined, because it is much code. */
+/* Returns the end of a row, filled up with masked elements (-infinity). The function is not inlined, because it is much
+   code. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
@@ -13,24 +14,24 @@ SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, flo
     return room;
 }
 
-/* The first line of each kernel. When the kernel returns, the upper halves of its registers are zero: otherwise the
-   program's own SSE code runs 20 times slower on Intel's CPUs. Clang does this itself; gcc only at -O2, and not before
-   calls that are a function's last step. */
+/* The first line of each kernel. With it, the upper halves of the vector registers are zero when the kernel returns:
+   otherwise the program's own SSE code runs 20 times slower on Intel's CPUs. Clang does this itself. gcc does it only
+   at -O2, and not before calls that are a function's last step. */
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
 
-/* Loads the next `count` vectors of a row, filled up in the same way. */
+/* Loads the next `count` vectors of a row; the end of the row is filled up with masked elements. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
     float room[4 * SAMPI_W];
     bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
     if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
-    if (is_end) /* outside the loop: clang does not move it out */
+    if (is_end) /* not in the loop: clang does not move this test out */
         SAMPI_UPTO v[k] = V(rest)(x + SAMPI_W * k, left, SAMPI_W * k);
     else
         SAMPI_UPTO v[k] = V(load)(x + SAMPI_W * k);
 }
 
-/* Prefetches for a later step of four vectors: once for 64 bytes, the line of most caches. */
+/* Prefetches the memory for a later step of four vectors, once for each 64 bytes, the line of most caches. */
 SAMPI_OP void V(ahead)(const float *x)
 {
     for (size_t k = 0; k < 16 * SAMPI_W; k += 64) __builtin_prefetch((const void *)((uintptr_t)x + SAMPI_AHEAD + k));
@@ -50,14 +51,16 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 {
     SAMPI_TIDY
     if (dtype == SAMPI_CANDIDATE) return V(fetch_as)(x, SAMPI_CANDIDATE, NULL, at, n, out);
-    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* 1.5 times as fast */
+    /* a copy of the code without a mask is 1.5 times as fast */
+    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out)
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
-/* Returns the maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
+/* Returns the maxima of 2 SAMPI_W elements from i on: lane k has the maximum of two of them. With 16 lanes each half of
+   the lanes belongs to one line of 16 elements. */
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    if (dtype == SAMP_BF16) { /* even and odd elements, in their places */
+    if (dtype == SAMP_BF16) { /* the even and the odd elements, each in the upper half of a lane */
         const float *p = (const float *)(const void *)((const uint16_t *)x + i);
         V(i) pairs = (V(i))V(apart)(p, 32);
         V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
@@ -69,13 +72,14 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
     return V(max)(a, b);
 }
 
-/* line [16 * tiles] = the maxima of the tiles' lines, SAMPI_W of them at a time. */
+/* Writes the maxima of the tiles' lines to line [16 * tiles], SAMPI_W lines at a time. */
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
                        V(m) * nan)
 {
-    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE }; /* vectors to fold, elements of all */
+    /* the number of vectors to fold, and of elements in all of them */
+    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE };
     V(f) top = *max;
-    V(m) bad = *nan; /* in registers */
+    V(m) bad = *nan; /* local copies, so that they stay in registers */
     for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
         V(f) v[4] = { top, top, top, top };
         SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
@@ -96,7 +100,7 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
 }
 
 /* Tiles without an allowed token are skipped. A tile with a mask, or at the end of the row, is converted to floats
-   first, and so are tiles of dtypes for which that is faster. */
+   first. So are tiles of those dtypes for which that is faster. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     SAMPI_TIDY
@@ -129,12 +133,12 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
-/* Computes for up to four vectors of logits: d = l - max, and p = e^d with a relative error of about 1e-6. */
+/* Computes for up to four vectors of logits l: d = l - max, and p = e^d with a relative error of about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
-               round = V(all)(12582912.0f); /* 1.5 * 2^23: integers in its low bits */
+               round = V(all)(12582912.0f); /* 1.5 * 2^23: a sum with it has the rounded integer in its low bits */
     V(f) t[4], f[4];
     SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
     SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
@@ -144,7 +148,8 @@ SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) *
     SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
 }
 
-/* Float sums, two vectors of each, are added to doubles after every 16 terms, and begin anew. */
+/* V(fills) says when float sums must be added to doubles: after every 16 terms. V(flush) adds them, two vectors for
+   each sum, and sets them to 0. */
 SAMPI_OP bool V(fills)(size_t i) { return i % (32 * SAMPI_W) == 28 * SAMPI_W; }
 SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 {
@@ -211,7 +216,7 @@ SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
     }
 }
 
-/* collect for the SAMPI_W elements from `at` on. */
+/* The kernel collect for the SAMPI_W elements from `at` on. */
 SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, size_t at, V(f) lo, V(f) hi,
                               float *x_out, int32_t *id_out)
 {
@@ -227,7 +232,8 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
     const V(f) lo = V(all)(floor), hi = V(all)(below);
     size_t kept = 0, i = 0;
     for (size_t end;;) {
-        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) { /* mostly none; more branches could not be foretold */
+        /* mostly no element is kept; more branches could not be predicted */
+        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
             V(m) in[4];
             SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
             if (V(any)((in[0] | in[1]) | (in[2] | in[3]))) break;
@@ -274,8 +280,9 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     return V(total)(count);
 }
 
-/* e^d of the logits in l [count / 2], half a vector at a time: sampi_exp without its 2^40; d = l - max, clamped.
-   Returns the lanes that are not certain without an fma: their f is so near to +-1/2 that it may be the other one. */
+/* Computes e^d of the logits in l [count / 2], half a vector at a time, where d = l - max is clamped: sampi_exp without
+   its factor 2^40. Returns the lanes whose result is not certain without an fma: f, the fraction of the exponent, is so
+   near to 1/2 or -1/2 that it may be the other one. */
 SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
 {
     static const double factor[8] = { SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0 };
@@ -292,16 +299,17 @@ SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
     return doubt;
 }
 
-/* If product and sum are rounded separately, the error of y = 2^40 e^d is below 2^-49 y + 2^-14 (an fma has an error of
-   2^-53, the eight of the polynomial together 5 of these, and d log2 e, which is below 64, another relative 2^-53 where
-   y is small). That decides the nearest integer n, unless y is as near to the middle between two integers. */
+/* Returns the lanes in which the nearest integer n of y = 2^40 e^d is not certain. If product and sum are rounded
+   separately, the error of y is below 2^-49 y + 2^-14. (An fma has a relative error of 2^-53, the eight fmas of the
+   polynomial together five of these; d log2 e, which is below 64, adds another 2^-53 where y is small.) So n is certain
+   unless y is that near to the middle between two integers. */
 SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
 {
     V(d) off = y - n;
     return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
 }
 
-/* Computes the logits in l again, one by one. */
+/* Computes the results for the logits in l again, one by one. */
 SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w, V(d) * s)
 {
     for (int i = 0; i < count * (SAMPI_W / 2); i++) {
@@ -314,8 +322,8 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
     }
 }
 
-/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and if with_s s = sampi_weighted: all
-   as doubles, w and s with SAMPI_INT added. */
+/* Computes e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and s = sampi_weighted if
+   with_s. All results are doubles; w and s have SAMPI_INT added. */
 SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
@@ -327,7 +335,7 @@ SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) *
     if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
     if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
 }
-/* Returns the integer in such a double. */
+/* Returns the integer in a double to which SAMPI_INT has been added. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
@@ -339,7 +347,8 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         V(exact)(l, max, 4, false, e, w, s);
-        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* otherwise gcc delays the computation past the store */
+        /* without this, gcc delays the computation past the store */
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]);
         SAMPI_FOUR sum += v[k] = V(whole)(w[k]);
         const bool is_half = SAMPI_W == 16 && n - i <= SAMPI_W;
         if (out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)(out + i + SAMPI_W / 2 * k, v[k]);
@@ -348,16 +357,16 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* Computes the nearest floats of quotients. A quotient lies between the products with an inverse that is a little too
-   small and one that is too large. Nearly always both round to the same float; a division would take many times as
-   long. Returns whether any lane is not certain. */
+/* Computes the floats q nearest to the quotients by which a and b are divided. A quotient lies between the products
+   with an inverse that is a little too small and one that is a little too large. Nearly always both products round to
+   the same float; a division would take many times as long. Returns whether the result of any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
     return V(any)(V(lt_and)(V(ge)(*q, V(all)(0.0f)), *q, V(narrow)(a * high, b * high)));
 }
 
-/* Without fma the relative error of e^d is below 2^-43. */
+/* Without fma the relative error of e^d is below 2^-43, hence the wider interval `off`. */
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
@@ -385,7 +394,7 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum);
 }
 
-/* `count` halves of a vector at a time. */
+/* The kernel sums, `count` halves of a vector at a time. */
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, int count, bool with_s,
                          bool with_above, sampi_sums *sums)
 {
@@ -408,7 +417,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         reach = V(tally)(reach, in[0], in[1]);
         SAMPI_UPTO above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
     }
-    /* sums of the bits of doubles, each too large by SAMPI_INT's bits, modulo 2^64 */
+    /* the sums are of the bits of doubles, each too large by the bits of SAMPI_INT, modulo 2^64 */
     const uint64_t large = (n + step - 1) / step * step * sampi_bits(SAMPI_INT);
     uint64_t mass = V(hsumq)(z) - large;
     sums->n += V(total)(present);
@@ -423,18 +432,19 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     SAMPI_TIDY
-    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* otherwise all are above, or none */
-    if (!SAMPI_FUSED)
-        V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums); /* one body for all: without fma it is long */
+    /* otherwise all elements are above the floor, or none is */
+    const bool splits = floor > -FLT_MAX && floor < INFINITY;
+    if (!SAMPI_FUSED) /* one copy of the code for all cases, because it is long without fma */
+        V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums);
     else if (with_s)
         V(sums_as)(x, n, r, max, floor, 4, true, splits, sums);
     else if (splits && SAMPI_W == 8)
-        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* for four there are no registers */
+        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* two halves: four would need too many registers */
     else
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
 
-/* Computes q only for elements from sampi_envelope_floor on, because it is 0 below. */
+/* Computes the envelope q only for elements from sampi_envelope_floor on, because it is 0 below. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     SAMPI_TIDY
@@ -451,7 +461,8 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
             SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
             SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
         }
-        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* separately: with four lanes their sum may not fit */
+        /* summed in 64 bits: with four lanes a 32-bit sum of both may be too small */
+        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1]));
     }
 }
 
@@ -480,9 +491,9 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Whether the ids ascend is found by the tile: nearly always each id is one more than the id before it, and only
-   otherwise are neighbours compared one by one. Logits are written while
-   they are in cache, eight tiles at a time. */
+/* Ids are tested tile by tile. Nearly always each id is one more than the id before it; only in other tiles are
+   neighbours compared one by one. Eight tiles of logits are copied at a time, so that their maxima are computed while
+   they are in cache. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     SAMPI_TIDY
@@ -503,9 +514,9 @@ SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, floa
         }
         (void)sampi_fetch_scalar(d, SAMPI_CANDIDATE, NULL, i, at + len - i, l + (i - at));
         max = V(maxima)(l, SAMP_F32, NULL, len, line + at / SAMPI_LINE);
-        if (max > *top || max != max) *top = max; /* a NaN stays */
+        if (max > *top || max != max) *top = max; /* *top stays a NaN once it is one */
     }
-    if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id is known */
+    if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id has been tested */
     return n == 0 || (d->id >= 0 && sampi_ascends(d + i - 1, n - i + 1));
 }
 
@@ -526,7 +537,8 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMPLING_WATERMARK_DECLARED)
-/* Computes the ten rounds of sampi_philox on the four words of counters, [4] each, in the lower halves of 64 bits. */
+/* Computes the ten rounds of sampi_philox for counters whose four words are in a, b, c and d, four vectors of each.
+   Each word is in the lower half of a lane of 64 bits. */
 SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *key)
 {
     uint32_t k0 = key[0], k1 = key[1];
@@ -543,8 +555,8 @@ SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *
 #endif
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* h of 2 SAMPI_W ids: sampi_philox, from which the compiler removes what is equal for all ids or not used. Each word is
-   the lower half of 64 bits. */
+/* Computes h, the random word of the race, for 2 SAMPI_W ids by sampi_philox. The compiler removes the computations
+   that are equal for all ids or not used. Each word is in the lower half of 64 bits. */
 SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -554,7 +566,7 @@ SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) 
     for (int k = 0; k < 2; k++) h[k] = (V(i))((b[2 * k] & V(allq)(0xFFFFFFFFu)) | b[2 * k + 1] << 32);
 }
 
-/* Mostly none of them hits. */
+/* In most steps no id is a hit. */
 SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
                               uint32_t most, int32_t *hit)
 {
@@ -581,8 +593,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 
 #ifdef SAMPLING_WATERMARK_DECLARED
-/* Computes the words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] is word w of the group in each lane. As
-   V(noise), but the group is the counter's first number, and all four words are used. */
+/* Computes the four random words of 2 SAMPI_W groups of four ids; the first group is `from`. word [w] has word w of one
+   group in each lane. Unlike V(noise), the group is the counter's first number, and all four words are used. */
 SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -602,7 +614,7 @@ SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t fr
     }
 }
 
-/* Mostly none of them hits. */
+/* In most steps no id is a hit. */
 SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
                                int32_t *hit)
 {
@@ -621,7 +633,8 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     return hits;
 }
 
-/* Returns the seeds of half the lanes; their hashes are the lower (up 0) or upper halves of 64 bits. */
+/* Returns the seeds of half the lanes. Their hashes are in the lower halves (up 0) or in the upper halves of 64
+   bits. */
 SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
 {
     const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
@@ -634,7 +647,7 @@ SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
     return least;
 }
 
-/* sampi_colour_hash of each lane. */
+/* Returns sampi_colour_hash of the id in each lane. */
 SAMPI_OP V(i) V(hashes)(V(i) id)
 {
     typedef int32_t V(signed) __attribute__((vector_size(4 * SAMPI_W)));
@@ -648,7 +661,8 @@ SAMPI_OP V(i) V(hashes)(V(i) id)
     return i ^ (V(i))((V(signed))i >> 15);
 }
 
-/* For half the lanes: all bits are 1 if the token is green. Each lane has its own key. */
+/* Returns, for half the lanes, a lane with all bits 1 if its token is green, else 0. Each lane has its own Philox key,
+   `seed`. */
 SAMPI_OP V(q) V(greens)(V(q) seed, V(q) id, uint32_t below)
 {
     V(q) a = id >> 2, b = V(allq)(0), c = b, d = b, k0 = seed, k1 = seed >> 32;

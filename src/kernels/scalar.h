@@ -1,7 +1,7 @@
 /* ================================================================================================== >>scalar
-   The kernels in plain C, one element at a time. They are the reference: they define the contract (kernels/contract.h),
-   and tests compare the vector kernels with them. They also run on machines without vector kernels. They call
-   base/exact.h. Functions marked SAMPI_COLD are not called by vector kernels. */
+   The kernels in plain C, one element at a time. They are the reference for the contract (kernels/contract.h), and
+   tests compare the vector kernels with them. They also run on machines without vector kernels. Vector kernels do not
+   call the functions marked SAMPI_COLD. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)
@@ -104,7 +104,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
 
 static void sampi_probs_scalar(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
-    (void)e; /* sets without fma do not have it to the last bit */
+    (void)e; /* kernels without fma do not have e to the last bit */
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 
@@ -118,7 +118,7 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
 static SAMPI_COLD void sampi_sums_scalar(const float *x, size_t n, float r, float max, float floor, bool with_s,
                                          sampi_sums *sums)
 {
-    (void)with_s; /* s costs nothing more */
+    (void)with_s; /* here s takes no more time */
     for (size_t i = 0; i < n; i++) {
         if (sampi_masked(x[i])) continue;
         uint64_t z = sums->z;

@@ -1,7 +1,8 @@
 /* ---- the instruction sets ----
    Compiles the vector kernels, once for each instruction set of this target: the header includes itself with SAMPI_W,
-   the number of lanes, and then reads only these rooms of kernels/: vectors.h, one of avx512.h to generic.h, shared.h,
-   passes.h and llama_cpp/passes.h. The room begins with the macros that they use. */
+   the number of lanes, and then reads only these files of kernels/: vectors.h, the one for the instruction set
+   (avx512.h to generic.h), shared.h, passes.h and llama_cpp/passes.h. This file begins with the macros that they
+   use. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")
@@ -14,7 +15,8 @@
 #define SAMPI_UNROLL_ALL         SAMPI_UNROLL_4
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* each of a step's four vectors */
+/* for each of a step's four vectors */
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)
 #define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is a constant, at most 4 */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* for each lane of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)

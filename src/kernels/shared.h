@@ -1,7 +1,7 @@
 /* ---- operations that several sets share ----
-   The operations of kernels/vectors.h that a set's own room does not have, in the compiler's plain vectors: first by
-   the number of lanes, then for all sets, then for the sets whose comparisons give a vector. Compiled once for each
-   set. */
+   The operations of kernels/vectors.h that the file of an instruction set does not have, in the compiler's own vectors:
+   first by the number of lanes, then for all sets, then for the sets whose comparisons give a vector. This file is
+   compiled once for each set. */
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
@@ -13,8 +13,8 @@ SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | 
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a & V(allq)(0xFFFFFFFFu)) * (b & V(allq)(0xFFFFFFFFu)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-/* The shift as a product: u = ~a has 26 bits; all but two of them fit a float, and its product with a power of two is
-   cut off at the right bit. */
+/* Computes the arithmetic shift ~(u >> n), u = ~a, by a product. u has 26 bits. All but two of them fit a float, whose
+   product with a power of two is cut off at the right bit. */
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
 {
     V(i) u = ~a, none = (V(i))(n == 0), one = (V(i))(n == 1);
@@ -37,7 +37,7 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 }
 SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
     { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
-/* Each lane is written to the index of the next kept one, and overwritten if it is not kept. */
+/* Each lane is written to the index of the next kept lane, and overwritten if it is not kept itself. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     size_t n = 0;
@@ -52,7 +52,8 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
 #if !SAMPI_NEON
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return a * b + c; }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return a * b + c; }
-/* Half floats: below 2^-14 by subtracting 2^-14 again; exponent 31 (infinity, NaN) becomes 255. */
+/* Converts half floats. A half below 2^-14 is converted by subtracting 2^-14 again; exponent 31 (infinity, NaN) becomes
+   255. */
 SAMPI_OP V(f) V(f16)(const uint16_t *p)
 {
     const V(i) bias = V(alli)(112u << 23), one = V(alli)(113u << 23);
@@ -70,12 +71,13 @@ SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
-SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays: with NEON it is found only here */
+SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays; NEON's kernels find it only here */
     { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; return max; }
 SAMPI_OP void V(threes)(const samp_token_data *x, V(f) * d)
 {
     const float *at = (const float *)(const void *)x;
-    for (int k = 0; k < 3; k++) d[k] = V(stay)(V(load)(at + SAMPI_W * k)); /* otherwise gcc loads each twice */
+    /* without stay, gcc loads each vector twice */
+    for (int k = 0; k < 3; k++) d[k] = V(stay)(V(load)(at + SAMPI_W * k));
 }
 SAMPI_OP V(f) V(plain)(const void *x, samp_dtype dtype, size_t i)
 {

@@ -1,35 +1,36 @@
 /* ================================================================================================= >>vectors
    The operations on vectors of SAMPI_W floats of which all kernels consist (kernels/passes.h). The list below defines
-   each one. This room has those that are the same in every set; a set's own room (such as kernels/avx2.h) and
-   kernels/shared.h have the others. All these rooms are compiled once for each instruction set: the header includes
-   itself with SAMPI_W set (kernels/sets.h), and V(name) is then for example sampi_name_avx512. Of all compiled sets at
-   most one has four lanes, one eight, and one 16.
+   each operation. This file has those that are the same in every set; the file of an instruction set (such as
+   kernels/avx2.h) and kernels/shared.h have the others. All these files are compiled once for each instruction set: the
+   header includes itself with SAMPI_W set (kernels/sets.h), and V(name) is then for example sampi_name_avx512. At most
+   three sets are compiled: one with four lanes, one with eight, one with 16.
 
    Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles and V(q) unsigned 64-bit
    integers, half as many; V(m) the result of a comparison, for each of SAMPI_W lanes; V(t) a count of lanes. + - * / &
-   | ~ << >> are the compiler's. A new set is a switch in base/switches.h, its name here, a room with its operations,
+   | ~ << >> are the compiler's. A new set needs a switch in base/switches.h, its name here, a file with its operations,
    and a line in SAMPI_KERNEL_TABLE (kernels/dispatch.h).
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
      max min maxd         fma fmad: a * b + c, in one step if SAMPI_FUSED, otherwise product, then sum
-     ge lt_and unord      >=; m and <; is one of the two a NaN
-     any                  is it true for any lane           keep select   v or 0; a or b, by lane
-     sub_where            sum - v where m is true           add_where     sum + v where m is true, for this half
-     loadq_where          the memory's value, or 0, for this half
-     tally tally4 total   adds the lanes for which two comparisons, or four, are true to a count; the count as a number;
-                          { 0 } is an empty count
+     ge lt_and unord      a >= b; m and a < b; a or b is a NaN
+     any                  is m true in any lane             keep select   in each lane v or 0; a or b
+     sub_where            sum - v where m is true           add_where     sum + v where m is true, for one half
+     loadq_where          the memory's value where m is true, or 0, for one half
+     tally tally4 total   tally and tally4 add the number of lanes in which two comparisons, or four, are true to a
+                          count; total returns the count as a number; { 0 } is an empty count
      widen narrow         a half as doubles; two halves as floats (spread: a half of a comparison, for add_where)
-     trunc                to an integer; from 2^31 on the upper bit is set
+     trunc                a float as an integer; from 2^31 on the upper bit is set
      chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, an arithmetic shift (sra)
-     hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
-     even                 the product of the lower halves of 64 bits, whatever the upper ones are
-     stay                 a product that must not be fused with the following sum
-     pack                 writes the lanes with m true to the front of x_out and id_out; returns their number
-     tidy                 the upper halves of all registers become zero
-     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are already)
+     hmax hsum hsumq      maximum or sum of the lanes; pairs: sums of neighbours in 64 bits
+     even                 the product of the lower halves of lanes of 64 bits; the upper halves are ignored
+     stay                 its argument, a product, which must not be fused with the following sum
+     pack                 writes the lanes in which m is true to the beginning of x_out and id_out; returns their number
+     tidy                 sets the upper halves of all vector registers to zero
+     rest                 the elements from `at` on of a row's last `left` elements, filled up with masked ones (with
+                          four lanes they are filled up already)
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask's bit is 0 (with
                           plain, u16, f16 and allowed)
-     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 after these
+     part                 as row, from i + at on; with 16 lanes eight elements from i + at and eight from i + at + 64
      apart                load; with 16 lanes eight floats from p and eight from p + at
      field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes
      zip                  the lanes of a and b alternating
@@ -38,7 +39,7 @@
 
 #if SAMPI_W == 16
 #define V(name)              sampi_##name##_avx512
-#define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* see below */
+#define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* a full mask; the comment above V(max) says why */
 
 #define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
 #elif SAMPI_W == 8
@@ -57,17 +58,18 @@
 #define V(name) sampi_##name##_generic
 #endif
 #ifndef SAMPI_T
-#define SAMPI_T /* the compiler may use the set anyway */
+#define SAMPI_T /* the compiler may use the instruction set anyway */
 #endif
 
-/* One operation a line, where possible. */
+/* Each line below is one operation, where possible. */
 /* clang-format off */
 typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
 typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
 typedef long long V(raw) __attribute__((vector_size(4 * SAMPI_W)));
-typedef float V(near) __attribute__((vector_size(4 * SAMPI_W), aligned(1), may_alias)); /* at any alignment */
+/* for loads at any alignment */
+typedef float V(near) __attribute__((vector_size(4 * SAMPI_W), aligned(1), may_alias));
 #if SAMPI_W == 16
 typedef __mmask16 V(m);
 typedef size_t V(t);
@@ -76,7 +78,7 @@ typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
 typedef V(i) V(t);
 #endif
 
-SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* + 0 would lose the sign of -0 */
+SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* adding 0 would lose the sign of -0 */
 SAMPI_OP V(i) V(alli)(uint32_t x) { return x - SAMPI_VECTOR(V(i), 0); }
 SAMPI_OP V(d) V(alld)(double x) { return x - SAMPI_VECTOR(V(d), 0); }
 SAMPI_OP V(q) V(allq)(uint64_t x) { return x - SAMPI_VECTOR(V(q), 0); }
@@ -90,8 +92,8 @@ SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
 
 /* ---- operations that the sets of x86 share ---- */
-/* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so with 16 lanes SAMPI_X86 is a form with a mask,
-   and it is full. It costs nothing: compilers drop it. */
+/* With 16 lanes SAMPI_X86 calls the form of an intrinsic with a mask, and the mask is full. The reason is that gcc 12
+   warns of _mm512_undefined() in the wrappers without a mask. The mask costs nothing, because compilers drop it. */
 #ifdef SAMPI_X86
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return SAMPI_X86(max_ps, a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return SAMPI_X86(min_ps, a, b); }

@@ -1,8 +1,9 @@
 /* ---- adaptive_p (MrJackSpade) ----
-   It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (for target 0.5 and
-   average 0.4: 0.6). A logit becomes 5 - 10 x^2 / (1 + x) with x = |p - aim| / 0.3, which is largest at p = aim; then a
-   token is drawn by these logits. apply notes the selected token (pending); if that token is accepted, accept adds its
-   p to the decaying average (sum / total). */
+   The sampler adaptive_p steers the probability of the chosen tokens to a target. For each draw it computes aim = 2
+   target - average so far (for target 0.5 and average 0.4 the aim is 0.6). A logit becomes 5 - 10 x^2 / (1 + x) with x
+   = |p - aim| / 0.3, which is largest at p = aim; then a token is drawn by these logits. The apply function notes the
+   selected token (pending). If that token is accepted, the accept hook adds its p to the decaying average, sum /
+   total. */
 #ifndef SAMPI_PLANS
 
 /* Sets the average as if all earlier tokens had had the target's probability, so that the first aim is the target. */
@@ -20,15 +21,15 @@ static float sampi_adaptive_p_aim(const sampi_adaptive_numbers *of)
     return aim > 1.0f ? 1.0f : aim;
 }
 
-/* Returns a decaying sum after one more value. */
+/* Returns a decaying sum after one more value x. */
 static float sampi_decay(float sum, float decay, float x)
 {
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
-/* Replaces the logits of unmasked candidates by the adapted ones, computed from p; p becomes the old logit, which is
-   needed again when the token is known. The array is no longer sorted. Both arithmetics
-   use this function. */
+/* Replaces the logits of unmasked candidates by the adapted ones, computed from p. p becomes the old logit, which is
+   needed again when the token is known. The array is no longer sorted afterwards. The library's and llama.cpp's
+   arithmetic both use this function. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(&s->u.adaptive);
@@ -40,8 +41,8 @@ static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
     }
 }
 
-/* Probabilities are computed twice: from the original logits, for the adapted ones; and from the adapted ones, for the
-   draw and for the array's p. */
+/* Probabilities are computed twice: from the original logits, to adapt them, and from the adapted logits, for the draw
+   and for the array's p. */
 static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
@@ -52,7 +53,7 @@ static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_a
     sampi_draw(s, cur);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit */
+    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit here */
     sums = sampi_sum(cur);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
@@ -70,8 +71,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 }
 
 #ifndef SAMP_NO_MT19937
-/* As in llama.cpp, the second softmax trusts `sorted`, although the map is not monotone: it takes the first token's
-   logit as the maximum, which shows in the last bits of p. */
+/* As in llama.cpp, the second softmax trusts `sorted`, although adapting the logits changes their order. So it uses the
+   first token's logit as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);
@@ -84,7 +85,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
-    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit */
+    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit here */
     sampi_llama_softmax(cur, false);
     cur->sorted = false;
     return SAMP_OK;
@@ -93,11 +94,11 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
 
 static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
-    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* sum and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* pending and pending_p */
 }
 
-/* Takes over the average, and the selection that is not accepted yet. */
+/* Takes over the average, and the selected token that is not accepted yet, from a sampler that this one replaces. */
 static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                   const sampi_sampler *chain)
 {
@@ -108,10 +109,10 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
-/* Saves or loads the average, whose total is at least 1, and the selection that is not accepted yet. */
+/* Saves or loads the average, whose total is at least 1, and the selected token that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
-    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    if (s->u.adaptive.target < 0.0f) return; /* then the sampler works as dist, which has no state */
     sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
     sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
     sampi_io_token(io, &s->now.pending, -1);
@@ -133,7 +134,8 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
 };
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
@@ -142,7 +144,8 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_ADAPTIVE_P_ROW \
     "adaptive-p", 5, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
@@ -151,8 +154,9 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 
 #else /* the plan */
 
-/* In phase 1 the logits are adapted; memory->max and count are the maximum and sum of the original distribution, which
-   gives the token's p. */
+/* The plan of adaptive_p (its algorithm for slices and devices). Phase 0 adapts the logits; the
+   original distribution's maximum and sum stay in memory->max and count. Phase 1 draws; the token's p follows from
+   these two. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

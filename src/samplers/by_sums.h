@@ -1,28 +1,31 @@
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ----
-   Each keeps the tokens with p_i >= a threshold, and always the first token. The thresholds come from sums over the
-   row: a * p_max^2; scale * sum p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). For
-   p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two,
-   epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
+   Each of these samplers keeps the tokens with p_i >= a threshold, and always the first token. The thresholds come from
+   sums over the row: top_a a * p_max^2; p_less scale * sum p^2; p_less_norm scale * (n sum p^2 - 1) / (n - 1); epsilon
+   itself; eta min(epsilon, sqrt(epsilon) e^-H), where H is the entropy. For p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125)
+   keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three. (The
+   thresholds are in brackets.) As a logit, the threshold is at most the maximum. */
 #ifndef SAMPI_PLANS
 
 static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
-/* Returns the smallest logit that is kept. ln_p: the logarithm of the sampler's number; n: the number of unmasked
-   tokens, for p_less_norm; z: the sum of weights; more: the sum of distances for eta, of squares for p_less, in units
-   of 2^-40. They are doubles, because the fast path passes both ends of an estimate. */
+/* Returns the smallest logit that is kept. ln_p is the logarithm of the sampler's parameter. n is the number of
+   unmasked tokens, for p_less_norm. z is the sum of weights. `more` is a second sum in units of 2^-40: of distances
+   from the maximum for eta, of squared weights for p_less. n, z and `more` are doubles, because the fast path (the
+   executor on rows) passes both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_P_LESS_NORM) {
-        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; 0 for a uniform row */
+        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* Z (n sum p^2 - 1); 0 for a uniform row */
         if (!(above > 0.0)) return -(double)FLT_MAX;
         down = ln_p + sampi_ln(above / (n - 1.0));
     }
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
-                                 -(more / z)); /* the product is exact; an explicit fma, whatever the compiler */
+                                 /* the product is exact; an explicit fma, so that no compiler decides */
+                                 -(more / z));
         if (bound < down) down = bound;
     }
     return (double)max + (down < 0.0 ? down : 0.0);
@@ -36,7 +39,8 @@ static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
     return sum;
 }
 
-/* Returns the second sum that the threshold needs: squares for p_less and p_less_norm, else distances. */
+/* Returns the second sum that the threshold needs: of squared weights for p_less and p_less_norm, else of the distances
+   from the maximum. */
 static SAMPI_COLD uint64_t sampi_second_sum(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
@@ -61,8 +65,8 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* llama.cpp has no top_a. Like the other samplers in this arithmetic it uses float probabilities: the prefix ends
-   before the first p below a p_max^2. */
+/* Applies top_a in llama.cpp's arithmetic, although llama.cpp has no top_a. Like other samplers in this arithmetic it
+   uses float probabilities: it cuts before the first p below a p_max^2. */
 static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
@@ -74,8 +78,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
-/* The common part of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
-   arithmetic all except top_a compute as in the canonical one. */
+/* The common members of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
+   arithmetic all of them except top_a compute as in the library's own. */
 #define SAMPI_BY_SUMS_FLAGS \
     SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
         SAMPI_VIEW_SORTED
@@ -93,7 +97,8 @@ static const sampi_field SAMPI_TOP_A_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_A_ROW \
     "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
         sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
@@ -150,7 +155,8 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 
 #else /* the plan */
 
-/* Phase 0 computes the floor (memory->number) from the sums; phase 1 keeps the tokens that reach it. */
+/* The plan of these samplers (their algorithm for slices and devices). Phase 0 computes the least logit
+   (memory->number) from the sums. Phase 1 keeps the tokens that reach it. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

@@ -1,12 +1,13 @@
 /* ---- the candidate at a mass ----
-   The search that all draws share: the first candidate, in ascending id, at which the running sum of masses exceeds a
-   random number. With masses 2, 5, 3 and the number 6 it is the second. A function gives the masses: envelopes for a
-   draw, the rest of p after a rejected draft. */
+   The search that all draws share. Each candidate has a mass, an integer. The search finds the first candidate, in
+   ascending id, at which the running sum of masses exceeds a random number: with masses 2, 5, 3 and the number 6 it
+   finds the second. A function computes the masses: for a draw they are envelopes (upper bounds of weights), after a
+   rejected draft token the residual max(0, p - q). */
 
-/* The mass of a candidate in a draw; `draw` is the function's own data. */
+/* Returns the mass of a candidate in a draw. `draw` points to the function's own data. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
 
-/* sum [256] = the masses of the candidates with ids lo .. hi, by the digit (id - lo) >> shift. */
+/* Adds up the masses of the candidates with ids lo .. hi, in sum [256], by the digit (id - lo) >> shift. */
 static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, const void *draw, int64_t lo,
                              int64_t hi, int shift, uint64_t *sum)
 {
@@ -17,8 +18,8 @@ static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, 
 }
 
 /* Returns the index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the
-   total. The array may be in any order: instead of sorting by id the search goes digit by digit of the id, 8 bits at a
-   time, the highest first, in at most four passes. */
+   total. The array may be in any order: the function does not sort it by id, but searches the id digit by digit, 8 bits
+   at a time, the highest first, in at most four passes. */
 static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
@@ -29,7 +30,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         if (d[i].id > hi) hi = d[i].id;
     }
     while ((hi - lo) >> shift > 255) shift += 8;
-    for (; shift >= 0; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
+    for (; shift >= 0; shift -= 8) { /* the id is in [lo, hi]; t counts from lo */
         uint64_t sum[256];
         int digit = 0;
         sampi_sum_digits(cur, mass, draw, lo, hi, shift, sum);
@@ -40,7 +41,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the sum has the masses of both */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: then its sum is of both masses */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -48,13 +49,13 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     }
 }
 
-/* Returns the envelope of a candidate (a sampi_mass). */
+/* Returns the envelope of a candidate as its mass. An envelope is an upper bound of the candidate's weight. */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
-/* Returns the proposal of a draw: the candidate at the mass t of envelopes. */
+/* Returns the candidate that a draw proposes: the first at which the running sum of envelopes exceeds t. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
     return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);

@@ -1,9 +1,9 @@
 /* ---- custom ----
-   A sampler of the user's: the library has its interface (samp_sampler_i) and its context. life/chain.h calls it and
-   checks the array that it leaves. */
+   A sampler that the user has written. The library stores its interface (samp_sampler_i) and its context. life/chain.h
+   calls the interface's functions and checks the array that they leave. */
 
-/* The only constructor that sets iface; other samplers get the built-in interface from sampi_new. The pointer is kept,
-   so *iface must outlive the sampler. */
+/* This is the only constructor that sets iface; other samplers get the built-in interface from sampi_new. The pointer
+   is kept, so *iface must outlive the sampler. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -13,8 +13,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, 
     return sampi_init(&t);
 }
 
-/* Copies the random source, position, counts and depth of rollback to a clone that the user's function, or a part's,
-   has made. */
+/* Copies the random source, position, counts and depth of rollback to a clone that a clone function of the user, or of
+   an optional part, has made. */
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
 {
     if (!copy) return NULL;
@@ -25,9 +25,9 @@ static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const s
     return &copy->base;
 }
 
-/* Clones by the user's function, if there is one. It returns a new sampler, so the library copies what the chain has
-   set: otherwise a saved state would not fit the clone. Without a clone function, a sampler with ctx NULL is copied
-   with its iface; any other becomes a sampler that carries SAMP_E_UNSUPPORTED. */
+/* Clones a custom sampler by the user's clone function, if there is one. That function returns a new sampler, to which
+   the library copies what the chain has set: otherwise a saved state would not fit the clone. Without a clone function,
+   a sampler with ctx NULL is copied with its iface; any other becomes a sampler that carries SAMP_E_UNSUPPORTED. */
 static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -45,7 +45,8 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
@@ -53,7 +54,8 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_CUSTOM_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)

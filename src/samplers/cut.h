@@ -1,15 +1,16 @@
 /* ============================================================================================== >>truncation
-   Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
-   which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
-   sampi_run calls apply after sampi_check, and never for a sampler that is off: so the parameters are in range and the
-   row has a maximum. apply changes the array, not the sampler, and leaves at least one token.
+   Samplers that remove tokens from the array: they are in this file and the next ones down to xtc. Each file has the
+   function sampi_..._apply, which the table of kinds names, and the arithmetic of the threshold, which the executors
+   for rows, slices and the GPU use too. sampi_run calls an apply function after sampi_check, and never for a sampler
+   that is off. So the parameters are in range and the row has a maximum. The function changes the array, not the
+   sampler, and leaves at least one token.
 
-   Whether a token stays depends on its logit and on sums over the row, never on its index in the array: so rows may
-   find the same tokens in another way. apply first computes the threshold (an integer mass, or a double), then >>array
-   cuts.
+   Whether a token stays depends on its logit and on sums over the row, never on its index in the array. So the executor
+   for rows may find the same tokens in another way. An apply function first computes the threshold (an integer sum of
+   weights, or a double); functions of >>array then cut.
 
-   Many of these samplers cut by one number, u.cut.p, which has another meaning in each. This room has their common
-   functions. */
+   Many of these samplers cut by one parameter, u.cut.p, which has another meaning in each sampler. This file has their
+   common functions. */
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }

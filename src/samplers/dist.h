@@ -1,5 +1,5 @@
 /* ---- dist ----
-   dist draws each token with its probability, and does nothing else. In llama.cpp's arithmetic it draws one double u
+   dist draws each token with its probability, and does nothing else. In llama.cpp's arithmetic dist draws one double u
    from std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
    share u of the total. */
 #ifndef SAMPI_PLANS
@@ -21,7 +21,8 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_DRAWS_ALL | SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \

@@ -1,17 +1,18 @@
 /* ---- the draw ----
-   Draws a token with probability w / Z by rejection: proposes by the envelope q, and accepts by the weight w. q is
-   integer arithmetic on a linear function of the logit: it is cheap, its sums are exact, and it is at most 6.2 % above
-   w, so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token.
-   Rows draw in the same way. dist only draws; mirostat and adaptive_p end with a draw. For a row of a draft, the
-   draft's test replaces the draw.
+   Draws a token with probability w / Z by rejection, where w is a token's weight and Z the sum of weights: proposes a
+   token by an upper bound q of its weight (the envelope), and accepts it by the weight w. q is computed by integer
+   arithmetic from a linear function of the logit. So it is cheap, and its sums are exact. It is at most 6.2 % above w,
+   so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token. The
+   executor for rows draws in the same way. dist only draws; mirostat and adaptive_p end with a draw. If there is a
+   draft token, its test replaces the draw.
 
-   llama.cpp draws in another way: the sampler's own std::mt19937 (part 0) gives the random numbers, and a running sum
-   in array order decides. */
+   llama.cpp draws in another way: a std::mt19937 of the sampler (its part 0) gives the random numbers, and a running
+   sum in array order decides. */
 
-/* Draws with two 64-bit random numbers r and v; Q is the sum of q. It proposes the first token, in ascending id, whose
-   running sum of q exceeds floor(r Q / 2^64); it accepts the token if floor(v (2^14 q) / 2^64) < w; otherwise it tries
-   again with the next attempt's numbers. So token i has the probability q_i / Q * w_i / (2^14 q_i), proportional to
-   w_i. It sets cur->selected only. */
+/* Draws with two 64-bit random numbers r and v; Q is the sum of the envelopes q. The function proposes the first token,
+   in ascending id, whose running sum of q exceeds floor(r Q / 2^64). It accepts the token if floor(v (2^14 q) / 2^64) <
+   w; otherwise it tries again with the random numbers of the next attempt. So token i has the probability q_i / Q * w_i
+   / (2^14 q_i), proportional to w_i. The function only sets cur->selected. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
@@ -26,7 +27,7 @@ static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *c
     }
 }
 
-/* Draws, or tests the draft's token if there is a draft. */
+/* Draws, or tests the draft token if there is one. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->draft && s->draft->draw)
@@ -37,7 +38,7 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_envelope(s, cur);
 }
 
-/* Draws, sets p of all candidates, and returns the sums of p. */
+/* Draws, sets p of all candidates, and returns the sums from which p follows. */
 static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
@@ -48,7 +49,7 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
 
 #ifndef SAMP_NO_MT19937
 /* Selects the first candidate in array order at which the sum of p reaches the share u of the total. The terms are
-   floats, the sums doubles; p is divided at the end. */
+   floats, their sums doubles; p is divided by the total at the end. */
 static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
@@ -67,8 +68,8 @@ static void sampi_llama_choose(samp_token_data_array *cur, double u)
     cur->selected = (int64_t)chosen;
 }
 
-/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: returns the first i at which the
-   running sum of p / sum reaches u. A single candidate takes no random number. */
+/* Does what std::discrete_distribution does with the probabilities, for mirostat and adaptive_p: returns the first i at
+   which the running sum of p / sum reaches u. If there is a single candidate, no random number is drawn. */
 static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     double sum = 0.0, run = 0.0;

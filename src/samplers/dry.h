@@ -1,15 +1,16 @@
 /* ---- dry ("don't repeat yourself") ----
-   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). After "a b c
-   d a b c" the token d continues one of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 * 1.75 = 1.4.
-   Parts: 0 the window; 1 memory for the list of such tokens; 2 memory for lengths; 3 tails, heads, the breakers' texts.
+   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). After "a b c d
+   a b c" the token d would continue a repetition of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 *
+   1.75 = 1.4. The sampler has four arrays (parts): 0 the window of accepted tokens; 1 memory for the list of such
+   tokens; 2 memory for lengths; 3 tails, heads and texts of breakers.
 
-   A breaker is a text, such as "\n", that ends a repetition. The breakers are tokenised here, when the sampler is made
+   A breaker is a text, such as "\n", that ends a repetition. The breakers are tokenised when the sampler is made
    (sampi_dry_build). A breaker may begin inside one token and end inside another, so it is stored as heads and tails: a
    head is a token that contains the breaker, or ends with a beginning of it; the tail is the rest of the breaker as
    tokens. */
 
-/* A head: a token with which a breaker can begin. tail -1: the token contains the breaker; otherwise the tokens of that
-   tail must follow. */
+/* A head is a token with which a breaker (a text that ends repetitions) can begin. If `tail` is -1, the token contains
+   the whole breaker; otherwise the tokens of that tail must follow. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
@@ -19,20 +20,20 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
-/* The bytes of a breaker that count, and a 0. */
+/* The number of bytes of a breaker that count, and an array for them and a final 0. */
 #define SAMPI_BREAKER_MAX 40
 typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* Returns how many bytes of a breaker count. */
+/* Returns how many bytes of a breaker count: the first SAMPI_BREAKER_MAX. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* Returns the longest token with which text [n] begins; *n_best gets its length, 0 if there is none. */
+/* Returns the longest token with which text [n] begins. *n_best gets its length, or 0 if there is no such token. */
 static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
 {
     samp_token best = -1;
@@ -77,7 +78,8 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
-/* Appends a head, if heads is not NULL; returns the new number of heads. */
+/* Appends a head (a token with which a breaker can begin) to heads, if heads is not NULL. Returns the new number of
+   heads. */
 static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
 {
     if (heads) {
@@ -87,9 +89,10 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
     return n + 1;
 }
 
-/* Finds all heads: each token that contains a breaker (tail -1), or ends with a beginning of one (the tail is its
-   rest), in order of ids; returns their number. Tails are numbered through all breakers, one for each proper suffix. A
-   token may give several heads. sampi_dry_prepare passes heads NULL to count them, sampi_dry_build has them written. */
+/* Finds all heads, in order of ids, and returns their number. A head is a token that contains a breaker (tail -1), or
+   ends with a beginning of a breaker (the tail is the breaker's rest). Tails are numbered through all breakers, one for
+   each proper suffix. A token may be several heads. sampi_dry_prepare passes NULL for heads to count them;
+   sampi_dry_build has them written. */
 static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
                                          sampi_head *heads)
 {
@@ -113,20 +116,20 @@ static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const 
     return n;
 }
 
-/* [n_heads] the heads, sorted by token, after the tails in part 3. */
+/* Returns the heads [n_heads], sorted by token; they follow the tails in part 3. */
 static sampi_head *sampi_dry_head(const sampi_sampler *s)
 {
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
-/* [n_from] the breakers' texts, after the heads. */
+/* Returns the texts of the breakers [n_from]; they follow the heads in part 3. */
 static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
 {
     return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
 }
 
-/* Does s have the breakers and the vocabulary of t? Then heads and tails are the same and can be copied, which saves a
-   walk over the vocabulary for each breaker. */
+/* Does s have the breakers and the vocabulary of t? Then the heads and tails of both are the same and can be copied,
+   which saves a walk over the vocabulary for each breaker. */
 static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
 {
     const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
@@ -142,9 +145,9 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
-/* The prepare hook. The window is the smaller of last_n and n_ctx_train. A sampler that is off needs neither breakers
-   nor a vocabulary. A breaker has a tail for each of its proper suffixes (sampi_dry_build fills them). Heads are
-   counted by a walk over the vocabulary, only if a sampler is going to be made. */
+/* Checks the parameters and sizes the parts (the prepare hook). The window is the smaller of last_n and n_ctx_train. A
+   sampler that is off needs neither breakers nor a vocabulary. A breaker has a tail for each of its proper suffixes.
+   Heads are counted by a walk over the vocabulary, but only if a sampler is going to be made. */
 static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -173,8 +176,8 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
-/* The build hook: fills tails, heads and texts. Tail k - 1 of a breaker is its rest after k bytes, as sampi_dry_heads
-   numbers them. */
+/* Fills the tails, heads and texts of breakers (the build hook). Tail k - 1 of a breaker is its rest after k bytes, as
+   sampi_dry_heads numbers them. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
@@ -193,8 +196,8 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-/* Returns the token `back` positions ago in the window, 0 = the newest. The functions below read the text from its
-   end. */
+/* Returns the token `back` positions before the newest in the window, so 0 is the newest. The functions below read the
+   window from its end. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
     return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
@@ -206,7 +209,7 @@ static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
 }
 
-/* Are the tokens after the one `back` positions ago those of this tail? */
+/* Do the tokens of this tail follow the token `back` positions before the newest? */
 static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tail, int32_t back)
 {
     for (int32_t k = 0; k < tail->n; k++)
@@ -214,8 +217,8 @@ static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tai
     return true;
 }
 
-/* Returns the length of the longest tail of a complete breaker that begins `back` positions ago: 0 if the token
-   contains a breaker, -1 if there is no complete breaker. */
+/* Returns the number of tokens in the longest tail of a complete breaker that begins `back` positions before the newest
+   token: 0 if the token there contains a whole breaker, -1 if no complete breaker begins there. */
 static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -240,9 +243,10 @@ static void sampi_dry_reset(sampi_sampler *s)
     s->u.dry.settled_tail = 0;
 }
 
-/* Decides whether a breaker begins `back` positions ago, once all tokens that its tail may have are there: after that
-   the answer never changes. The nearest such breaker is remembered (its position and tail), so that it need not be
-   searched again. `back` is nearer than all positions decided before. */
+/* Decides whether a breaker begins `back` positions before the newest token, when all tokens that its tail may have are
+   in the window, so that the answer can no longer change. The nearest such breaker is remembered (its position and the
+   length of its tail), so that it is not searched for again. `back` must be nearer than all positions decided
+   before. */
 static void sampi_dry_settle(sampi_sampler *s, int32_t back)
 {
     int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
@@ -251,8 +255,8 @@ static void sampi_dry_settle(sampi_sampler *s, int32_t back)
     s->u.dry.settled_tail = tail;
 }
 
-/* Adds a token to the window; the remembered breaker moves back by one. sampi_dry_list works out the repetitions when
-   the next token is drawn. */
+/* Adds a token to the window; the remembered breaker is then one position farther back. sampi_dry_list finds the
+   repetitions when the next token is drawn. */
 static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 {
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
@@ -260,8 +264,8 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_dry_settle(s, SAMPI_TAIL_MAX);
 }
 
-/* Returns how many of the newest tokens a repetition may contain: those after the nearest breaker; n, all of them, if
-   there is none. */
+/* Returns how many of the newest tokens a repetition may contain: those after the nearest breaker, or all n if there is
+   no breaker. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
     for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
@@ -271,9 +275,10 @@ static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
     return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
-/* length [k], 0 < k < n: the length of the common suffix of the window and the window k tokens ago, at most `limit`.
-   The Z algorithm (Gusfield 1997) over the text read from its end, in n steps. The tokens [left, right) of its farthest
-   match equal the newest right - left tokens, so inside it an earlier length can be reused. */
+/* Writes length [k] for 0 < k < n: the length of the common suffix of the window and of the window k tokens ago, at
+   most `limit`. It uses the Z algorithm (Gusfield 1997) on the window read from its end, in n steps. The tokens [left,
+   right) of its farthest match equal the newest right - left tokens, so within this match an earlier length can be
+   reused. */
 static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
 {
     int32_t left = 0, right = 0;
@@ -294,7 +299,7 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
     }
 }
 
-/* Does this token contain a breaker? Then it is never penalised. */
+/* Does this token contain a breaker? Such a token is never penalised. */
 static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 {
     const sampi_head *head = sampi_dry_head(s);
@@ -303,31 +308,31 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
     return false;
 }
 
-/* Returns how much is subtracted from a token's logit; entry->count is the length of the repetition that it would
-   continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic
-   it is computed as in llama.cpp. */
+/* Returns the number that is subtracted from a token's logit. entry->count is the length of the repetition that the
+   token would continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic the number is
+   computed as in llama.cpp. */
 static float sampi_dry_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
     bool llama = sampi_is_llama_cpp(s);
-    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* most 0: no bound, since base is 1 */
+    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* most 0: no bound, because base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
     double factor = llama ? pow((double)base, (double)power) : sampi_powi(base, power);
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
-/* Returns the new logit of a token in the list. */
+/* Returns the new logit of a token that would continue a repetition. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_penalty(s, entry));
 }
 
-/* Lists the tokens that would continue a repetition, sorted by token, each with the length of the longest; returns
-   their number, at most the window's. It writes the list, usually part 1, and part 2. Called before each draw, by apply
-   or in its place by the fast path and the GPU's host. */
+/* Lists the tokens that would continue a repetition, sorted by token, each with the length of its longest repetition.
+   Returns their number, which is at most the window's size. The function writes the list, usually to part 1, and uses
+   part 2. It is called before each draw: by apply, or by the fast path or the GPU's host instead of apply. */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
@@ -338,7 +343,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        list[n_list].token = sampi_dry_token(s, k - 1); /* the token that followed */
+        list[n_list].token = sampi_dry_token(s, k - 1); /* the token that followed the earlier occurrence */
         list[n_list++].count = length[k];
     }
     sampi_count_sort(list, n_list);
@@ -360,23 +365,24 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
     if (sampi_is_llama_cpp(s) && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
-        cur->sorted = false; /* as in llama.cpp, whether a token changed or not: adaptive_p reads it */
+        cur->sorted = false; /* as in llama.cpp, whether a logit changed or not: adaptive_p reads `sorted` */
     return SAMP_OK;
 }
 
 static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
-    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+    sampi_record_words(r, &s->u.dry.settled, 2); /* settled and settled_tail */
 }
 
-/* Takes over the window of an old sampler. The new breakers apply to the old tokens too. */
+/* Takes over the window of a sampler that this one replaces. The new breakers apply to the old tokens too. */
 static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
 }
 
-/* Saves or loads the window, the whole state of dry; a load finds the breakers in it again. */
+/* Saves or loads the window, which is the whole state of dry. After loading, the breakers in the window are searched
+   for again. */
 static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
@@ -385,8 +391,8 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
-/* Adds the breakers' tokens to the fingerprint: with another vocabulary they would be others, and a saved window would
-   have another meaning. */
+/* Adds the breakers' tokens to the fingerprint (the hash of settings). With another vocabulary these tokens would be
+   different, and a saved window would have another meaning. */
 static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -401,7 +407,7 @@ static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash
         sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
 }
 
-/* The breakers are read by the constructor and may be freed then. last_n and n_ctx_train become one number, the window
+/* The caller may free the breakers after this call. last_n and n_ctx_train become one number, the size of the window
    (sampi_dry_prepare). */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
                                                 float base, int32_t allowed_length, int32_t last_n,
@@ -442,7 +448,8 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
     sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
@@ -450,7 +457,8 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_DRY_ROW \
     "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry, \

@@ -1,17 +1,18 @@
 /* =============================================================================================== >>selection
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each writes its candidate's index to
-   cur->selected and (except greedy) p of all candidates. apply changes mirostat's mu (s->now.mu) and the selection that
-   adaptive_p remembers until its token is accepted (s->now.pending, pending_p). sampi_end_draw restores s->now if a
-   later sampler fails.
+   cur->selected and (except greedy) p of all candidates. The apply functions change mirostat's mu (s->now.mu) and the
+   selected token that adaptive_p remembers until it is accepted (s->now.pending, pending_p). sampi_end_draw restores
+   s->now if a later sampler fails.
 
-   All random samplers choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so
-   that mu follows the token that was really chosen. A draw goes by ascending id, not in the array's order: that would
-   depend on which samplers have sorted, and rows do not sort.
+   All random samplers choose by sampi_draw: it draws (draw.h), or tests the token of a draft (ratio.h), so that mu
+   follows the token that was really chosen. A draw adds up the candidates by ascending id, not in the array's order,
+   because that order depends on which samplers have sorted, and the executor for rows does not sort.
 
-   This room has greedy, which selects the first candidate in order. */
+   This file has greedy, which selects the first candidate in order. */
 #ifndef SAMPI_PLANS
 
-/* greedy. It does not set p, because no sampler needs it, and it would cost one exp for each token. */
+/* Applies greedy. It does not set p, because no sampler needs p afterwards, and it would take one exp for each
+   token. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_is_taken(s, cur)) return SAMP_OK;
@@ -31,7 +32,8 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_plain(SAMPI_GREEDY, 0); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \

@@ -1,17 +1,17 @@
 /* ---- gumbel ----
-   Coupled draws (SAMPLING_GUMBEL): each token takes the time E / w, with E = -ln u exponential noise, a function of
-   (seed, position, token). The shortest time wins, with probability w / Z as in dist. Weights 3 and 1 with E = 0.9 and
-   0.2 take the times 0.3 and 0.2, so the second token wins. The noise belongs to the token, so similar rows mostly get
-   the same token. */
+   Coupled draws (SAMPLING_GUMBEL): each token gets the time E / w, where w is its weight and E = -ln u is exponential
+   noise, a function of (seed, position, token). The token with the shortest time is selected, with probability w / Z as
+   in dist. Weights 3 and 1 with E = 0.9 and 0.2 give the times 0.3 and 0.2, so the second token is selected. The noise
+   belongs to the token, so similar rows of logits mostly get the same token. */
 #ifndef SAMPI_PLANS
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 
-/* A race: the leading candidate, and its time. */
+/* The state of a search for the shortest time: the leading candidate, and its time. */
 typedef struct sampi_race {
     uint64_t seed, position;
     uint32_t stream;
-    float max, logit; /* the maximum; the leading candidate's logit */
+    float max, logit; /* the maximum of the row, and the leading candidate's logit */
     samp_token id;
     double time;
     size_t index;
@@ -24,9 +24,10 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
     return race;
 }
 
-/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u and
-   q >= w / 2^14, most candidates lose without a logarithm and an exp; the margin of 2^-40 covers the rounding of both
-   sides. The first in order wins a tie, so the order of the candidates does not matter. */
+/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u,
+   and the envelope q is at least w / 2^14, most candidates are rejected without a logarithm and an exp. The margin of
+   2^-40 covers the rounding of both sides of the comparison. The first in order wins a tie, so the order of the
+   candidates does not matter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];
@@ -60,7 +61,8 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi_init_plain(SAMPI_GUMBEL, seed); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_GUMBEL_ROW \
     "gumbel", 6, 0, "", SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)

@@ -1,9 +1,9 @@
 /* ---- infill ----
-   llama.cpp's sampler for text that fills a gap, in its arithmetic with both random sources: sums of floats, in order.
-   An example: with four candidates of which the end has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so only the
-   end stays. The contract in api/samplers.h has the other rules. */
+   llama.cpp's sampler for text that fills a gap, in llama.cpp's arithmetic (sums of floats, in order) with both random
+   sources. An example: if one of four candidates ends the text and has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others'
+   0.9, so only this candidate stays. The contract in api/samplers.h has the other rules. */
 
-/* Returns a token's text; empty if the vocabulary does not have the token. */
+/* Returns a token's text, which is empty if the vocabulary does not contain the token. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     *n = 0;
@@ -17,8 +17,8 @@ static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
     return false;
 }
 
-/* Merges each candidate with all candidates whose text begins with its own. The more likely of the two gets the sum
-   of both p; the other gets p 0 and is masked. */
+/* Merges each candidate with all candidates whose text begins with its own. The more likely of the two gets the sum of
+   both p; the other gets p = 0 and is masked. */
 static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -37,8 +37,9 @@ static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_da
     }
 }
 
-/* Keeps the tokens that end the text, and others with p of at least `least`; returns the number of others. p is not
-   normalised if there are no others. llama: an end stays even if it has been merged into another token. */
+/* Keeps the tokens that end the text, and other tokens with p of at least `least`. Returns the number of the other
+   tokens. If it is 0, p is not normalised. In llama.cpp's arithmetic (llama) a token that ends the text stays even if
+   it has been merged into another token. */
 static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
                                            bool llama)
 {
@@ -81,7 +82,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* The prepare hook checks the vocabulary, which must have texts, and a token that ends. */
+/* Checks the vocabulary (the prepare hook): it must have texts, and a token that ends a text. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;
@@ -100,7 +101,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
 static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_INFILL_HOOKS = {
     sampi_infill_params, sampi_infill_prepare, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
@@ -108,7 +110,8 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_INFILL_ROW \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
         NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)

@@ -1,17 +1,18 @@
 /* ================================================================================================== >>logits
-   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in
-   penalties and dry, which sampi_patch relies on), changes their logits, and leaves the array unsorted. A masked token
-   stays masked; a result that overflows becomes +-FLT_MAX.
+   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each sampler has a list of tokens,
+   changes their logits, and leaves the array unsorted. The lists of penalties and dry are sorted, because sampi_patch
+   relies on it. A masked token stays masked; a result that overflows becomes +-FLT_MAX.
 
-   The functions of each sampler: build fills its parts when it is made; reset and accept change its window, and nothing
-   else does; apply changes an array; change returns the new logit of one token. Rows and the GPU use the lists and
-   `change` too, so a token's new logit is computed in one way only.
+   Each sampler has these functions: `build` fills its arrays when it is made; `reset` and `accept` change its window of
+   tokens, and nothing else does; `apply` changes an array of candidates; `change` returns the new logit of one token.
+   The executors for rows and for the GPU use the lists and `change` too, so a token's new logit is computed in one way
+   only.
 
-   logit_bias: l += bias, entry by entry. Biases 1.5 and -0.5 of one token change its logit from 2 to 3. Part 0 is the
-   list as given. */
+   logit_bias adds biases to logits, entry by entry. Biases 1.5 and -0.5 of one token change its logit from 2 to 3. The
+   sampler's part 0 is a copy of the caller's list. */
 
-/* Checks each entry in order, because the first bad one is reported. +infinity is SAMP_E_NAN like NaN; -infinity bans
-   the token. */
+/* Checks each entry in order, because the first bad one is reported. A bias of +infinity gives SAMP_E_NAN, as NaN does;
+   -infinity bans the token. */
 static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
@@ -27,7 +28,7 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
     t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
-/* Copies the caller's list, which the constructor has checked and the caller may free then. */
+/* Copies the caller's list, which the constructor has checked. The caller may free the list afterwards. */
 static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
@@ -37,8 +38,8 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 /* Returns the new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
-/* Applies logit_bias. It does not use sampi_patch, because a token may occur twice: then both biases are added in the
-   list's order, and each sum is rounded. */
+/* Applies logit_bias. It does not use sampi_patch, because a token may be in the list twice. Then both biases are added
+   in the list's order, and each sum is rounded. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -51,7 +52,8 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The settings hook: adds the entries to the fingerprint, which has their number already as a field. */
+/* Adds the entries to the fingerprint, the hash of settings (the settings hook). Their number is in it already, as a
+   field. */
 static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -84,7 +86,8 @@ static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
     sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
     NULL, NULL, NULL, NULL, NULL,
@@ -92,7 +95,8 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_LOGIT_BIAS_ROW \
     "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \

@@ -1,22 +1,22 @@
 /* ---- min_k (Ding et al. 2026) ----
-   It keeps the tokens up to the largest (l_k - l_k+1) / k, in order of logits: for 5, 4.9, 2, 1 the quotients are 0.1,
-   1.45, 0.33, so it keeps two. */
+   The sampler min_k keeps the first k tokens in order of logits l_1 >= l_2 >= ..., where k has the largest quotient
+   (l_k - l_k+1) / k. For 5, 4.9, 2, 1 the quotients are 0.1, 1.45, 0.33, so it keeps two. */
 #ifndef SAMPI_PLANS
 
-/* Returns the fall of the logit after place i, divided by i. */
+/* Returns (l_i - l_i+1) / i, the fall of the logit after the i-th token, divided by i. */
 static double sampi_mean_drop(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* Returns how many of n tokens min_k keeps, with logits from max to low: up to the cliff, or more if the logits are
-   flat. */
+/* Returns how many of n tokens min_k keeps, if the largest logit is max and the smallest low. `cliff` is the number of
+   tokens before the steepest fall. The result is larger if the logits are flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
-    double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
-    if (!(flat > (double)cliff)) return cliff;             /* also for 0 / 0 */
+    double flat = tau / ((double)max - (double)low + 0.0); /* + 0.0, because -0 - 0 is -0 */
+    if (!(flat > (double)cliff)) return cliff;             /* also true for 0 / 0 */
     return flat < (double)n ? (size_t)flat : n;
 }
 
-/* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest: the largest quotient, at the cliff;
-   -1 if the logits are so flat that more are kept. */
+/* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest gets the largest quotient (l_k -
+   l_k+1) / k, or -1 if the logits are so flat that more tokens are kept. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
 {
     const samp_token_data *d = cur->data;
@@ -49,7 +49,8 @@ static const sampi_field SAMPI_MIN_K_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIN_K_ROW \
     "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
@@ -57,7 +58,8 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 
 #else /* the plan */
 
-/* top_h and min_k need the first tokens in order, token after token; the executor has a question for that. */
+/* The plan (algorithm for slices and devices) of top_h and min_k. They need the first tokens in order, token after
+   token, and executors have a question for that. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);

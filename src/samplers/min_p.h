@@ -1,6 +1,6 @@
 /* ---- min_p (Nguyen et al. 2024) ----
-   It keeps the tokens with p_i >= p * p_max. This needs no sum: l >= max + ln p. Of p = 0.5, 0.3, 0.15, 0.05 min_p 0.2
-   keeps three. */
+   The sampler min_p keeps the tokens with p_i >= p * p_max. This needs no sum, because it is equivalent to l >= max +
+   ln p. Of tokens with p = 0.5, 0.3, 0.15, 0.05 min_p 0.2 keeps three. */
 #ifndef SAMPI_PLANS
 
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -12,7 +12,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* min_p cuts by logit, as in the canonical arithmetic, but with logf and a float sum. */
+/* Cuts by the logit, as in the library's own arithmetic, but with logf and a float sum. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
@@ -31,7 +31,8 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
         SAMPI_LISTS_FEW | SAMPI_TO_FLOOR | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | \

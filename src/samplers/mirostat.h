@@ -1,22 +1,24 @@
 /* ---- mirostat (Basu et al. 2020) ----
-   Both versions steer the surprise of the chosen tokens, log2(1 / p), to tau. mu is the surprise that is allowed now;
-   it starts at 2 tau. Version 1 keeps as many tokens as a Zipf law with the row's exponent gives for mu; version 2
-   keeps the tokens with a surprise of at most mu. Then a token is drawn, and mu -= eta * (surprise - tau): with tau 3
-   and eta 0.1 a token of p = 1/4 (2 bits) raises mu by 0.1. mu changes in apply, not in accept, as in llama.cpp. */
+   Both versions of mirostat steer the surprise of the chosen tokens, log2(1 / p), to a target tau. The state mu is the
+   surprise that is allowed now; it starts at 2 tau. Version 1 keeps as many tokens as a Zipf law with the row's
+   exponent gives for mu; version 2 keeps the tokens with a surprise of at most mu. Then a token is drawn, and mu -= eta
+   * (surprise - tau): with tau 3 and eta 0.1 a token of p = 1/4 (2 bits) raises mu by 0.1. mu changes when a token is
+   selected, not when it is accepted, as in llama.cpp. */
 #ifndef SAMPI_PLANS
 
-/* The reset hook of both versions. */
+/* Sets mu to its start value (the reset hook of both versions). */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* Returns the new mu, from the surprise of the chosen token: d = max - l, z is the sum of weights of the tokens kept. z
-   is a double, because the fast path passes both ends of an estimate. */
+/* Returns the new mu after a token with the distance d = max - l from the maximum was chosen. Its surprise follows from
+   d and z, the sum of weights of the tokens kept. z is a double, because the fast path (the executor for rows) passes
+   both ends of an estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
-/* Ends both versions, after their cuts: draws, and changes mu. */
+/* Ends both versions, after their cuts: draws a token, and changes mu. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
@@ -25,16 +27,17 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Zipf's exponent by least squares through 0: for neighbours i and i + 1 in order, b = ln (p_i / p_i+1) against t = ln
-   ((i + 2) / (i + 1)). The exponent is tb / tt. */
+/* The sums from which the exponent of Zipf's law follows, by least squares through 0. For neighbours i and i + 1 in
+   order, b = ln (p_i / p_i+1) is plotted against t = ln ((i + 2) / (i + 1)). The exponent is the sum of t b over the
+   sum of t^2. */
 typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
-/* Returns t of the neighbours i and i + 1. */
+/* Returns t = ln ((i + 2) / (i + 1)) of the neighbours i and i + 1. */
 static double sampi_zipf_t(size_t i) { return sampi_ln((double)(i + 2) / (double)(i + 1)); }
 
-/* Adds a pair of neighbours. i must ascend, because the sums are rounded. */
+/* Adds a pair of neighbours. Pairs must be added with ascending i, because the sums are rounded. */
 static void sampi_zipf_sum(sampi_zipf *zipf, double t, double b)
 {
     zipf->tb = SAMPI_FMA(t, b, zipf->tb);
@@ -47,20 +50,21 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     sampi_zipf_sum(zipf, sampi_zipf_t(i), (double)l - (double)next);
 }
 
-/* Returns how many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab,
-   clamped to 1 .. n; n if k is NaN. */
+/* Returns how many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), with e = exponent - 1 and N =
+   n_vocab, clamped to 1 .. n. If k is NaN, the result is n. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
-    /* e / (1 - N^-e); near e = 0 by its series, because the quotient would lose precision */
+    /* this is e / (1 - N^-e); near e = 0 it is computed by its series, because the quotient would lose precision */
     double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
-    if (!(k < (double)n)) return n; /* more than n, or NaN */
+    if (!(k < (double)n)) return n; /* k is more than n, or NaN */
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* Applies mirostat. The exponent needs the first m tokens in order. If more are kept, they are sorted afterwards. */
+/* Applies mirostat. The exponent needs the first m tokens in order. If more than m tokens are kept, they are sorted
+   afterwards. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -72,11 +76,12 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     return sampi_mirostat_select(s, cur);
 }
 
-/* Returns the smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z is in units of
-   2^-40. */
+/* Returns the smallest logit l that mirostat_v2 keeps: its surprise (max - l) log2 e + log2 Z is at most mu. z is Z in
+   units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
-    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
+    /* written as an fma, because ptxas would fuse mu - log2 */
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu);
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
@@ -89,14 +94,14 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Changes mu by the surprise of a token of probability p. */
+/* Changes mu by the surprise of a chosen token of probability p. */
 static void sampi_llama_follow(sampi_sampler *s, float p)
 {
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
 }
 
-/* Ends both versions, after their cuts: draws, and changes mu. p is computed anew from the tokens kept, so the surprise
-   is that among them. */
+/* Ends both versions, after their cuts: draws a token, and changes mu. p is computed again from the tokens that were
+   kept, so the surprise is relative to these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -120,7 +125,7 @@ static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_arr
     float zipf = tb / tt, e = zipf - 1.0f;
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
-    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
+    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow give 1 */
 }
 
 /* Is the surprise of a logit at most mu? */
@@ -149,15 +154,16 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
-/* Starts mu anew if it is not a number: in llama.cpp's arithmetic it may overflow, in the canonical one it must not. */
+/* Sets mu to its start value if it is not a finite number, except in llama.cpp's arithmetic, in which mu may
+   overflow. */
 static void sampi_restart_bad_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
     if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* Takes over mu, which a new tau changes only by and by. It cannot be computed from the accepted tokens, so
-   without an old sampler of the same version it starts anew. */
+/* Takes over mu from a sampler that this one replaces; a new tau changes it only gradually. mu cannot be computed from
+   the accepted tokens, so without an old sampler of the same version it starts again. */
 static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
                                                 const sampi_sampler *chain)
 {
@@ -166,15 +172,16 @@ static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sa
     sampi_restart_bad_mu(s);
 }
 
-/* Saves or loads mu, the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's arithmetic
-   does not clamp it. */
+/* Saves or loads mu, which is the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's
+   arithmetic does not clamp mu. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
-/* Version 2 has the same record; its n_vocab and m stay 0, and only the fingerprint uses them. */
+/* Makes either version. Version 2 has the same numbers; its n_vocab and m stay 0, and only the fingerprint (the hash of
+   settings) uses them. */
 static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
                                                     float eta, int32_t m)
 {
@@ -187,8 +194,8 @@ static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_v
     return sampi_init(&t);
 }
 
-/* The only way to set m, which samp_params does not have (its m is 100). n_vocab is a number of the formula, not a
-   bound of ids. */
+/* This function is the only way to set m, which is not in samp_params (there it is 100). n_vocab is a number in the
+   formula, not a bound of ids. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
@@ -206,7 +213,8 @@ static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
 };
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
@@ -214,7 +222,8 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_LISTS_M | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_SELECTS | SAMPI_DROPS_FAST | \
@@ -229,7 +238,8 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
@@ -239,7 +249,8 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 
 #else /* the plan */
 
-/* Ends both versions: draws from the tokens kept, and changes mu by the token's surprise. */
+/* Ends the plan of both versions: draws from the tokens that were kept, and changes mu by the surprise of the drawn
+   token. */
 static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data token;
@@ -250,7 +261,8 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* Phase 0 computes how many tokens to keep (count), from the first m in order; phase 1 keeps them; phase 2 draws. */
+/* The plan of mirostat (its algorithm for slices and devices). Phase 0 computes how many tokens to keep (memory->count)
+   from the first m tokens in order. Phase 1 keeps them. Phase 2 draws. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -270,7 +282,8 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* Phase 0 computes the floor (number) from mu; phase 1 keeps the tokens that reach it; phase 2 draws. */
+/* The plan of mirostat_v2. Phase 0 computes the least logit to keep (memory->number) from mu. Phase 1 keeps the tokens
+   that reach it. Phase 2 draws. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

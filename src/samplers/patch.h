@@ -1,10 +1,11 @@
 /* ---- patches ----
-   Rules that change the logits of a few tokens (penalties, dry, the lists of constraints), and how the window of
-   penalties and dry goes on in a sampler with other numbers. */
+   How the logits of a few tokens are changed, each by a rule (penalties, dry, the lists of constraints), and how a new
+   sampler takes over the window of penalties or dry from a sampler with other parameters. */
 
-/* The apply function of these samplers: changes the logits of the tokens in a list. If each token is at data[id], as in
-   an array that is not reordered, it changes them directly; otherwise it looks up each candidate. The list is sorted,
-   so its last id is the largest. It writes logits and `sorted` only; `change` must leave a masked logit masked. */
+/* Changes the logits of the tokens in a list; the apply functions of these samplers call it. If each token is at
+   data[id], as in an array that is not reordered, the logits are changed directly; otherwise each candidate is looked
+   up in the list. The list is sorted, so its last id is the largest. Only logits and `sorted` are written; `change`
+   must leave a masked logit masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -22,7 +23,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain have older tokens than a full window, and the same newer ones? */
+/* Does the chain's list of accepted tokens begin with the same tokens as a full window, and have older ones too? */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;
@@ -32,9 +33,9 @@ static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_
     return more;
 }
 
-/* Fills the window of a new sampler: with the old sampler's tokens, oldest first; with the chain's accepted tokens if
-   there is no old sampler (ring NULL) or the chain has more. It calls accept, because the new window may have another
-   length, and so the counts derived from it are right at once. */
+/* Fills the window of a new sampler with the old sampler's tokens, oldest first. If there is no old sampler (ring
+   NULL), or the chain has more tokens, it uses the chain's accepted tokens. The tokens are added by `accept`, because
+   the new window may have another length; so the counts that follow from the window are right at once. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {

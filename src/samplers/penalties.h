@@ -1,13 +1,14 @@
 /* ---- penalties ----
    Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
    0 ? l * repeat : l / repeat) - (c * freq + present). With repeat 1.25, freq 0.1, present 0.2 and c = 3 a logit of 2
-   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 the sorted list of its tokens with their counts c. accept keeps
-   the counts up to date, so apply never walks over the window. */
+   becomes 1.6 - 0.5 = 1.1. The sampler's part 0 is the window of accepted tokens, part 1 the sorted list of these
+   tokens with their counts c. `accept` keeps the counts up to date, so `apply` never walks over the window. */
 
-/* [u.penalties.n] the list of counts, with memory for a whole window. */
+/* Returns the list of counts [u.penalties.n], which has memory for a whole window. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
-/* Sizes the parts for a full window of different tokens, because accept must not fail and so must not allocate. */
+/* Sizes the sampler's arrays for a full window of different tokens, because `accept` must not fail and so must not
+   allocate. */
 static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
@@ -17,7 +18,7 @@ static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
     t->part_size[1] = n * sizeof(sampi_count);
 }
 
-/* Empties the window. The parts keep their bytes, but the sizes are 0. */
+/* Empties the window. The arrays keep their bytes, but the sizes are set to 0. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
@@ -41,9 +42,9 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
-/* Returns how much frequency and presence subtract from the logit, after the repetition penalty. The subtraction is not
-   part of this function, because the GPU has its own. The product is rounded, so that the sum does not become an
-   fma. */
+/* Returns the number that the frequency and presence penalties subtract from the logit, after the repetition penalty.
+   The subtraction itself is not part of this function, because the GPU has its own. The product is rounded, so that no
+   compiler makes an fma of product and sum. */
 static float sampi_count_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
@@ -64,8 +65,8 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Restores the count of the token that leaves before that of the one that comes back, because the list has memory for a
-   full window only. */
+/* Takes back an accepted token, or notes it for that (the past hook). The count of the token that leaves is lowered
+   before that of the token that comes back is raised, because the list has memory for a full window only. */
 static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -79,7 +80,8 @@ static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old
     sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
 }
 
-/* Writes the sorted list of the different tokens among token [n], with counts, to list [n]; returns its length. */
+/* Writes the sorted list of the different tokens in token [n], with their counts, to list [n]. Returns the length of
+   the list. */
 static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
@@ -94,7 +96,7 @@ static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *
     return kept;
 }
 
-/* Saves or loads the window; a load counts the tokens again. */
+/* Saves or loads the window. After loading, the tokens are counted again. */
 static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -113,7 +115,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repe
     return sampi_init(&t);
 }
 
-/* The params hook: a last_n of -1 means the length of the context. */
+/* Replaces a last_n of -1 by the length of the context (the params hook). */
 static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
 {
     if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;
@@ -133,7 +135,8 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept. */
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
     sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
@@ -142,7 +145,8 @@ static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
 };
 /* clang-format on */
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_PENALTIES_ROW \
     "penalties", 0, 'e', "penalties", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \

@@ -1,6 +1,6 @@
 /* ---- the plans ----
-   Includes the rooms of samplers again, for their plans alone (core/plans.h). This list is included once for each
-   executor. */
+   Includes the files of samplers again, for their plans alone. A plan is a sampler's algorithm in terms of questions to
+   an executor (core/plans.h). This list is included once for each executor: for slices and for a GPU. */
 
 #define SAMPI_PLANS
 #include "samplers/top_n_sigma.h"

@@ -1,13 +1,14 @@
 /* ---- smoothing, log_softmax ----
-   Two samplers that change every logit. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c = (curve - 1) /
-   2; with factor 0.2 and curve 1 a logit that is 2 below the maximum becomes 0.8 below it. log_softmax: l = ln p, so
-   that penalties after it do not depend on the zero of the logits. */
+   Two samplers that change every logit. smoothing sets l to max - factor d^2 (1 - c + c d), with d = max - l and c =
+   (curve - 1) / 2: with factor 0.2 and curve 1 a logit that is 2 below the maximum comes to be 0.8 below it.
+   log_softmax sets l to ln p, so that penalties after it do not depend on a constant added to all logits. */
 #ifndef SAMPI_PLANS
 
 static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
-/* Returns a logit after smoothing, computed in doubles, with each product rounded before it is added; c is
-   sampi_bend_of. For c in [0, 1] order (ties aside) and maximum stay, because each step is monotone. */
+/* Returns a logit after smoothing, computed in doubles, with each product rounded before it is added; c is the result
+   of sampi_bend_of. For c in [0, 1] the order (ties aside) and the maximum do not change, because each step is
+   monotone. */
 static float sampi_smoothed(double top, double factor, double c, float l)
 {
     double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
@@ -15,21 +16,22 @@ static float sampi_smoothed(double top, double factor, double c, float l)
     return sampi_finite((float)sampi_add_to_product64(-bent, top));
 }
 
-/* Returns the logit as ln p; all: the maximum plus ln Z. */
+/* Returns the logit as ln p. `all` is the maximum plus ln Z. */
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
-/* Returns the maximum plus ln Z; z: the sum of weights. */
+/* Returns the maximum plus ln Z, the logarithm of the sum of e^l. z is the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
-/* sampi_log_softmaxed for a tile, in the compiler's vectors. No result can overflow; |all| must be below 2^100. */
+/* Does what sampi_log_softmaxed does, for a tile (256 logits), in the compiler's vectors. No result can overflow; |all|
+   must be below 2^100. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
 }
 
-/* Applies either sampler to l [n], which lie `stride` bytes apart: in candidates, or in a row on the fast path. z: the
-   sum of weights, for log_softmax only. A maximum of -0 counts as +0, because which zero is found depends on the
-   instruction set. */
+/* Applies either sampler to the n logits at l, which are `stride` bytes apart: in candidates, or in a row on the fast
+   path. z is the sum of weights, for log_softmax; 0 for smoothing. A maximum of -0 counts as +0, because which of the
+   two zeros is found depends on the instruction set. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
     double c = sampi_bend_of(s->u.smoothing.curve), top = (double)max + 0.0;
@@ -69,14 +71,16 @@ static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s->u.smoothing.factor == 0.0f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_SMOOTHING_ROW \
     "smoothing", 0, 'q', "smoothing_factor;smoothing", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
         sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
         SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_LOG_SOFTMAX_ROW \
     "log-softmax", 0, 'n', "log_softmax;log-softmax", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \

@@ -1,8 +1,8 @@
 /* ---- softmax ----
-   It sorts, and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
+   The sampler softmax sorts the candidates and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
 #ifndef SAMPI_PLANS
 
-/* softmax is for users who need p and the order, but no token: it does not select. */
+/* softmax is for users who need p and the order, but no token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -13,7 +13,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* softmax as a sampler; other samplers call sampi_llama_softmax. */
+/* The sampler softmax in llama.cpp's arithmetic. Other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -24,7 +24,8 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_SOFTMAX_ROW \
     "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \

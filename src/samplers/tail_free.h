@@ -1,24 +1,26 @@
 /* ---- tail_free (Bricken 2019) ----
-   With p in order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends at i. Divided by their
-   sum, the a_i are a distribution. The first i at which the running sum exceeds z is the cut: the tail after it is
-   flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All numbers are in units of
-   weight. If the sum of a_i is below 1e-6, all a_i count the same, as in the original. */
+   Tail-free sampling sorts the probabilities p_i. a_i = |p_i - 2 p_i+1 + p_i+2| is how much their curve bends at i.
+   Divided by their sum, the a_i are a distribution. The cut is made at the first i at which the running sum of the a_i
+   exceeds the parameter z: the tail after it is flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95
+   keeps two. All numbers are in units of weight. If the sum of the a_i is below 1e-6, all a_i count the same, as in the
+   original implementation. */
 #ifndef SAMPI_PLANS
 
-/* Returns the bend a_i of three neighbours' weights, w_i first. */
+/* Returns the bend a_i = |w_i - 2 w_i+1 + w_i+2| of three neighbours' weights; w points to w_i. */
 static uint64_t sampi_bend(const uint64_t *w)
 {
     uint64_t ends = w[0] + w[2], middle = 2 * w[1];
     return ends > middle ? ends - middle : middle - ends;
 }
 
-/* Is the sum of a_i below 1e-6 in units of probability? z: the sum of weights. */
+/* Is the sum of the bends a_i below 1e-6 in units of probability? z is the sum of weights. */
 static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
 {
     return (double)total * 1000000.0 < (double)z;
 }
 
-/* A walk over a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
+/* The place of a loop over the bends a_i of a sorted array. w [0 .. 2] are the weights at i, i + 1 and i + 2, so each
+   weight is computed once. */
 typedef struct sampi_bends {
     const samp_token_data *d;
     float max;
@@ -26,8 +28,8 @@ typedef struct sampi_bends {
     uint64_t w[3];
 } sampi_bends;
 
-/* Begins a walk over the second differences. The array must be sorted, have at least two candidates, and not change
-   during the walk. */
+/* Begins a loop over the bends a_i. The array must be sorted, have at least two candidates, and not change during the
+   loop. */
 static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -36,7 +38,7 @@ static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_da
     for (int k = 0; k < 2; k++) bends->w[k] = sampi_weight(max, cur->data[k].logit);
 }
 
-/* Returns a_i and advances to i + 1; there must be an i + 2. */
+/* Returns a_i, and advances to i + 1. The array must have a candidate i + 2. */
 static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
 {
     uint64_t *w = bends->w;
@@ -47,8 +49,8 @@ static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
     return bend;
 }
 
-/* Returns how many tokens of the row stay: those before the cut, at least min_keep; all if the running sum never
-   exceeds the share. */
+/* Returns how many tokens of the row stay: those before the cut, at least min_keep. If the running sum of bends never
+   exceeds the share, all stay. */
 static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
                                    size_t min_keep)
 {
@@ -75,18 +77,18 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
     sampi_sums sums = sampi_sum(cur);
     sampi_sort_all(cur);
     sampi_set_p(cur, &sums);
-    if (sums.n <= 2) return SAMP_OK; /* no bend; masked tokens stay too */
+    if (sums.n <= 2) return SAMP_OK; /* two tokens have no bend; masked tokens stay too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
 #ifndef SAMP_NO_MT19937
-/* |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
+/* Returns the bend |p_i - 2 p_i+1 + p_i+2| from p, as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* tail_free as in llama.cpp before it removed the sampler: with float sums, and with equal bends if their sum is below
-   1e-6. */
+/* Applies tail_free as llama.cpp did before it removed the sampler: with float sums, and with equal bends if their sum
+   is below 1e-6. */
 static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -115,7 +117,8 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
         SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
@@ -124,7 +127,8 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
 
 #else /* the plan */
 
-/* The bends need all weights in order; the executor has a question for that. */
+/* The plan of tail_free (its algorithm for slices and devices). The bends need all weights in order, and executors have
+   a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 #endif

@@ -1,10 +1,10 @@
 /* ============================================================================================= >>temperature
    temp divides the logits by T; temp_ext first computes T in t - delta .. t + delta from the row's entropy (0 .. ln n).
-   At T = 2 logits 3 and 1 become 1.5 and 0.5. No token is removed, and the order stays except at ties that rounding
-   makes. T = 0, and a T of temp_ext below 2^-20, masks all tokens but the first in order.
+   At T = 2 logits 3 and 1 become 1.5 and 0.5. No token is removed. The order does not change, except at ties that
+   rounding makes. T = 0, and a T of temp_ext below 2^-20, masks all tokens but the first in order.
 
-   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows keep the factor instead of
-   multiplying (sampi_row's r), so it must be the same product. */
+   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. The executor for rows keeps the
+   factor instead of multiplying each logit (sampi_row's r), so it must get the same product later. */
 #ifndef SAMPI_PLANS
 
 /* Masks all candidates but the one at index `best`. */
@@ -21,14 +21,14 @@ static bool sampi_temp_masks(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
 }
 
-/* Is it a temperature that does not depend on the row, and masks no token? */
+/* Is this sampler a temperature that does not depend on the row and masks no token? */
 SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
 {
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* Multiplies all logits by 1 / t, for both samplers. Results that overflow become +-FLT_MAX: only masked tokens may be
-   -infinity. */
+/* Multiplies all logits by 1 / t, for temp and temp_ext. Results that overflow become +-FLT_MAX, because only masked
+   tokens may be -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
@@ -47,8 +47,8 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023): from t - delta for a row with entropy 0, to
-   t + delta for the entropy ln n of n equal tokens. */
+/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023). It goes from t - delta for a row with
+   entropy 0 to t + delta for the entropy ln n of n equal tokens. */
 static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
     float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
@@ -56,13 +56,13 @@ static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* Applies temp_ext, which with delta 0 is temp. The entropy is that of the original logits. */
+/* Applies temp_ext, which is temp if delta is 0. The entropy is that of the original logits. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
-        if (sums.n == 1) return SAMP_OK; /* ln n is 0, and there is no choice */
+        if (sums.n == 1) return SAMP_OK; /* ln n is 0, and there is no other token */
         t = sampi_dynamic_temp(&s->u.temp, &sums);
     }
     sampi_scale(cur, t);
@@ -70,8 +70,8 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 }
 
 #ifndef SAMP_NO_MT19937
-/* llama.cpp divides, and does not check ties: `sorted` stays as it was. Results that overflow become +-FLT_MAX, as in
-   the canonical samplers. */
+/* Divides the logits by t. llama.cpp divides, and does not check ties, so `sorted` does not change. Results that
+   overflow become +-FLT_MAX, as in the canonical samplers. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
@@ -82,14 +82,15 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
-/* temp needs no entropy, so it neither sets p nor sorts. */
+/* Applies temp. It needs no entropy, so it neither sets p nor sorts. */
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_scale(cur, s->u.temp.t);
     return SAMP_OK;
 }
 
-/* Returns the temperature for an entropy. The largest entropy is that of all n candidates, masked ones included. */
+/* Returns the temperature of temp_ext for an entropy. The largest entropy is that of all n candidates, masked
+   candidates included. */
 static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
@@ -97,7 +98,7 @@ static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n
     return lo + sampi_roundf((hi - lo) * power);
 }
 
-/* temp_ext sorts, and sets p of the new logits. */
+/* Applies temp_ext. As in llama.cpp it sorts, and sets p of the new logits. */
 static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (!(s->u.temp.delta > 0.0f)) {
@@ -127,14 +128,14 @@ static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, flo
     return sampi_init(&t);
 }
 
-/* temp is a kind of its own beside temp_ext, so that samp_describe shows what the user has made. */
+/* temp and temp_ext are two kinds of samplers, so that samp_describe shows which one the user has made. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
 SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
     return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
 }
 
-/* Is either sampler off? */
+/* Is the sampler (temp or temp_ext) off? */
 static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 {
     return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
@@ -142,11 +143,12 @@ static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
 
 static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
-    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp has temp_ext's numbers */
-    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* in the fingerprint too */
+    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp has the members of temp_ext */
+    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* is in the fingerprint too */
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
@@ -160,7 +162,8 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
         SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
@@ -169,7 +172,8 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 #else /* the plan */
 
-/* In phase 1 the dynamic temperature (number) is known, from the entropy of the original logits. */
+/* The plan of temp and temp_ext (their algorithm for slices and devices). For temp_ext, phase 0 computes the
+   temperature (memory->number) from the entropy of the original logits. Phase 1 scales the logits. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -177,7 +181,7 @@ static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     if (memory->phase == 0) {
         sampi_sums sums;
         const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
-        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token: the entropy is 0 */
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* with one token the entropy is 0 */
         memory->number = (double)sampi_dynamic_temp(&s->u.temp, &sums);
         memory->phase = 1;
     }

@@ -1,16 +1,16 @@
 /* ---- top_h (Baghaei Potraghloo et al. 2025) ----
-   It keeps the longest prefix in order whose own entropy is at most alpha H. For p = 0.5, 0.3, 0.15, 0.05 H is 1.14;
-   the first two tokens have 0.66, the first three 0.99, so alpha 0.6 keeps two. Only as many candidates as necessary
-   are sorted. */
+   The sampler top_h keeps the longest prefix in order whose own entropy is at most alpha H, where H is the entropy of
+   the row. For p = 0.5, 0.3, 0.15, 0.05 H is 1.14; the first two tokens have 0.66, the first three 0.99, so alpha 0.6
+   keeps two. Only as many candidates as necessary are sorted. */
 
-/* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`; at
-   least 1. *over: the entropy with one more token, if there is one. */
+/* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`, but at
+   least 1. *over gets the entropy with one more token, if there is one. */
 static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
 {
     uint64_t w[SAMPI_TILE + 16];
     float x[SAMPI_TILE];
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    size_t k = 0; /* the first k are in order */
+    size_t k = 0; /* the first k candidates are in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i % SAMPI_TILE;
         if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
@@ -44,7 +44,8 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_H_ROW \
     "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \

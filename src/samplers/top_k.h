@@ -1,6 +1,6 @@
 /* ---- top_k ----
-   It keeps the first k tokens in order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id. With ties it
-   also keeps all tokens that equal the last one, here both 2. */
+   The sampler top_k keeps the first k tokens in order: of the logits 4, 2, 2, 1, k = 2 keeps 4 and the 2 with the
+   smaller id. With `ties` it also keeps all tokens whose logits equal the last one, here both tokens with 2. */
 #ifndef SAMPI_PLANS
 
 /* top_k needs no probabilities, so it does not set p. */
@@ -18,7 +18,7 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Masked tokens may be among the k. */
+/* In llama.cpp's arithmetic, masked tokens may be among the k. */
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;
@@ -46,7 +46,8 @@ static const sampi_field SAMPI_TOP_K_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.top_k.k <= 0; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
         SAMPI_LISTS_FEW | SAMPI_TO_K | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | \

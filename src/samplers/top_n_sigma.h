@@ -1,9 +1,10 @@
 /* ---- top_n_sigma (Tang et al. 2024) ----
-   It masks tokens with l < max - n * sigma: for logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
+   The sampler top_n_sigma masks tokens with l < max - n * sigma, where sigma is the standard deviation of the logits.
+   For the logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 #ifndef SAMPI_PLANS
 
-/* Returns the scale that makes the variance exact: x = max - l becomes an integer in units of 2^-40 of the range's
-   power of two, so that the sums of x and x^2 are exact in 128 bits. */
+/* Returns the scale with which the variance is computed exactly: each x = max - l becomes an integer in units of 2^-40
+   of the range's power of two, so that the sums of x and x^2 are exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -22,7 +23,7 @@ static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, doubl
     return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
-/* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. */
+/* Returns the largest distance from the maximum that is kept: n_sigma standard deviations. *max gets the maximum. */
 static double sampi_sigma_distance(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
@@ -46,14 +47,15 @@ static double sampi_sigma_distance(const samp_token_data_array *cur, float n_sig
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
-/* Is a logit within reach of the maximum? what: the maximum, and the reach. */
+/* Is a logit near enough to the maximum? `what` points to the maximum and to the largest distance. */
 SAMPI_INLINE bool sampi_is_within(const void *what, float l)
 {
     const double *of = (const double *)what;
     return of[0] - (double)l <= of[1];
 }
 
-/* Masks the tokens that are farther below the maximum. The array keeps its size, and p is not set. */
+/* Masks the tokens that are farther below the maximum than n_sigma deviations. The array keeps its size, and p is not
+   set. */
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
@@ -65,8 +67,8 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Mean and deviation in two passes of float sums; each square is added in double and the sum rounded to float, as in
-   C++ with std::pow's double. */
+/* Computes mean and deviation in two passes of float sums. Each square is added in double and the sum is rounded to
+   float, as in C++ with std::pow, which returns a double. */
 static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
@@ -99,7 +101,8 @@ static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_N_SIGMA_ROW \
     "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
         SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \

@@ -1,8 +1,9 @@
 /* ---- top_p (Holtzman et al. 2019) ----
-   It keeps the shortest prefix in order whose mass is at least p. Of p = 0.5, 0.3, 0.15, 0.05 top_p 0.7 keeps two. */
+   The sampler top_p keeps the shortest prefix in order whose probability is at least p. Of tokens with p = 0.5, 0.3,
+   0.15, 0.05 top_p 0.7 keeps two. */
 #ifndef SAMPI_PLANS
 
-/* top_p. The kept mass must be at least p, so the share is rounded up. */
+/* Applies top_p. The prefix must have a probability of at least p, so the share of the sum of weights is rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -12,7 +13,8 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* top_p as in llama.cpp. It sums before it sorts, so p may differ from typical's in the last bits. */
+/* Applies top_p as llama.cpp does. It computes the sum before it sorts, so p may differ from typical's in the last
+   bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, false);
@@ -32,7 +34,8 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
         SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | \

@@ -1,17 +1,19 @@
 /* ---- typical (Meister et al. 2022) ----
-   It orders tokens by |surprise - entropy|, and keeps the shortest prefix whose mass exceeds p. For p = 0.5, 0.3, 0.15,
-   0.05 the entropy is 1.14 and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second
-   token. */
+   The sampler typical orders tokens by their score |surprise - entropy|, where the surprise of a token is -ln p_i. It
+   keeps the shortest prefix of this order whose probability exceeds p. For p = 0.5, 0.3, 0.15, 0.05 the entropy is 1.14
+   and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second token. */
 #ifndef SAMPI_PLANS
 
-/* Returns the score |surprise - entropy|; ln Z is in both and cancels. order->max is the row's maximum, order->mean the
-   mean of max - l under p. The fast path sorts by it too. */
+/* Returns the score |surprise - entropy|; ln Z is in surprise and entropy, so it cancels. order->max is the row's
+   maximum, order->mean the mean of max - l under p. The fast path (the executor for rows) sorts by this function
+   too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
-/* typical. The kept mass must exceed p, so it is at least one unit above the share rounded down. */
+/* Applies typical. The probability of the prefix must exceed p, so its weight must be at least one unit above the share
+   of the sum, rounded down. */
 static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -25,18 +27,18 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* Returns the distance of the surprise of p from the entropy. A p of 0 comes last; in llama.cpp it is NaN, which breaks
-   the order. */
+/* Returns the distance of the surprise -ln p from the entropy. A p of 0 comes last; in llama.cpp its distance is NaN,
+   which breaks the order. */
 static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
 
-/* Returns the score for sampi_sort, which has been stored in p. */
+/* Returns the score, which has been stored in p, for sampi_sort. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
     return (double)d->p;
 }
 
-/* Sorts by score; `sums` give p. */
+/* Sorts by score. p is computed again afterwards, from `sums`. */
 static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
 {
     sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
@@ -45,7 +47,7 @@ static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_ll
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
-/* typical as in llama.cpp. The running sum, in the order of scores, must exceed the share. */
+/* Applies typical as llama.cpp does. The running sum of p, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -65,7 +67,8 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
         SAMPI_LISTS_FEW | SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | \
@@ -75,7 +78,8 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 
 #else /* the plan */
 
-/* In phase 1 the cut is made; it mostly leaves few tokens. */
+/* The plan of typical (its algorithm for slices and devices). Phase 0 makes the cut, which mostly leaves few
+   tokens. In phase 1 the executor collects them. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

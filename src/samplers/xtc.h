@@ -1,16 +1,17 @@
 /* ---- xtc, "exclude top choices" (p-e-w) ----
-   With probability p (the coin) it removes all tokens of probability >= t except the least likely of them. Of 0.5, 0.3,
-   0.15, 0.05 with t = 0.1 it leaves 0.15 and 0.05. The coin is 64 random bits of the position. */
+   With probability p (the coin) the sampler xtc removes all tokens of probability >= t except the least likely of them.
+   Of tokens with 0.5, 0.3, 0.15, 0.05 it leaves 0.15 and 0.05 for t = 0.1. The coin is made of 64 random bits, a
+   function of the seed and the position. */
 #ifndef SAMPI_PLANS
 
-/* Is this candidate's probability at least t, that is its weight at least `required`? */
+/* Is this candidate's probability at least t? Then its weight is at least `required`. */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
 {
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
-/* Applies xtc: with probability p, removes all candidates that reach t except the last of them in order. If that would
-   leave fewer than min_keep, it removes none. The position advances in either case. */
+/* Applies xtc: with probability p, removes all candidates with a probability of at least t except the last of them in
+   order. If fewer than min_keep candidates would be left, none is removed. The position advances in either case. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -35,7 +36,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* Makes xtc's cut of a sorted array with p. It removes the beginning, so the array stays sorted. */
+/* Makes xtc's cut of a sorted array with p. The removed candidates are its beginning, so the array stays sorted. */
 static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t above = 0;
@@ -45,8 +46,8 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
     memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
 }
 
-/* xtc as in llama.cpp. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is more than
-   one candidate. */
+/* Applies xtc as llama.cpp does. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is
+   more than one candidate. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -74,7 +75,8 @@ static const sampi_field SAMPI_XTC_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
 #define SAMPI_XTC_ROW \
     "xtc", 2, 'x', "xtc", \
         SAMPI_LISTS_FEW | SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
@@ -83,7 +85,8 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
 
 #else /* the plan */
 
-/* The coin is the same in each call of the plan, because it is a function of the position. */
+/* The plan of xtc (its algorithm for slices and devices). The coin is the same in each call of the plan, because it is
+   a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;

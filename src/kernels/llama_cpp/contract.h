@@ -1,14 +1,17 @@
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. "Slack" and "masked" as in kernels/contract.h.
+   Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
+   explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result.
 
-     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; no logit may be above max;
-               masked: 0. Returns an estimate of their sum, with a relative error of at most n 2^-53. Only if libm's
-               expf is the one that the kernels have (sampi_expf_of).
-     add_terms *sum grows by what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most,
-               as libm computes them, add to the f32 sum `from` if each is added to `from` (exact below 2^24 ulps of
-               `from`, otherwise an estimate). Returns the number of terms whose contribution is not certain. */
+     expf      writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
+               elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
+               2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
+     add_terms adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
+               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)), as libm computes it. The
+               result is exact below 2^24 ulps of `from`, otherwise an estimate. Returns the number of terms whose
+               contribution is not certain. */
 
-/* Half an ulp of a float sum; 0, which every term reaches, if the sum is too small to have one. */
+/* Returns half an ulp of a float sum, or 0, which every term reaches, if the sum is so small that this is not a normal
+   float. */
 static float sampi_half_ulp(float sum)
 {
     uint32_t u;
@@ -17,19 +20,21 @@ static float sampi_half_ulp(float sum)
     return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
-/* The terms of add_terms: a = 1, b = 0 for e^(x - max); a = ln(sum) / sum, b = 1 / sum for -p ln p. */
+/* The parameters of add_terms. For the terms e^(x - max), a = 1 and b = 0; for the terms -p ln p of an entropy, a =
+   ln(sum) / sum and b = 1 / sum. */
 typedef struct sampi_float_terms {
     float max, most, a, b;
-    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
+    float sum; /* the sum of e^(x - max), from which p follows; 0 if the terms are not those of an entropy */
 } sampi_float_terms;
 
-/* expf of glibc and musl for x <= 0: a table of 2^(n / 32), with n subtracted in the bits to which it is added later,
-   and a polynomial. With and without fma it gives the same float for all x but one; that was found by trying all x. */
+/* The expf of glibc and musl for x <= 0: a table of 2^(n / 32), and a polynomial. In the table, n is subtracted from
+   the bits to which it is added later. With and without fma the result is the same float for all x but one; this was
+   found by trying all x. */
 #define SAMPI_EXPF_3   1.6938359250920212e-06
 #define SAMPI_EXPF_2   0.00023459809789509004
 #define SAMPI_EXPF_1   0.021660849396613134
 #define SAMPI_EXPF_ODD (-63.0994606f)
-#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* between these libm itself is called: see ask */
+#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* between these two numbers libm itself is called (V(ask)) */
 static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
     0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
@@ -40,6 +45,6 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
 
-/* The largest relative difference between the estimate of a term and libm's, down to e^-32: 2e-6 for e^x, mostly
-   the rounding of a product without fma; a few roundings more for a share. */
+/* A bound of the relative difference between the estimate of a term and libm's term, down to e^-32. It is 2e-6 for e^x,
+   mostly the rounding of a product without fma, and a few roundings more for a term of an entropy. */
 #define SAMPI_TERM_DOUBT 3e-6f

@@ -3,8 +3,8 @@
    exponential of glibc and musl, bit for bit: in double, rounded to float at the end. */
 
 #if SAMPI_W > 4
-/* Calls libm for the one number where libms differ. The number must not be compared with ==, because the compiler would
-   then compute the result itself. Not inlined, because it is rare. */
+/* Calls libm for the one number for which versions of libm differ. The test is an interval, not ==, because with == the
+   compiler would compute the result itself. The function is not inlined, because it is rarely called. */
 static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 {
     for (int k = 0; k < n; k++)
@@ -12,7 +12,8 @@ static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 }
 
 /* The published algorithm: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2]; the first factor comes from
-   a table, the second is a polynomial of f. In double, rounded at the end. Below -104 the result is 0. */
+   a table, the second is a polynomial of f. All is computed in double and rounded to float at the end. For x below -104
+   the result is 0. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
     SAMPI_TIDY

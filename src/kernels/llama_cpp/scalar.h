@@ -1,6 +1,6 @@
 /* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf for each element. add_terms has no
-   estimate here: it returns that no term is certain, and its caller adds them one by one. */
+   The reference for the two kernels of kernels/llama_cpp/contract.h: they call libm's own expf for each element.
+   add_terms has no estimate here: it returns that no term is certain, and its caller adds the terms one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
