@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2608 gpu/prefix.h                     5248 gpu/device.h
-     150 gpu/api.h                        3171 gpu/choosing.h                   5414 gpu/contexts.h
-     288 gpu/switches.h                   3278 gpu/ending.h                     5583 gpu/steps.h
-     360 gpu/records.h                    3433 gpu/answers.h                    5678 gpu/where.h
-     669 gpu/elements.h                   4230 samplers/plans.h                 5852 gpu/sending.h
-     951 gpu/passes.h                     4503 gpu/users.h                      6125 gpu/batch.h
-    1512 gpu/list.h                       4609 gpu/logprobs.h                   6411 gpu/results.h
-    2215 gpu/left.h                       4774 gpu/advance.h                    6711 gpu/canary.h
-    2474 gpu/done.h                       5038 gpu/shapes.h
+       2 gpu/opening.h                    2630 gpu/prefix.h                     5278 gpu/device.h
+     150 gpu/api.h                        3196 gpu/choosing.h                   5444 gpu/contexts.h
+     288 gpu/switches.h                   3304 gpu/ending.h                     5613 gpu/steps.h
+     360 gpu/records.h                    3459 gpu/answers.h                    5708 gpu/where.h
+     669 gpu/elements.h                   4258 samplers/plans.h                 5882 gpu/sending.h
+     957 gpu/passes.h                     4531 gpu/users.h                      6155 gpu/batch.h
+    1521 gpu/list.h                       4637 gpu/logprobs.h                   6441 gpu/results.h
+    2232 gpu/left.h                       4804 gpu/advance.h                    6741 gpu/canary.h
+    2493 gpu/done.h                       5068 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -690,15 +690,16 @@ static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a l
 SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
-/* Returns a token's key. sampi_key with its sign bit flipped has the order of unsigned numbers. The id is inverted, so
-   of equal logits the smaller id has the larger key. The largest key of a row is its first token. */
+/* Returns a token's key, its logit and id in 64 bits. sampi_key with its sign bit flipped has the order of unsigned
+   numbers. The id is inverted, so of equal logits the smaller id has the larger key. The largest key of a row is its
+   first token. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
     return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
 }
 static float sampi_gpu_logit(uint64_t key) { return sampi_unkey((int32_t)((uint32_t)(key >> 32) ^ 0x80000000u)); }
 static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
-/* Returns the smallest key with that logit: the largest id has the smallest key. */
+/* Returns the smallest key (logit above id, in 64 bits) with that logit: the largest id has the smallest key. */
 static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
 /* Returns the smaller index. A read past the end of an array uses it to read the last element instead, whose value is
@@ -714,23 +715,24 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
-/* Returns a row's job. Jobs in memory are as long as the longest chain of the batch needs, not as long as the struct,
-   so fewer bytes are sent. Jobs change only between passes, by one team. */
+/* Returns a row's job, its chain on the device. Jobs in memory are as long as the longest chain of the batch needs, not
+   as long as the struct, so fewer bytes are sent. Jobs change only between passes, by one team. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
 }
 
-/* Returns the row's changed ids, ascending. Their place depends on who wrote them last, the host or the device. */
+/* Returns the ids, ascending, whose logits logit_bias, penalties or dry change in the row. Their place depends on who
+   wrote them last, the host or the device. */
 static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
-/* Returns the view of a row. Masks and places are numbered by job; the logits are in the caller's row that the place
-   names. Rows without changed ids have no holes, so passes do not look for any. Each team makes a view for each pass,
-   and so do steps that read single tokens. */
+/* Returns the view of a row. Masks and places are numbered by job (a row on the device); the logits are in the caller's
+   row that the place names. Rows without changed ids have no holes (elements taken out of the row), so passes do not
+   look for any. Each team makes a view for each pass, and so do steps that read single tokens. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -744,14 +746,16 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
     return v;
 }
 
-/* Returns the index in its group of element t of a lane's cell. 16-bit elements are read as words of two, so a lane's
-   elements are pairs of neighbours. A caller that turns a bit or index of a cell into an id must pass the same `pairs`
-   as the read did: that of sampi_gpu_paired, which is false for a last group that is not full. */
+/* Returns the index in its group of element t of a lane's cell (its 32 elements of a group of 1024). 16-bit elements
+   are read as words of two, so a lane's elements are pairs of neighbours. A caller that turns a bit or index of a cell
+   into an id must pass the same `pairs` as the read did: that of sampi_gpu_paired, which is false for a last group that
+   is not full. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
 }
-/* Returns whether a group is read in pairs. A last group that is not full is read element by element. */
+/* Returns whether a group of 1024 elements is read in pairs. A last group that is not full is read element by
+   element. */
 SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
 {
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
@@ -763,13 +767,13 @@ SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
 }
 
-/* The index of element i of a lane's 32 elements, `apart` elements from each other; or, with pairs, of a cell's
-   pairs. */
+/* The index of element i of a lane's 32 elements, `apart` elements from each other; or, with pairs, of pairs of
+   neighbours. */
 #define SAMPI_PLACE(pairs, apart) ((pairs) ? sampi_gpu_index(true, lane, i) : (uint32_t)i * (apart) + (uint32_t)lane)
 
 /* Reads 32 elements of a lane into x: the first at base + lane, the others `apart` elements from each other. Masked
-   elements, holes, and indices behind the end of the row give -inf. All reads are issued before the first value is
-   used. */
+   elements, holes (changed tokens, which are kept beside the row), and indices behind the end of the row give -inf. All
+   reads are issued before the first value is used. */
 SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int lane,
                                       float *x)
 {
@@ -818,31 +822,32 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
 #undef SAMPI_CLAMPED
 }
 
-/* Reads a lane's cell of a group into x. */
+/* Reads a lane's 32 elements of a group (a cell) into x. */
 SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
 {
     sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, lane, x);
 }
 
-/* Returns one element, or -inf if it is masked. Holes are ignored: a changed token's logit stays in the row, which is
-   the caller's and is never written. For tokens that a pass has found, and for changed tokens. */
+/* Returns one element, or -inf if it is masked. Holes (bits of changed tokens) are ignored: a changed token's logit
+   stays in the row, which is the caller's and is never written. For tokens that a pass has found, and for changed
+   tokens. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
-/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. In the order of keys each
-   token has its own code. In typical's order of scores tokens may share one; keys then decide among them. (The bits of
-   non-negative doubles have the order of the doubles.) Passes, changed tokens and the search all use this function, so
-   they agree about a token's place. */
+/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. In the order of keys
+   (logits, then ids) each token has its own code. In typical's order of scores tokens may share one; keys then decide
+   among them. (The bits of non-negative doubles have the order of the doubles.) Passes, changed tokens and the search
+   all use this function, so they agree about a token's place. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
-/* Returns the bucket of a code in [lo, hi]. Small floats have many codes close together, so a row's logits would fall
-   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat (the
-   unit of logits). */
+/* Returns the bucket of a code (a token's place in an order, as an integer) in [lo, hi]. Small floats have many codes
+   close together, so a row's logits would fall into few buckets of equal numbers of codes; the first histogram
+   therefore has buckets of equal width, 1/64 nat (the unit of logits). */
 #define SAMPI_EVEN 64
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
@@ -854,14 +859,14 @@ SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
-/* Returns a logit after adaptive_p's map: its probability by the maximum and the sum z of weights, then the map as on
-   the CPU. */
+/* Returns a logit after adaptive_p's map, which favours tokens near a target probability: its probability by the
+   maximum and the sum z of weights, then the map as on the CPU. */
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
 {
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
 }
 
-/* Returns an operation that needs no more than a factor or a key. */
+/* Returns an operation (a sampler's change of the row) that needs no more than a factor or a key. */
 SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 {
     const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
@@ -871,7 +876,8 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 /* Whether the operation removes tokens; otherwise it changes logits. */
 static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
 
-/* Returns a logit after an operation that changes all logits. A masked token stays masked. */
+/* Returns a logit after an operation (a sampler's change of the row) that changes all logits. A masked token stays
+   masked. */
 static float sampi_gpu_change(const sampi_gpu_op *o, float l)
 {
     if (!(l >= -FLT_MAX)) return l;
@@ -888,8 +894,8 @@ static bool sampi_gpu_keeps_order(const sampi_gpu_op *o)
     return o->kind == SAMPI_OP_SCALE || o->kind == SAMPI_OP_SHIFT || (o->kind == SAMPI_OP_BEND && o->mean <= 1.0);
 }
 
-/* Whether an operation that removes tokens keeps this one. replay asks it for a token of the row, list_keep for a token
-   of the list, so both agree. */
+/* Whether an operation that removes tokens keeps this token. replay asks it for a token of the row, list_keep for a
+   token of the list, so both agree. */
 SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
@@ -899,8 +905,8 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Returns a logit after n operations; -inf if one of them removes the token. The passes repeat all operations,
-   append_cell those up to a time that an item records, apply_changed only the newest. */
+/* Returns a logit after n operations (the samplers' changes of the row); -inf if one of them removes the token. The
+   passes repeat all operations, append_cell those up to a time that an item records, apply_changed only the newest. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -915,11 +921,11 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* Returns a bound on logits after n operations. The bound changes as a logit does while the order is kept; an operation
-   that does not keep it makes the bound FLT_MAX. Operations that remove tokens may leave the bound too high, never too
-   low. (Smoothing would lower a bound above the maximum of the remaining tokens; such a bound becomes that maximum
-   first.) Used where a maximum of the row as it came bounds tokens as they are now: `live` for a cell, find_floor for a
-   threshold. */
+/* Returns a bound on logits after n operations (the samplers' changes of the row). The bound changes as a logit does
+   while the order is kept; an operation that does not keep it makes the bound FLT_MAX. Operations that remove tokens
+   may leave the bound too high, never too low. (Smoothing would lower a bound above the maximum of the remaining
+   tokens; such a bound becomes that maximum first.) Used where a maximum of the row as it came bounds tokens as they
+   are now: sampi_gpu_live for a cell (32 elements), find_floor for a threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -930,14 +936,14 @@ static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
     return l;
 }
 
-/* Returns one of a row's two lists. list_keep reads one and writes the other. */
+/* Returns one of a row's two lists of remaining tokens. list_keep reads one and writes the other. */
 static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint32_t buffer)
 {
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
 }
 
-/* Adds a token to the list. Past the list's end only the count grows, by which advance sees that the list was too long.
-   For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
+/* Adds a token to a row's list. Past the list's end only the count grows, by which advance sees that the list was too
+   long. For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
    append_cell. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {
@@ -961,17 +967,17 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
    order has no meaning. Everything else belongs to one team, until the last team to end the pass adds the parts up
    and adds the changed tokens (gpu/advance.h). */
 
-/* Returns the first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here
-   up to the first one of split + 1, so each group has exactly one team. */
+/* Returns the first group (1024 elements) of a team's share of a row. Shares differ by one group at most. Team `split`
+   has the groups from here up to the first one of split + 1, so each group has exactly one team. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
-/* Takes the changed tokens of these groups out of the row, by setting one bit for each. A team sets those of its own
-   groups before it reads the groups, so it need not wait for another team. The row's last team clears them
-   (sampi_gpu_finish), so all bits are zero when a row begins. The words belong to this team alone; the atomic is for
-   two lanes with ids in one word. */
+/* Takes the tokens of these groups whose logits rules change out of the row, by setting one bit for each. A team sets
+   those of its own groups before it reads the groups, so it need not wait for another team. The row's last team clears
+   them (sampi_gpu_finish), so all bits are zero when a row begins. The words belong to this team alone; the atomic is
+   for two lanes with ids in one word. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -986,10 +992,10 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* SCAN, the first pass: maxima of cells, of lanes and of the team's share, which is NaN if any element is. It reads
-   every element once, and computes so little that only the memory's speed counts. Later passes can skip most cells by
-   its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not noticed, as on the CPU;
-   end_scan, which reads the changed tokens, finds a NaN among those. */
+/* SCAN, the first pass: maxima of cells (32 elements of a lane), of lanes and of the team's share, which is NaN if any
+   element is. It reads every element once, and computes so little that only the memory's speed counts. Later passes can
+   skip most cells by its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not
+   noticed, as on the CPU; end_scan, which reads the tokens with changed logits, finds a NaN among those. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -1043,16 +1049,16 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as all other passes read it: a share of its groups, and the operations so far. It is a copy of members of the
-   state, which lanes can keep in registers. A single temperature is by far the most frequent operation; it is one
-   multiplication, without a loop over operations. */
+/* The row as all other passes read it: a share of its groups, and the operations (samplers' changes) so far. It is a
+   copy of members of the state, which lanes can keep in registers. A single temperature is by far the most frequent
+   operation; it is one multiplication, without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* first group, and the one after the last */
     const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
     uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
-    bool scaled;              /* true: the only operation is a multiplication by r, nearly always */
+    bool scaled;              /* true: the only operation is a multiplication by r, nearly always so */
     float r, max, bar;
 } sampi_gpu_pass;
 
@@ -1076,10 +1082,10 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Whether a lane's cell can have a remaining token that reaches `bar`, by the cell's maximum. Most cells need not be
-   read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked tokens or
-   holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is an upper
-   bound. */
+/* Whether a lane's cell (32 elements) can have a remaining token that reaches `bar`, by the cell's maximum. Most cells
+   need not be read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked
+   tokens or holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is
+   an upper bound. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
@@ -1108,14 +1114,15 @@ SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t
     }
 }
 
-/* Reads a lane's cell, and brings its logits up to date. */
+/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
     sampi_gpu_read(&p->v, group, lane, l);
     sampi_gpu_now(p, group * SAMPI_GROUP, SAMPI_WARP, sampi_gpu_paired(&p->v, group), lane, l);
 }
 
-/* The histogram of the tokens in a window of logits; its arrays are wide and code. Buckets have 2^shift codes. */
+/* The histogram of the tokens in a window of logits; its arrays are wide and code. Each bucket has 2^shift codes
+   (places in the order of tokens). */
 typedef struct sampi_gpu_window {
     uint64_t *mass, *count;
     uint64_t lo;
@@ -1138,11 +1145,11 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
     __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
-/* Adds elements of a lane's cell to the list: bit i of `bits` is element i. They are read again, because they are few,
-   and a cell's logits at three times would not fit the registers. Lanes of all teams of the row call it at once; n_list
-   gives each of them its own places. An item's two older logits (at_order, at_p) are computed here from the row,
-   because no list existed when the samplers ran that they belong to. A window's histogram, if not NULL, counts the
-   tokens too. */
+/* Adds elements of a lane's cell (32 elements) to the row's list: bit i of `bits` is element i. They are read again,
+   because they are few, and a cell's logits at three times would not fit the registers. Lanes of all teams of the row
+   call it at once; n_list gives each of them its own places. An item's two older logits (at_order, at_p) are computed
+   here from the row, because no list existed when the samplers ran that they belong to. A window's histogram, if not
+   NULL, counts the tokens too. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
 {
@@ -1178,15 +1185,16 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* SUMS: n, z, s and low, and, if asked for, the list of keys from a floor on. All elements of a cell are weighed, also
-   removed ones, whose weight is zero: a branch would take longer. require_sums asks for this pass when the maximum is
-   known, which weights are relative to. It writes the team's part; end_sums adds the parts up. */
+/* SUMS: n, z, s and low, and, if asked for, the list of tokens with keys (logit above id) from a floor on. All elements
+   of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch would take longer.
+   require_sums asks for this pass when the maximum is known, which weights are relative to. It writes the team's part;
+   end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key at least as large, so comparing
-       logits is enough */
+    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key (logit above id) at least as
+       large, so comparing logits is enough */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
@@ -1225,7 +1233,7 @@ typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
 
-/* Adds one x. The row, the list and the changed tokens all use it, each in a reduction of its own. */
+/* Adds one x. The row, the list and the tokens with changed logits all use it, each in a reduction of its own. */
 SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
 {
     sum->x += x;
@@ -1265,11 +1273,11 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER and BUCKET: the list, for GATHER of keys from floor on (require_list), for BUCKET of codes in [lo, hi]
-   (ask_bucket). Few cells have such tokens, and no lane waits for another: each looks through the maxima of its own
-   cells, and reads only cells that can have one. The function that asked has set n_list to 0. The items come in no
-   order, and differently each time, and nothing may depend on that. Both passes make one comparison: a code is ~key, so
-   keys from floor on are codes up to ~floor. */
+/* GATHER and BUCKET: passes that make a list, for GATHER of tokens with keys (logit above id) from floor on
+   (require_list), for BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and
+   no lane waits for another: each looks through the maxima of its own cells, and reads only cells that can have one.
+   The function that asked has set n_list to 0. The items come in no order, and differently each time, and nothing may
+   depend on that. Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1329,8 +1337,9 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* Computes the envelope's sum of each group from those of its cells. These go through memory, because a group's cells
-   belong to 32 lanes. A cell's sum fits 32 bits: it has 32 envelopes of at most 2^26 each. */
+/* Computes the envelope's sum (an upper bound of the weights, by which a token is drawn) of each group of 1024 tokens
+   from those of its cells. These go through memory, because a group's cells belong to 32 lanes. A cell's sum fits 32
+   bits: it has 32 envelopes of at most 2^26 each. */
 static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -1344,9 +1353,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a window of
-   logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead), also the
-   envelope's sums of the tokens above the window, of their logits at the time of the draw. */
+/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the tokens
+   above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead),
+   also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1397,9 +1406,9 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
     part->max = -INFINITY, part->low = low;
 }
 
-/* HIST: mass and count of each bucket; search_window has cleared the buckets. Both are integers, so no result shows the
-   order of the atomics. If no mass is searched for, only counts are needed, and weights are not computed. All teams of
-   the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
+/* HIST: mass (sum of weights) and count of each bucket; search_window has cleared the buckets. Both are integers, so no
+   result shows the order of the atomics. If no mass is searched for, only counts are needed, and weights are not
+   computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1436,9 +1445,9 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* DRAW: the envelope's sum of each group. The draw (row_draw in gpu/choosing.h) then finds a group by these sums, and
-   computes the envelopes of that group's elements again. Groups without remaining tokens are written too, because their
-   sums may be those of an earlier draw. */
+/* DRAW: the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw (row_draw in
+   gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements again. Groups
+   without remaining tokens are written too, because their sums may be those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1459,8 +1468,8 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* RACE, for gumbel: the race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
-   times the larger key, as sampi_race_run does; the step then finds the first of all lanes. Elements are read one by
-   one: each takes so much work that 32 of them at once would not fit the registers. */
+   times the larger key (logit above id), as sampi_race_run does; the step then finds the first of all lanes. Elements
+   are read one by one: each takes so much work that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1530,9 +1539,10 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
    another barrier. A simd loop ends with a barrier, and so does an atomic outside of a simd loop; elsewhere
    sampi_gpu_meet is the barrier. The interpreter of tests/gpu/ptx finds words that break this rule. */
 
-/* A row, for the team that advances it, with the row's parts of the arrays. wide holds weights or envelopes of a list
-   or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are the changed tokens, with their
-   ids in changed_id. Nearly all functions of steps get this struct, and can write what it points to. */
+/* A row, for the team (thread block) that runs its steps (samplers), with the row's parts of the arrays. wide holds
+   weights or envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are
+   the tokens whose logits rules change, with their ids in changed_id. Nearly all functions of steps get this struct,
+   and can write what it points to. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1543,8 +1553,8 @@ typedef struct sampi_gpu_here {
     const int32_t *changed_id;
 } sampi_gpu_here;
 
-/* Returns that struct. sampi_gpu_advance makes it once per pass. changed_id is that of the rules' current place;
-   sampi_gpu_finish, which may change the place, no longer uses it then. */
+/* Returns a row's sampi_gpu_here. sampi_gpu_advance makes it once per pass. changed_id is that of the rules' current
+   place; sampi_gpu_finish, which may change the place, no longer uses it then. */
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
     sampi_gpu_here h;
@@ -1559,8 +1569,8 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     return h;
 }
 
-/* Returns the list in use; list_keep writes to the other of the row's two. The state says by listed and complete
-   whether the list is valid. */
+/* Returns the row's list of remaining tokens; list_keep writes to the other of the row's two. The state's members
+   listed and complete say whether the list is valid. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
@@ -1572,8 +1582,8 @@ static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
     return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
-/* Returns the first token's key; 0 if the list is empty, which is no token's key (its logit would be below -FLT_MAX).
-   For greedy, and for a maximum that need not be searched in the row. */
+/* Returns the first token's key (logit above id); 0 if the list is empty, which is no token's key (its logit would be
+   below -FLT_MAX). For greedy, and for a maximum that need not be searched in the row. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1585,9 +1595,9 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
     return best;
 }
 
-/* Computes for a list what the pass SUMS computes for a row; require_sums calls it. The sums are the same integers, so
-   a row gets the same token whether its tokens are in a list by then or not. The maximum must be known. The caller sets
-   sums_known. */
+/* Computes for a list what the pass SUMS computes for a row (number and sums of the remaining tokens); require_sums
+   calls it. The sums are the same integers, so a row gets the same token whether its tokens are in a list by then or
+   not. The maximum must be known. The caller sets sums_known. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1615,9 +1625,10 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
    time. */
 SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
-/* Copies the items that an operation keeps, in any order; returns their number. It keeps those with a good score, or
-   else those with keys from lo to hi. Each lane counts the items that it keeps, and then gets their places from the
-   counts of the lanes before it: an atomic for each token would be waited for longer. stay [32] is scratch. */
+/* Copies the items (tokens) of a list that an operation keeps, in any order; returns their number. It keeps those with
+   a good score, or else those with keys from lo to hi. Each lane counts the items that it keeps, and then gets their
+   places from the counts of the lanes before it: an atomic for each token would be waited for longer. stay [32] is
+   scratch. */
 SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
                                            bool by_score, uint64_t *stay, sampi_gpu_item *to)
 {
@@ -1665,9 +1676,10 @@ SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t 
     return all;
 }
 
-/* Removes from the list the tokens that the operation removes. For a list it is what pushing an operation is for a row.
-   Steps that remove tokens call it, and a patch, which may mask some. The result goes to the other list, because a lane
-   would otherwise overwrite items that another one has not read. A sorted order is lost. */
+/* Removes from the list the tokens that an operation removes; for a row without a complete list, the operation itself
+   is recorded instead. Steps that remove tokens call it, and a patch (logit_bias, penalties, dry), which may mask some.
+   The result goes to the other list, because a lane would otherwise overwrite items that another one has not read. A
+   sorted order is lost. */
 static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1679,8 +1691,9 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     h->st->n_list = all;
 }
 
-/* Changes the logits of the list, for change_all. Different logits may become equal, so the order of keys can change;
-   nothing depends on it, because a list has no order. at_order and at_p stay: they are logits of an earlier time. */
+/* Changes the logits of the list, for change_all. Different logits may become equal, so the order of keys (logit above
+   id) can change; nothing depends on it, because a list has no order. at_order and at_p stay: they are logits of an
+   earlier time. */
 static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1770,9 +1783,9 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     }
 }
 
-/* Writes the codes of the list's tokens in an order to `code`, and their weights to `wide` if they matter, for the
-   search for the end of a prefix. Returns the sum of the weights. The maximum must be known; for the order of scores
-   also the mean, which is in `search`. */
+/* Writes the codes (places in an order, as integers) of the list's tokens to `code`, and their weights to `wide` if
+   they matter, for the search for the end of a prefix. Returns the sum of the weights. The maximum must be known; for
+   the order of scores also the mean, which is in `search`. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1791,9 +1804,9 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     return all;
 }
 
-/* Leaves only the tokens with this code, in the order of keys: their codes become those of keys, all other codes become
-   UINT64_MAX, which list_end ignores. So one search serves for both orders. search_list calls it, and no longer needs
-   the scores, which it overwrites. */
+/* Leaves only the tokens with this code (that share a score of typical), in the order of keys (logit above id): their
+   codes become those of keys, all other codes become UINT64_MAX, which list_end ignores. So one search serves for both
+   orders. search_list calls it, and no longer needs the scores, which it overwrites. */
 static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1809,8 +1822,8 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Computes that from the codes and weights that list_codes has left. Tokens with equal codes count all or not at
-   all. */
+/* Computes number and mass of the tokens with codes up to a bound, from the codes and weights that list_codes has left.
+   Tokens with equal codes count all or not at all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1826,7 +1839,8 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
-/* Returns how many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
+/* Returns how many tokens have keys (logit above id) from this one on: whether a floor leaves min_keep of them
+   (enough_above). */
 static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1867,9 +1881,9 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes, each is compared with all others */
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least this sum of w, or this
-   number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays are filled up to a
-   multiple of eight. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes (places in an order) such that the tokens up to it have at least
+   this sum of w, or this number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays
+   are filled up to a multiple of eight. */
 SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
     uint64_t end = UINT64_MAX;
@@ -1901,8 +1915,9 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
     return end;
 }
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
-   UINT64_MAX if no code does. Both grow with the code, so it is the larger of the codes for each. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass (sum of
+   weights) and the number; UINT64_MAX if no code does. Both grow with the code, so it is the larger of the codes for
+   each. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;
@@ -1918,13 +1933,14 @@ static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint6
     return other > end ? other : end;
 }
 
-/* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
+/* A range of codes (places in an order) from lo to hi, and the mass (sum of weights) and number that are still needed
+   of its tokens. */
 typedef struct sampi_gpu_between {
     uint64_t lo, hi, mass, count;
 } sampi_gpu_between;
 
-/* Copies the codes in the range and their weights, which are few, one behind the other. Each lane counts its own, and
-   then gets their places from the counts of the lanes before it. part [32] is scratch. */
+/* Copies the codes (places in an order) in a range and their weights, which are few, one behind the other. Each lane
+   counts its own, and then gets their places from the counts of the lanes before it. part [32] is scratch. */
 static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
                                             uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
@@ -1965,8 +1981,8 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Computes each lane's masses of the codes from lo up to a, b and c, and their numbers: part [4 * 32]. The three
-   numbers share a word, with 20 bits each. */
+/* Computes each lane's masses (sums of weights) of the codes from lo up to a, b and c, and their numbers: part [4 *
+   32]. The three numbers share a word, with 20 bits each. */
 static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
                                             uint64_t c, uint64_t *part)
 {
@@ -1996,8 +2012,8 @@ static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* One step of the search: divides the range into four, because sums for three bounds take hardly longer than for one.
-   *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
+/* One step of the search: divides a range of codes (places in an order) into four, because sums for three bounds take
+   hardly longer than for one. *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
 static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
                                uint64_t *part)
 {
@@ -2027,8 +2043,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     *n_in = upto - below;
 }
 
-/* Finds the smallest and the largest code of a list, its mass and its number of tokens, without those that list_tie has
-   excluded. */
+/* Finds the smallest and the largest code (place in an order) of a list, its mass (sum of weights) and its number of
+   tokens, without those that list_tie has excluded. */
 static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -2046,11 +2062,11 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
     all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
 }
 
-/* Returns the smallest code such that the tokens of the list up to it have at least the mass and the number;
-   UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow with the code, so there is
-   one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes and weights, list_draw
-   with ids and envelopes. The range is divided until few tokens are in it, which are then compared with each other. It
-   writes to the other list's memory, and behind the n elements of code and wide. */
+/* Returns the smallest code (place in an order) such that the tokens of the list up to it have at least the mass (sum
+   of weights) and the number; UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow
+   with the code, so there is one such code. It reads code and wide [n], whatever they hold: search_list calls it with
+   codes and weights, list_draw with ids and envelopes. The range is divided until few tokens are in it, which are then
+   compared with each other. It writes to the other list's memory, and behind the n elements of code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
@@ -2156,7 +2172,8 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
+/* Writes the ids of the list's tokens as codes, and their envelopes (upper bounds of the weights, for a draw) as
+   weights; returns the sum of the envelopes. */
 static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2234,8 +2251,8 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
    state (max; n, z, s, low; the list); after 0 the state has the pass to run. */
 
 /* Notes that a sampler has removed tokens or changed logits: the sums are no longer known, and the maximum only if
-   max_known says so. The list is not touched: whether it still holds depends on the change, so the caller sets listed
-   and complete. `asked` becomes 0: a search for a floor that failed before may succeed now. */
+   max_known says so. The list is not touched: whether it still holds depends on the change, so the caller sets `listed`
+   and `complete`. `asked` becomes 0: a search for a floor that failed before may succeed now. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     sampi_gpu_meet(st);
@@ -2259,8 +2276,8 @@ SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* Returns the largest of the changed logits, -inf if there are none. A patch needs it; the scan has the maximum of the
-   others. */
+/* Returns the largest of the changed logits, -inf if there are none. A patch (logit_bias, penalties, dry) needs it; the
+   scan has the maximum of the others. */
 static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -2272,8 +2289,8 @@ static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 }
 
 /* Makes the maximum of the remaining tokens known; returns a status if none remain. A cut that removes the smallest
-   logits keeps the maximum, so a pass for it is rare. Nearly every step asks this first, because weights, envelopes and
-   scores are relative to the maximum, and passes that compute those read it from the state. */
+   logits keeps the maximum, so a pass for it is rare. Nearly every step asks this first, because weights, envelopes (of
+   a draw) and scores (of typical) are relative to the maximum, and passes that compute those read it from the state. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2292,10 +2309,11 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
-/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD maxima. Tokens with high logits are often neighbours,
-   so distant parts are put together. The results are of disjoint parts too, so each still belongs to another token.
-   Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in its caller,
-   which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over lanes.) */
+/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD (512) maxima. Tokens with high logits are often
+   neighbours, so distant parts are put together. The results are of disjoint parts too, so each still belongs to
+   another token. Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in
+   its caller, which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over
+   lanes.) */
 static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -2400,9 +2418,10 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* Makes a list of all remaining tokens with keys >= floor. Returns SAMPI_GPU_DECLINED if they are more than a list
-   holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass is tried. After
-   a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second call answers. */
+/* Makes a list of all remaining tokens whose keys (logit above id) are >= floor. Returns SAMPI_GPU_DECLINED if they are
+   more than a list holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass
+   is tried. After a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second
+   call answers. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -2420,7 +2439,7 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 /* Makes a list of at least the first `want` tokens in order, or of all. Returns SAMPI_GPU_DECLINED if so many may not
    fit a list, or if as many were asked for before and the floor found for them failed (few tokens of the parts with the
    largest maxima remain, or too many share a part). In a thinned row, whose maxima of cells do not count, all tokens
-   are listed, if they fit. A prefix in the list, and mirostat, ask this. */
+   are listed, if they fit. A search for a prefix, and mirostat, call this. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
@@ -2432,8 +2451,8 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
-/* Makes a list of all remaining tokens; from then on the row is `complete`: no pass reads it again, and operations
-   change the list instead of being recorded. For samplers that need all tokens at once (tail_free, a user's sampler, an
+/* Makes a list of all remaining tokens; from then on the row is `complete`: no pass reads it again, and samplers change
+   the list instead of being recorded. For samplers that need all tokens at once (tail_free, a user's sampler, an
    export), and after typical, which mostly leaves few. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
@@ -2479,8 +2498,8 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
    questions: what it does after such a change needs a phase of its own (because it may be called again), or there is
    nothing. */
 
-/* Adds an operation to the row's list. There is room, because a step adds one at most, and a chain has at most
-   SAMPI_STEPS steps. */
+/* Adds an operation to those that later passes repeat. There is room, because a step adds one at most, and a chain has
+   at most SAMPI_STEPS steps. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
 {
     const uint32_t n = st->n_ops;
@@ -2489,8 +2508,9 @@ static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
     st->n_ops = n + 1;
 }
 
-/* Applies the newest operation to the changed tokens now: they are few, and readers then need not repeat operations.
-   Every function that pushes an operation calls this next; otherwise these tokens would miss it. */
+/* Applies the newest operation to the changed tokens (those whose logits penalties, dry or logit_bias change) now: they
+   are few, and readers then need not repeat operations. Every function that pushes an operation calls this next;
+   otherwise these tokens would miss it. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -2502,9 +2522,9 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keeps the tokens with keys from this one on, a prefix of the order. If the list has all of them, the row is complete
-   from then on, and needs no more passes. A known maximum stays known, because its token is kept first. Every sampler
-   that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
+/* Keeps the tokens with keys (logit above id) from this one on, a prefix of the order. If the list has all of them, the
+   row is complete from then on, and needs no more passes. A known maximum stays known, because its token is kept first.
+   Every sampler that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -2514,7 +2534,8 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
-        /* the bar is a logit, which other tokens may share with the key: it must not be above them */
+        /* the bar, a lower bound of the remaining logits, is a logit, which other tokens may share with the key: it
+           must not be above them */
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
@@ -2523,7 +2544,7 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 }
 
 /* Keeps the tokens with keys up to this one, which is the key of a token and becomes the first: for xtc. A list of keys
-   >= floor remains one; but the maxima of cells may be those of removed tokens (thinned). */
+   >= floor remains one; but the maxima of cells (32 elements) may be those of removed tokens (thinned). */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -2541,8 +2562,9 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 }
 
 /* Changes every logit: temperatures, smoothing, log_softmax. A list that is not complete becomes invalid, because its
-   floor refers to the old keys. If the operation keeps the order, maximum and bar are changed as any logit is, with the
-   same roundings, so they stay those of tokens; otherwise the maxima of cells are no longer used. */
+   floor refers to the old keys. If the operation keeps the order, maximum and bar (a lower bound of the logits) are
+   changed as any logit is, with the same roundings, so they stay those of tokens; otherwise the maxima of cells (32
+   elements) are no longer used. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
@@ -2720,8 +2742,9 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* Places a window around the logit at which the running sum of the sample's mass exceeds t; SAMPI_GPU_DECLINED if the
-   sample has less mass. It consists of buckets of the sample, approximately: it may begin and end at any logit. */
+/* Places a window of logits around that at which the running sum of the sample's mass (sum of weights) exceeds t;
+   SAMPI_GPU_DECLINED if the sample has less mass. It consists of buckets of the sample, approximately: it may begin and
+   end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
 {
     const float max = h->st->max;
@@ -2742,9 +2765,9 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     return 1;
 }
 
-/* Decides whether the window's pass sums the draw's envelope too. It does if this top_p is followed by a draw, with
-   nothing but a temperature between them: then all tokens above the window take part in the draw, with logits that are
-   known now. */
+/* Decides whether the window's pass sums the draw's envelope (an upper bound of the weights) too. It does if this top_p
+   is followed by a draw, with nothing but a temperature between them: then all tokens above the window take part in the
+   draw, with logits that are known now. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2760,7 +2783,7 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
 
-/* Asks for the window's pass. Returns 0 always: a pass is needed. */
+/* Asks for the pass over the row that lists a window of logits. Returns 0 always: a pass is needed. */
 static int sampi_gpu_ask_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2817,9 +2840,9 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Finds the end in the list, which has the tokens that are still needed, from the codes that list_codes has written
-   just before. In the order of scores several tokens may share the last one's score; keys then decide how many of these
-   are in the prefix. Writes search->key and score. */
+/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes (places in the
+   order) that list_codes has written just before. In the order of scores several tokens may share the last one's score;
+   keys then decide how many of these are in the prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -2836,9 +2859,9 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
-/* Returns the first code of a bucket, or of a later bucket if it is empty; hi + 1 if there is none. It uses bisection
-   with the same function that put codes into buckets, because no formula for the ends of even buckets would round in
-   the same way. take_bucket makes the bucket's ends the next range to search. */
+/* Returns the first code (place in the order) of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if
+   there is none. It uses bisection with the same function that put codes into buckets, because no formula for the ends
+   of even buckets would round in the same way. take_bucket makes the bucket's ends the next range to search. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -2856,9 +2879,9 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* Makes the bucket with the end the range to search: the later one of the two buckets in which mass and number are
-   reached. Tokens before it are subtracted from what is still needed. scratch [32]. Returns how many tokens the bucket
-   has. */
+/* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
+   which mass (sum of weights) and number are reached. Tokens before it are subtracted from what is still needed.
+   scratch [32]. Returns how many tokens the bucket has. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n, uint64_t *scratch)
 {
@@ -2882,10 +2905,10 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     return count[bucket];
 }
 
-/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
-   divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of the first tokens, so
-   listed stays false. There are at most seven histograms, because each range after the first has 2048 times fewer
-   codes. */
+/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code (place in the order),
+   which no histogram can divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of
+   the first tokens, so listed stays false. There are at most seven histograms, because each range after the first has
+   2048 times fewer codes. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
@@ -2918,9 +2941,9 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
 }
 
-/* Searches the end in the list of the first tokens, which is made if there is none. Returns 1 if the end is known,
-   SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list too, or
-   one pass makes it. */
+/* Searches the end of a prefix in the list of the first tokens, which is made if there is none. Returns 1 if the end is
+   known, SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list
+   too, or one pass makes it. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2945,9 +2968,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
 }
 
-/* Asks for a window by a sample, in a row whose sums are known: the window is placed by the mass beyond the prefix's
-   end. If all remaining tokens fit a list, or the prefix does, a list is made instead. Returns SAMPI_GPU_DECLINED if
-   histograms must find the end. */
+/* Asks for a window of logits by a sample of every 32nd token, in a row whose sums are known: the window is placed by
+   the mass beyond the prefix's end. If all remaining tokens fit a list, or the prefix does, a list is made instead.
+   Returns SAMPI_GPU_DECLINED if histograms must find the end. */
 static int sampi_gpu_first_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2967,16 +2990,16 @@ static int sampi_gpu_first_window(const sampi_gpu_here *h)
     return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list exists already, and the end was not in it */
 }
 
-/* Asks for another window if the sample has one at t, where the end is now estimated; else for a histogram of the codes
-   from lo to hi. */
+/* Asks for another window of logits if the sample has one at t, where the end is now estimated; else for a histogram of
+   the codes from lo to hi. */
 static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
 {
     if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
     return sampi_gpu_search_window(h, lo, hi, even);
 }
 
-/* Adds the window's tokens of the prefix to the sums of groups, which are then those of the draw. Changed tokens are
-   added when the draw begins, as always. */
+/* Adds the window's tokens of the prefix to the groups' sums of the envelope (an upper bound of the weights), which are
+   then those of the draw. Tokens with changed logits are added when the draw begins, as always. */
 static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2995,7 +3018,8 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
+/* Copies the codes (places in the order) and weights of those of the list's tokens that are in the range searched,
+   which are few. */
 static void sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3022,8 +3046,8 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     }
 }
 
-/* Takes over a window. Mostly the end is in it: in one bucket of its histogram, whose tokens are in the list. Else the
-   end is above or below the window, and the sample shows how far. */
+/* Takes over the result of a window of logits. Mostly the end of the prefix is in it: in one bucket of its histogram,
+   whose tokens are in the list. Else the end is above or below the window, and the sample shows how far. */
 static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3063,12 +3087,13 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
-   are then the place of its last token. It searches first in the list of the first tokens; then, by mass, in windows;
-   then in all tokens by histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list.
-   Last it makes a list of the prefix itself, if that is short and the draw's envelope is not summed yet, so that the
-   tokens that the sampler keeps are a complete list. Between passes search.stage records the progress; a step must ask
-   for the same prefix until it is found, and ask nothing else meanwhile. */
+/* Finds the shortest prefix with at least this mass (sum of weights) and this number of tokens, or all tokens;
+   search.key (and score) are then the place of its last token. It searches first in the list of the first tokens; then,
+   by mass, in windows; then in all tokens by histograms, of all codes (places in the order), of one bucket's codes, and
+   so on, until a bucket's tokens fit a list. Last it makes a list of the prefix itself, if that is short and the draw's
+   envelope is not summed yet, so that the tokens that the sampler keeps are a complete list. Between passes
+   search.stage records the progress; a step must ask for the same prefix until it is found, and ask nothing else
+   meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -3175,8 +3200,8 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
    weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
    function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
-/* Returns a token's logit after the first n operations; for a token whose logit a rule changes, its current logit
-   (after all operations). For a token that a draw has found, which is on no list. */
+/* Returns a token's logit after the first n operations (samplers' changes of the row); for a token whose logit a rule
+   changes, its current logit (after all operations). For a token that a draw has found, which is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -3184,9 +3209,9 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* Writes the envelope of each token of a group, by id, to `wide`, which has room for a group. Changed tokens are put in
-   their places, so the running sum over the group is the CPU's; in the row itself a changed token is a hole with an
-   envelope of 0. row_draw calls it for each attempt. */
+/* Writes the envelope (an upper bound of the weight) of each token of a group of 1024, by id, to `wide`, which has room
+   for a group. Tokens with changed logits are put in their places, so the running sum over the group is the CPU's; in
+   the row itself such a token is a hole with an envelope of 0. row_draw calls it for each attempt. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -3212,8 +3237,9 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     }
 }
 
-/* Adds the changed tokens to the sums of groups: the draw finds the group by the sums and the token in the group by id,
-   as if these tokens were in the row. It is called once for a DRAW pass; a second call would count them twice. */
+/* Adds the envelopes of the tokens with changed logits to the sums of groups (1024 tokens): the draw finds the group by
+   the sums and the token in the group by id, as if these tokens were in the row. It is called once for a DRAW pass; a
+   second call would count them twice. */
 static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -3226,11 +3252,11 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* Draws from the tokens of the row: finds a group by the sums of groups, then an element by the envelopes of the group,
-   then tests it against its true weight, with the same random numbers as on the CPU. The memory of the buckets is free
-   then, and holds the sums of lanes. Mostly the first attempt succeeds, because the envelope is close to the weight. It
-   runs after the DRAW pass, for a row without a complete list. The key that it returns has the token's current
-   logit. */
+/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope (an upper bound of the
+   weights), then an element by its envelope, then tests it against its true weight, with the same random numbers as on
+   the CPU. The memory of the buckets is free then, and holds the sums of lanes. Mostly the first attempt succeeds,
+   because the envelope is close to the weight. It runs after the DRAW pass, for a row without a complete list. The key
+   that it returns has the token's current logit. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -3456,9 +3482,9 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
     return sampi_finite(l - rule->fall);
 }
 
-/* Applies a step's rules to the changed tokens beside the row. The rules are sorted by id; those with the same id apply
-   in their order, so the lane of the first does them all. For a row that is not complete: no rule changes its other
-   tokens, so these cost nothing. */
+/* Applies the rules of a step (a sampler) to the changed tokens, which are kept beside the row. The rules are sorted by
+   id; those with the same id apply in their order, so the lane of the first does them all. For a row that is not
+   complete: no rule changes its other tokens, so these cost nothing. */
 static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -3474,9 +3500,9 @@ static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const samp
     }
 }
 
-/* Applies a step's rules to the list of a complete row: each item searches its rules, because a list has no order. A
-   token that a bias masks is removed: in a row the passes find masked tokens, but a list holds only remaining
-   tokens. */
+/* Applies the rules of a step (a sampler) to the list of a complete row, which has all remaining tokens: each item
+   searches its rules, because a list has no order. A token that a bias masks is removed: in a row the passes find
+   masked tokens, but a list holds only remaining tokens. */
 static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -3502,7 +3528,7 @@ static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sam
     sampi_gpu_list_keep(h, &unmasked);
 }
 
-/* The plan of logit_bias, penalties and dry, which change single logits. If no operation was applied to the row, the
+/* The plan of logit_bias, penalties and dry, which change single logits. If no other sampler has changed the row, the
    maximum is known at once: that of the changed tokens or that of the others. Phase 1: the logits are changed, and only
    the maximum is asked for, by a pass if needed; without a phase they would be changed twice. */
 static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -3538,7 +3564,8 @@ static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 
 /* ---- what is known of the tokens left ---- */
 
-/* Returns the maximum, from which a floor `down` below it will be made. Nothing else is computed with it. */
+/* Returns the maximum, from which a floor `down` below it will be made. No other answer is computed in the same
+   pass. */
 static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step, double down, float *max)
 {
     (void)step, (void)down;
@@ -3622,8 +3649,8 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Adds Zipf's sums of the first m sorted keys, in ascending order, because they are rounded. All lanes compute the
-   logarithms and differences before that. */
+/* Adds Zipf's sums of the first m sorted keys (logit above id), in ascending order, because they are rounded. All lanes
+   compute the logarithms and differences before that. */
 static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -3672,10 +3699,10 @@ static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint6
     sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
 }
 
-/* Finds how many tokens have that mass (xtc's threshold), and the last of them. They are at most 1/t tokens. The list
-   has all tokens that reach that share of the maximum's weight, which are few in peaked rows. With t <= 0.001 it might
-   not even hold 1/t tokens, so no pass is tried. The logarithm is a little too low, so rounding never excludes a token
-   that has the mass. */
+/* Finds how many tokens have at least the weight `mass` (xtc's threshold), and the last of them. They are at most 1/t
+   tokens. The list has all tokens that reach that share of the maximum's weight, which are few in peaked rows. With t
+   <= 0.001 it might not even hold 1/t tokens, so no pass is tried. The logarithm is a little too low, so rounding never
+   excludes a token that reaches the threshold. */
 static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass,
                                         uint64_t *reached, samp_token_data *token)
 {
@@ -3720,8 +3747,8 @@ static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
     return 1;
 }
 
-/* Keeps the shortest prefix with that mass and number of tokens. mirostat asks for no order and no p, because no
-   sampler after it sees an array. */
+/* Keeps the shortest prefix with that mass (sum of weights) and number of tokens. mirostat asks for no order and no p,
+   because no sampler after it sees an array. */
 static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass, size_t count)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -3803,7 +3830,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
 }
 
 /* Keeps the shortest prefix in the order of typical's scores. The row becomes thinned, because scores do not follow the
-   maxima of cells; and the first token may be removed, so the maximum is no longer known. */
+   maxima of cells (32 elements); and the first token may be removed, so the maximum is no longer known. */
 static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, size_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -4068,7 +4095,8 @@ static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint6
     }
 }
 
-/* Applies adaptive_p's map, as one operation. Neither a list nor the maxima of cells apply to the mapped logits. */
+/* Applies adaptive_p's map, as one operation. Neither a list nor the maxima of cells (32 elements) apply to the mapped
+   logits. */
 static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float aim)
 {
     sampi_gpu_state *st = h->st;
@@ -4160,7 +4188,7 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key. */
+/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key (logit above id). */
 static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
                                             uint64_t *key)
 {
@@ -4615,14 +4643,15 @@ static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
    the row's part of args.basis and of args.given. The room ends with sampi_gpu_run_step, which calls the function of
    each kind of step. */
 
-/* Returns the keys of the first tokens of one of a row's sets: 0 as given, 1 after the chain. Device and host both use
-   it, each on its own copy of the basis. */
+/* Returns the keys (logit above id) of the first tokens of one of a row's sets: 0 as given, 1 after the chain. Device
+   and host both use it, each on its own copy of the basis. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
-/* Copies the keys of those of the list's n tokens that are in the prefix, in any order; *found counts them. */
+/* Copies the keys (logit above id) of those of the list's n tokens that are in the prefix, in any order; *found counts
+   them. */
 static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n, uint64_t *top, uint32_t *found)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4634,9 +4663,9 @@ static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Writes a set's max, z and first tokens: those of the list whose keys reach the last of the prefix, in no order; the
-   host sorts them, as they are few. Both steps call it, with their set (0 as given, 1 after the chain); l and rank come
-   later. The atomic counts places for the lanes of this team. */
+/* Writes a set's maximum, sum of weights and first tokens: those of the list whose keys reach the last of the prefix,
+   in no order; the host sorts them, as they are few. Both steps call it, with their set (0 as given, 1 after the
+   chain); l and rank come later. The atomic counts places for the lanes of this team. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
@@ -4667,9 +4696,9 @@ static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
 }
 
-/* Log-probabilities of the row as given, before any sampler. The keys of the list of its first tokens are kept in
-   args.given: mostly the chosen token is among them, and its rank then needs no pass at the end. given_from is the
-   smallest key that this list covers. */
+/* Log-probabilities of the row as given, before any sampler. The keys (logit above id) of the list of its first tokens
+   are kept in args.given: mostly the chosen token is among them, and its rank then needs no pass at the end. given_from
+   is the smallest key that this list covers. */
 static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -4682,9 +4711,10 @@ static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_s
     return 1;
 }
 
-/* Restores the row as it was given, for counting: the operations are dropped, and the changed tokens are read again.
-   That is possible at any time, because the row itself is never written. The maxima of cells are right again, but the
-   row is marked thinned, so that no list is made: only a number is wanted. For logprobs, after all samplers. */
+/* Restores the row as it was given, for counting: the operations (samplers' changes) are dropped, and the tokens with
+   changed logits are read again. That is possible at any time, because the row itself is never written. The maxima of
+   cells (32 elements) are right again, but the row is marked thinned, so that no list is made: only a number is wanted.
+   For logprobs, after all samplers. */
 static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -4704,8 +4734,8 @@ static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float ma
     st->max = max;
 }
 
-/* Returns a key's rank among the first tokens of the row as given. It is right if the key is at least given_from, which
-   the caller checks. */
+/* Returns the rank of a key (logit above id) among the first tokens of the row as given. It is right if the key is at
+   least given_from, which the caller checks. */
 static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -4717,9 +4747,9 @@ static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint6
 }
 
 /* Log-probabilities after the choice: of the tokens that the chain left, and the ranks. A token's rank is the number of
-   tokens with keys from its own on, so these are kept and counted. Phase 1 counts the tokens that the chain left, phase
-   2 those of the row as given, which is needed only if the chosen token is not among its first. It is the last step: it
-   may change the row, and finishes it. */
+   tokens with keys (logit above id) from its own on, so these are kept and counted. Phase 1 counts the tokens that the
+   chain left, phase 2 those of the row as given, which is needed only if the chosen token is not among its first. It is
+   the last step: it may change the row, and finishes it. */
 static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -4754,8 +4784,8 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-/* Runs a step: the only place where the device distinguishes kinds of steps; sampi_gpu_advance calls it. A kind that
-   the host never sends is declined: the CPU samples the row. */
+/* Runs a step (a sampler): the only place where the device distinguishes kinds of steps; sampi_gpu_advance calls it. A
+   kind that the host never sends is declined: the CPU samples the row. */
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {

@@ -23,9 +23,9 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
     return sampi_finite(l - rule->fall);
 }
 
-/* Applies a step's rules to the changed tokens beside the row. The rules are sorted by id; those with the same id apply
-   in their order, so the lane of the first does them all. For a row that is not complete: no rule changes its other
-   tokens, so these cost nothing. */
+/* Applies the rules of a step (a sampler) to the changed tokens, which are kept beside the row. The rules are sorted by
+   id; those with the same id apply in their order, so the lane of the first does them all. For a row that is not
+   complete: no rule changes its other tokens, so these cost nothing. */
 static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -41,9 +41,9 @@ static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const samp
     }
 }
 
-/* Applies a step's rules to the list of a complete row: each item searches its rules, because a list has no order. A
-   token that a bias masks is removed: in a row the passes find masked tokens, but a list holds only remaining
-   tokens. */
+/* Applies the rules of a step (a sampler) to the list of a complete row, which has all remaining tokens: each item
+   searches its rules, because a list has no order. A token that a bias masks is removed: in a row the passes find
+   masked tokens, but a list holds only remaining tokens. */
 static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -69,7 +69,7 @@ static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sam
     sampi_gpu_list_keep(h, &unmasked);
 }
 
-/* The plan of logit_bias, penalties and dry, which change single logits. If no operation was applied to the row, the
+/* The plan of logit_bias, penalties and dry, which change single logits. If no other sampler has changed the row, the
    maximum is known at once: that of the changed tokens or that of the others. Phase 1: the logits are changed, and only
    the maximum is asked for, by a pass if needed; without a phase they would be changed twice. */
 static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -105,7 +105,8 @@ static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 
 /* ---- what is known of the tokens left ---- */
 
-/* Returns the maximum, from which a floor `down` below it will be made. Nothing else is computed with it. */
+/* Returns the maximum, from which a floor `down` below it will be made. No other answer is computed in the same
+   pass. */
 static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step, double down, float *max)
 {
     (void)step, (void)down;
@@ -189,8 +190,8 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Adds Zipf's sums of the first m sorted keys, in ascending order, because they are rounded. All lanes compute the
-   logarithms and differences before that. */
+/* Adds Zipf's sums of the first m sorted keys (logit above id), in ascending order, because they are rounded. All lanes
+   compute the logarithms and differences before that. */
 static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -239,10 +240,10 @@ static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint6
     sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
 }
 
-/* Finds how many tokens have that mass (xtc's threshold), and the last of them. They are at most 1/t tokens. The list
-   has all tokens that reach that share of the maximum's weight, which are few in peaked rows. With t <= 0.001 it might
-   not even hold 1/t tokens, so no pass is tried. The logarithm is a little too low, so rounding never excludes a token
-   that has the mass. */
+/* Finds how many tokens have at least the weight `mass` (xtc's threshold), and the last of them. They are at most 1/t
+   tokens. The list has all tokens that reach that share of the maximum's weight, which are few in peaked rows. With t
+   <= 0.001 it might not even hold 1/t tokens, so no pass is tried. The logarithm is a little too low, so rounding never
+   excludes a token that reaches the threshold. */
 static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass,
                                         uint64_t *reached, samp_token_data *token)
 {
@@ -287,8 +288,8 @@ static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
     return 1;
 }
 
-/* Keeps the shortest prefix with that mass and number of tokens. mirostat asks for no order and no p, because no
-   sampler after it sees an array. */
+/* Keeps the shortest prefix with that mass (sum of weights) and number of tokens. mirostat asks for no order and no p,
+   because no sampler after it sees an array. */
 static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass, size_t count)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -370,7 +371,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
 }
 
 /* Keeps the shortest prefix in the order of typical's scores. The row becomes thinned, because scores do not follow the
-   maxima of cells; and the first token may be removed, so the maximum is no longer known. */
+   maxima of cells (32 elements); and the first token may be removed, so the maximum is no longer known. */
 static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, size_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -635,7 +636,8 @@ static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint6
     }
 }
 
-/* Applies adaptive_p's map, as one operation. Neither a list nor the maxima of cells apply to the mapped logits. */
+/* Applies adaptive_p's map, as one operation. Neither a list nor the maxima of cells (32 elements) apply to the mapped
+   logits. */
 static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float aim)
 {
     sampi_gpu_state *st = h->st;
@@ -727,7 +729,7 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key. */
+/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key (logit above id). */
 static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
                                             uint64_t *key)
 {

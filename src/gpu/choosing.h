@@ -4,8 +4,8 @@
    weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
    function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
-/* Returns a token's logit after the first n operations; for a token whose logit a rule changes, its current logit
-   (after all operations). For a token that a draw has found, which is on no list. */
+/* Returns a token's logit after the first n operations (samplers' changes of the row); for a token whose logit a rule
+   changes, its current logit (after all operations). For a token that a draw has found, which is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -13,9 +13,9 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* Writes the envelope of each token of a group, by id, to `wide`, which has room for a group. Changed tokens are put in
-   their places, so the running sum over the group is the CPU's; in the row itself a changed token is a hole with an
-   envelope of 0. row_draw calls it for each attempt. */
+/* Writes the envelope (an upper bound of the weight) of each token of a group of 1024, by id, to `wide`, which has room
+   for a group. Tokens with changed logits are put in their places, so the running sum over the group is the CPU's; in
+   the row itself such a token is a hole with an envelope of 0. row_draw calls it for each attempt. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -41,8 +41,9 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     }
 }
 
-/* Adds the changed tokens to the sums of groups: the draw finds the group by the sums and the token in the group by id,
-   as if these tokens were in the row. It is called once for a DRAW pass; a second call would count them twice. */
+/* Adds the envelopes of the tokens with changed logits to the sums of groups (1024 tokens): the draw finds the group by
+   the sums and the token in the group by id, as if these tokens were in the row. It is called once for a DRAW pass; a
+   second call would count them twice. */
 static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -55,11 +56,11 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* Draws from the tokens of the row: finds a group by the sums of groups, then an element by the envelopes of the group,
-   then tests it against its true weight, with the same random numbers as on the CPU. The memory of the buckets is free
-   then, and holds the sums of lanes. Mostly the first attempt succeeds, because the envelope is close to the weight. It
-   runs after the DRAW pass, for a row without a complete list. The key that it returns has the token's current
-   logit. */
+/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope (an upper bound of the
+   weights), then an element by its envelope, then tests it against its true weight, with the same random numbers as on
+   the CPU. The memory of the buckets is free then, and holds the sums of lanes. Mostly the first attempt succeeds,
+   because the envelope is close to the weight. It runs after the DRAW pass, for a row without a complete list. The key
+   that it returns has the token's current logit. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;

@@ -5,8 +5,8 @@
    questions: what it does after such a change needs a phase of its own (because it may be called again), or there is
    nothing. */
 
-/* Adds an operation to the row's list. There is room, because a step adds one at most, and a chain has at most
-   SAMPI_STEPS steps. */
+/* Adds an operation to those that later passes repeat. There is room, because a step adds one at most, and a chain has
+   at most SAMPI_STEPS steps. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
 {
     const uint32_t n = st->n_ops;
@@ -15,8 +15,9 @@ static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
     st->n_ops = n + 1;
 }
 
-/* Applies the newest operation to the changed tokens now: they are few, and readers then need not repeat operations.
-   Every function that pushes an operation calls this next; otherwise these tokens would miss it. */
+/* Applies the newest operation to the changed tokens (those whose logits penalties, dry or logit_bias change) now: they
+   are few, and readers then need not repeat operations. Every function that pushes an operation calls this next;
+   otherwise these tokens would miss it. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -28,9 +29,9 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keeps the tokens with keys from this one on, a prefix of the order. If the list has all of them, the row is complete
-   from then on, and needs no more passes. A known maximum stays known, because its token is kept first. Every sampler
-   that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
+/* Keeps the tokens with keys (logit above id) from this one on, a prefix of the order. If the list has all of them, the
+   row is complete from then on, and needs no more passes. A known maximum stays known, because its token is kept first.
+   Every sampler that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -40,7 +41,8 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
-        /* the bar is a logit, which other tokens may share with the key: it must not be above them */
+        /* the bar, a lower bound of the remaining logits, is a logit, which other tokens may share with the key: it
+           must not be above them */
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
@@ -49,7 +51,7 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 }
 
 /* Keeps the tokens with keys up to this one, which is the key of a token and becomes the first: for xtc. A list of keys
-   >= floor remains one; but the maxima of cells may be those of removed tokens (thinned). */
+   >= floor remains one; but the maxima of cells (32 elements) may be those of removed tokens (thinned). */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -67,8 +69,9 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 }
 
 /* Changes every logit: temperatures, smoothing, log_softmax. A list that is not complete becomes invalid, because its
-   floor refers to the old keys. If the operation keeps the order, maximum and bar are changed as any logit is, with the
-   same roundings, so they stay those of tokens; otherwise the maxima of cells are no longer used. */
+   floor refers to the old keys. If the operation keeps the order, maximum and bar (a lower bound of the logits) are
+   changed as any logit is, with the same roundings, so they stay those of tokens; otherwise the maxima of cells (32
+   elements) are no longer used. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;

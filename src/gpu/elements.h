@@ -21,15 +21,16 @@ static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a l
 SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
-/* Returns a token's key. sampi_key with its sign bit flipped has the order of unsigned numbers. The id is inverted, so
-   of equal logits the smaller id has the larger key. The largest key of a row is its first token. */
+/* Returns a token's key, its logit and id in 64 bits. sampi_key with its sign bit flipped has the order of unsigned
+   numbers. The id is inverted, so of equal logits the smaller id has the larger key. The largest key of a row is its
+   first token. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
     return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
 }
 static float sampi_gpu_logit(uint64_t key) { return sampi_unkey((int32_t)((uint32_t)(key >> 32) ^ 0x80000000u)); }
 static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
-/* Returns the smallest key with that logit: the largest id has the smallest key. */
+/* Returns the smallest key (logit above id, in 64 bits) with that logit: the largest id has the smallest key. */
 static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
 /* Returns the smaller index. A read past the end of an array uses it to read the last element instead, whose value is
@@ -45,23 +46,24 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
-/* Returns a row's job. Jobs in memory are as long as the longest chain of the batch needs, not as long as the struct,
-   so fewer bytes are sent. Jobs change only between passes, by one team. */
+/* Returns a row's job, its chain on the device. Jobs in memory are as long as the longest chain of the batch needs, not
+   as long as the struct, so fewer bytes are sent. Jobs change only between passes, by one team. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
 }
 
-/* Returns the row's changed ids, ascending. Their place depends on who wrote them last, the host or the device. */
+/* Returns the ids, ascending, whose logits logit_bias, penalties or dry change in the row. Their place depends on who
+   wrote them last, the host or the device. */
 static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
-/* Returns the view of a row. Masks and places are numbered by job; the logits are in the caller's row that the place
-   names. Rows without changed ids have no holes, so passes do not look for any. Each team makes a view for each pass,
-   and so do steps that read single tokens. */
+/* Returns the view of a row. Masks and places are numbered by job (a row on the device); the logits are in the caller's
+   row that the place names. Rows without changed ids have no holes (elements taken out of the row), so passes do not
+   look for any. Each team makes a view for each pass, and so do steps that read single tokens. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -75,14 +77,16 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
     return v;
 }
 
-/* Returns the index in its group of element t of a lane's cell. 16-bit elements are read as words of two, so a lane's
-   elements are pairs of neighbours. A caller that turns a bit or index of a cell into an id must pass the same `pairs`
-   as the read did: that of sampi_gpu_paired, which is false for a last group that is not full. */
+/* Returns the index in its group of element t of a lane's cell (its 32 elements of a group of 1024). 16-bit elements
+   are read as words of two, so a lane's elements are pairs of neighbours. A caller that turns a bit or index of a cell
+   into an id must pass the same `pairs` as the read did: that of sampi_gpu_paired, which is false for a last group that
+   is not full. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
 }
-/* Returns whether a group is read in pairs. A last group that is not full is read element by element. */
+/* Returns whether a group of 1024 elements is read in pairs. A last group that is not full is read element by
+   element. */
 SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
 {
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
@@ -94,13 +98,13 @@ SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
 }
 
-/* The index of element i of a lane's 32 elements, `apart` elements from each other; or, with pairs, of a cell's
-   pairs. */
+/* The index of element i of a lane's 32 elements, `apart` elements from each other; or, with pairs, of pairs of
+   neighbours. */
 #define SAMPI_PLACE(pairs, apart) ((pairs) ? sampi_gpu_index(true, lane, i) : (uint32_t)i * (apart) + (uint32_t)lane)
 
 /* Reads 32 elements of a lane into x: the first at base + lane, the others `apart` elements from each other. Masked
-   elements, holes, and indices behind the end of the row give -inf. All reads are issued before the first value is
-   used. */
+   elements, holes (changed tokens, which are kept beside the row), and indices behind the end of the row give -inf. All
+   reads are issued before the first value is used. */
 SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int lane,
                                       float *x)
 {
@@ -149,31 +153,32 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
 #undef SAMPI_CLAMPED
 }
 
-/* Reads a lane's cell of a group into x. */
+/* Reads a lane's 32 elements of a group (a cell) into x. */
 SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
 {
     sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, lane, x);
 }
 
-/* Returns one element, or -inf if it is masked. Holes are ignored: a changed token's logit stays in the row, which is
-   the caller's and is never written. For tokens that a pass has found, and for changed tokens. */
+/* Returns one element, or -inf if it is masked. Holes (bits of changed tokens) are ignored: a changed token's logit
+   stays in the row, which is the caller's and is never written. For tokens that a pass has found, and for changed
+   tokens. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
-/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. In the order of keys each
-   token has its own code. In typical's order of scores tokens may share one; keys then decide among them. (The bits of
-   non-negative doubles have the order of the doubles.) Passes, changed tokens and the search all use this function, so
-   they agree about a token's place. */
+/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. In the order of keys
+   (logits, then ids) each token has its own code. In typical's order of scores tokens may share one; keys then decide
+   among them. (The bits of non-negative doubles have the order of the doubles.) Passes, changed tokens and the search
+   all use this function, so they agree about a token's place. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
-/* Returns the bucket of a code in [lo, hi]. Small floats have many codes close together, so a row's logits would fall
-   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat (the
-   unit of logits). */
+/* Returns the bucket of a code (a token's place in an order, as an integer) in [lo, hi]. Small floats have many codes
+   close together, so a row's logits would fall into few buckets of equal numbers of codes; the first histogram
+   therefore has buckets of equal width, 1/64 nat (the unit of logits). */
 #define SAMPI_EVEN 64
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
@@ -185,14 +190,14 @@ SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
-/* Returns a logit after adaptive_p's map: its probability by the maximum and the sum z of weights, then the map as on
-   the CPU. */
+/* Returns a logit after adaptive_p's map, which favours tokens near a target probability: its probability by the
+   maximum and the sum z of weights, then the map as on the CPU. */
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
 {
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
 }
 
-/* Returns an operation that needs no more than a factor or a key. */
+/* Returns an operation (a sampler's change of the row) that needs no more than a factor or a key. */
 SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 {
     const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
@@ -202,7 +207,8 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 /* Whether the operation removes tokens; otherwise it changes logits. */
 static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
 
-/* Returns a logit after an operation that changes all logits. A masked token stays masked. */
+/* Returns a logit after an operation (a sampler's change of the row) that changes all logits. A masked token stays
+   masked. */
 static float sampi_gpu_change(const sampi_gpu_op *o, float l)
 {
     if (!(l >= -FLT_MAX)) return l;
@@ -219,8 +225,8 @@ static bool sampi_gpu_keeps_order(const sampi_gpu_op *o)
     return o->kind == SAMPI_OP_SCALE || o->kind == SAMPI_OP_SHIFT || (o->kind == SAMPI_OP_BEND && o->mean <= 1.0);
 }
 
-/* Whether an operation that removes tokens keeps this one. replay asks it for a token of the row, list_keep for a token
-   of the list, so both agree. */
+/* Whether an operation that removes tokens keeps this token. replay asks it for a token of the row, list_keep for a
+   token of the list, so both agree. */
 SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
@@ -230,8 +236,8 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Returns a logit after n operations; -inf if one of them removes the token. The passes repeat all operations,
-   append_cell those up to a time that an item records, apply_changed only the newest. */
+/* Returns a logit after n operations (the samplers' changes of the row); -inf if one of them removes the token. The
+   passes repeat all operations, append_cell those up to a time that an item records, apply_changed only the newest. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -246,11 +252,11 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* Returns a bound on logits after n operations. The bound changes as a logit does while the order is kept; an operation
-   that does not keep it makes the bound FLT_MAX. Operations that remove tokens may leave the bound too high, never too
-   low. (Smoothing would lower a bound above the maximum of the remaining tokens; such a bound becomes that maximum
-   first.) Used where a maximum of the row as it came bounds tokens as they are now: `live` for a cell, find_floor for a
-   threshold. */
+/* Returns a bound on logits after n operations (the samplers' changes of the row). The bound changes as a logit does
+   while the order is kept; an operation that does not keep it makes the bound FLT_MAX. Operations that remove tokens
+   may leave the bound too high, never too low. (Smoothing would lower a bound above the maximum of the remaining
+   tokens; such a bound becomes that maximum first.) Used where a maximum of the row as it came bounds tokens as they
+   are now: sampi_gpu_live for a cell (32 elements), find_floor for a threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -261,14 +267,14 @@ static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
     return l;
 }
 
-/* Returns one of a row's two lists. list_keep reads one and writes the other. */
+/* Returns one of a row's two lists of remaining tokens. list_keep reads one and writes the other. */
 static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint32_t buffer)
 {
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
 }
 
-/* Adds a token to the list. Past the list's end only the count grows, by which advance sees that the list was too long.
-   For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
+/* Adds a token to a row's list. Past the list's end only the count grows, by which advance sees that the list was too
+   long. For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
    append_cell. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {

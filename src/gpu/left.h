@@ -19,8 +19,8 @@
    state (max; n, z, s, low; the list); after 0 the state has the pass to run. */
 
 /* Notes that a sampler has removed tokens or changed logits: the sums are no longer known, and the maximum only if
-   max_known says so. The list is not touched: whether it still holds depends on the change, so the caller sets listed
-   and complete. `asked` becomes 0: a search for a floor that failed before may succeed now. */
+   max_known says so. The list is not touched: whether it still holds depends on the change, so the caller sets `listed`
+   and `complete`. `asked` becomes 0: a search for a floor that failed before may succeed now. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     sampi_gpu_meet(st);
@@ -44,8 +44,8 @@ SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* Returns the largest of the changed logits, -inf if there are none. A patch needs it; the scan has the maximum of the
-   others. */
+/* Returns the largest of the changed logits, -inf if there are none. A patch (logit_bias, penalties, dry) needs it; the
+   scan has the maximum of the others. */
 static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -57,8 +57,8 @@ static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 }
 
 /* Makes the maximum of the remaining tokens known; returns a status if none remain. A cut that removes the smallest
-   logits keeps the maximum, so a pass for it is rare. Nearly every step asks this first, because weights, envelopes and
-   scores are relative to the maximum, and passes that compute those read it from the state. */
+   logits keeps the maximum, so a pass for it is rare. Nearly every step asks this first, because weights, envelopes (of
+   a draw) and scores (of typical) are relative to the maximum, and passes that compute those read it from the state. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -77,10 +77,11 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
-/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD maxima. Tokens with high logits are often neighbours,
-   so distant parts are put together. The results are of disjoint parts too, so each still belongs to another token.
-   Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in its caller,
-   which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over lanes.) */
+/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD (512) maxima. Tokens with high logits are often
+   neighbours, so distant parts are put together. The results are of disjoint parts too, so each still belongs to
+   another token. Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in
+   its caller, which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over
+   lanes.) */
 static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -185,9 +186,10 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* Makes a list of all remaining tokens with keys >= floor. Returns SAMPI_GPU_DECLINED if they are more than a list
-   holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass is tried. After
-   a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second call answers. */
+/* Makes a list of all remaining tokens whose keys (logit above id) are >= floor. Returns SAMPI_GPU_DECLINED if they are
+   more than a list holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass
+   is tried. After a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second
+   call answers. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -205,7 +207,7 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 /* Makes a list of at least the first `want` tokens in order, or of all. Returns SAMPI_GPU_DECLINED if so many may not
    fit a list, or if as many were asked for before and the floor found for them failed (few tokens of the parts with the
    largest maxima remain, or too many share a part). In a thinned row, whose maxima of cells do not count, all tokens
-   are listed, if they fit. A prefix in the list, and mirostat, ask this. */
+   are listed, if they fit. A search for a prefix, and mirostat, call this. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
@@ -217,8 +219,8 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
-/* Makes a list of all remaining tokens; from then on the row is `complete`: no pass reads it again, and operations
-   change the list instead of being recorded. For samplers that need all tokens at once (tail_free, a user's sampler, an
+/* Makes a list of all remaining tokens; from then on the row is `complete`: no pass reads it again, and samplers change
+   the list instead of being recorded. For samplers that need all tokens at once (tail_free, a user's sampler, an
    export), and after typical, which mostly leaves few. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {

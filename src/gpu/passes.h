@@ -10,17 +10,17 @@
    order has no meaning. Everything else belongs to one team, until the last team to end the pass adds the parts up
    and adds the changed tokens (gpu/advance.h). */
 
-/* Returns the first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here
-   up to the first one of split + 1, so each group has exactly one team. */
+/* Returns the first group (1024 elements) of a team's share of a row. Shares differ by one group at most. Team `split`
+   has the groups from here up to the first one of split + 1, so each group has exactly one team. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
-/* Takes the changed tokens of these groups out of the row, by setting one bit for each. A team sets those of its own
-   groups before it reads the groups, so it need not wait for another team. The row's last team clears them
-   (sampi_gpu_finish), so all bits are zero when a row begins. The words belong to this team alone; the atomic is for
-   two lanes with ids in one word. */
+/* Takes the tokens of these groups whose logits rules change out of the row, by setting one bit for each. A team sets
+   those of its own groups before it reads the groups, so it need not wait for another team. The row's last team clears
+   them (sampi_gpu_finish), so all bits are zero when a row begins. The words belong to this team alone; the atomic is
+   for two lanes with ids in one word. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -35,10 +35,10 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* SCAN, the first pass: maxima of cells, of lanes and of the team's share, which is NaN if any element is. It reads
-   every element once, and computes so little that only the memory's speed counts. Later passes can skip most cells by
-   its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not noticed, as on the CPU;
-   end_scan, which reads the changed tokens, finds a NaN among those. */
+/* SCAN, the first pass: maxima of cells (32 elements of a lane), of lanes and of the team's share, which is NaN if any
+   element is. It reads every element once, and computes so little that only the memory's speed counts. Later passes can
+   skip most cells by its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not
+   noticed, as on the CPU; end_scan, which reads the tokens with changed logits, finds a NaN among those. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -92,16 +92,16 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as all other passes read it: a share of its groups, and the operations so far. It is a copy of members of the
-   state, which lanes can keep in registers. A single temperature is by far the most frequent operation; it is one
-   multiplication, without a loop over operations. */
+/* The row as all other passes read it: a share of its groups, and the operations (samplers' changes) so far. It is a
+   copy of members of the state, which lanes can keep in registers. A single temperature is by far the most frequent
+   operation; it is one multiplication, without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* first group, and the one after the last */
     const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
     uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
-    bool scaled;              /* true: the only operation is a multiplication by r, nearly always */
+    bool scaled;              /* true: the only operation is a multiplication by r, nearly always so */
     float r, max, bar;
 } sampi_gpu_pass;
 
@@ -125,10 +125,10 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Whether a lane's cell can have a remaining token that reaches `bar`, by the cell's maximum. Most cells need not be
-   read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked tokens or
-   holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is an upper
-   bound. */
+/* Whether a lane's cell (32 elements) can have a remaining token that reaches `bar`, by the cell's maximum. Most cells
+   need not be read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked
+   tokens or holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is
+   an upper bound. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
@@ -157,14 +157,15 @@ SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t
     }
 }
 
-/* Reads a lane's cell, and brings its logits up to date. */
+/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
     sampi_gpu_read(&p->v, group, lane, l);
     sampi_gpu_now(p, group * SAMPI_GROUP, SAMPI_WARP, sampi_gpu_paired(&p->v, group), lane, l);
 }
 
-/* The histogram of the tokens in a window of logits; its arrays are wide and code. Buckets have 2^shift codes. */
+/* The histogram of the tokens in a window of logits; its arrays are wide and code. Each bucket has 2^shift codes
+   (places in the order of tokens). */
 typedef struct sampi_gpu_window {
     uint64_t *mass, *count;
     uint64_t lo;
@@ -187,11 +188,11 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
     __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
-/* Adds elements of a lane's cell to the list: bit i of `bits` is element i. They are read again, because they are few,
-   and a cell's logits at three times would not fit the registers. Lanes of all teams of the row call it at once; n_list
-   gives each of them its own places. An item's two older logits (at_order, at_p) are computed here from the row,
-   because no list existed when the samplers ran that they belong to. A window's histogram, if not NULL, counts the
-   tokens too. */
+/* Adds elements of a lane's cell (32 elements) to the row's list: bit i of `bits` is element i. They are read again,
+   because they are few, and a cell's logits at three times would not fit the registers. Lanes of all teams of the row
+   call it at once; n_list gives each of them its own places. An item's two older logits (at_order, at_p) are computed
+   here from the row, because no list existed when the samplers ran that they belong to. A window's histogram, if not
+   NULL, counts the tokens too. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
 {
@@ -227,15 +228,16 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* SUMS: n, z, s and low, and, if asked for, the list of keys from a floor on. All elements of a cell are weighed, also
-   removed ones, whose weight is zero: a branch would take longer. require_sums asks for this pass when the maximum is
-   known, which weights are relative to. It writes the team's part; end_sums adds the parts up. */
+/* SUMS: n, z, s and low, and, if asked for, the list of tokens with keys (logit above id) from a floor on. All elements
+   of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch would take longer.
+   require_sums asks for this pass when the maximum is known, which weights are relative to. It writes the team's part;
+   end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key at least as large, so comparing
-       logits is enough */
+    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key (logit above id) at least as
+       large, so comparing logits is enough */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
@@ -274,7 +276,7 @@ typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
 
-/* Adds one x. The row, the list and the changed tokens all use it, each in a reduction of its own. */
+/* Adds one x. The row, the list and the tokens with changed logits all use it, each in a reduction of its own. */
 SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
 {
     sum->x += x;
@@ -314,11 +316,11 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER and BUCKET: the list, for GATHER of keys from floor on (require_list), for BUCKET of codes in [lo, hi]
-   (ask_bucket). Few cells have such tokens, and no lane waits for another: each looks through the maxima of its own
-   cells, and reads only cells that can have one. The function that asked has set n_list to 0. The items come in no
-   order, and differently each time, and nothing may depend on that. Both passes make one comparison: a code is ~key, so
-   keys from floor on are codes up to ~floor. */
+/* GATHER and BUCKET: passes that make a list, for GATHER of tokens with keys (logit above id) from floor on
+   (require_list), for BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and
+   no lane waits for another: each looks through the maxima of its own cells, and reads only cells that can have one.
+   The function that asked has set n_list to 0. The items come in no order, and differently each time, and nothing may
+   depend on that. Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -378,8 +380,9 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* Computes the envelope's sum of each group from those of its cells. These go through memory, because a group's cells
-   belong to 32 lanes. A cell's sum fits 32 bits: it has 32 envelopes of at most 2^26 each. */
+/* Computes the envelope's sum (an upper bound of the weights, by which a token is drawn) of each group of 1024 tokens
+   from those of its cells. These go through memory, because a group's cells belong to 32 lanes. A cell's sum fits 32
+   bits: it has 32 envelopes of at most 2^26 each. */
 static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -393,9 +396,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a window of
-   logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead), also the
-   envelope's sums of the tokens above the window, of their logits at the time of the draw. */
+/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the tokens
+   above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead),
+   also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -446,9 +449,9 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
     part->max = -INFINITY, part->low = low;
 }
 
-/* HIST: mass and count of each bucket; search_window has cleared the buckets. Both are integers, so no result shows the
-   order of the atomics. If no mass is searched for, only counts are needed, and weights are not computed. All teams of
-   the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
+/* HIST: mass (sum of weights) and count of each bucket; search_window has cleared the buckets. Both are integers, so no
+   result shows the order of the atomics. If no mass is searched for, only counts are needed, and weights are not
+   computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -485,9 +488,9 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* DRAW: the envelope's sum of each group. The draw (row_draw in gpu/choosing.h) then finds a group by these sums, and
-   computes the envelopes of that group's elements again. Groups without remaining tokens are written too, because their
-   sums may be those of an earlier draw. */
+/* DRAW: the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw (row_draw in
+   gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements again. Groups
+   without remaining tokens are written too, because their sums may be those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -508,8 +511,8 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* RACE, for gumbel: the race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
-   times the larger key, as sampi_race_run does; the step then finds the first of all lanes. Elements are read one by
-   one: each takes so much work that 32 of them at once would not fit the registers. */
+   times the larger key (logit above id), as sampi_race_run does; the step then finds the first of all lanes. Elements
+   are read one by one: each takes so much work that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);

@@ -112,8 +112,9 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* Places a window around the logit at which the running sum of the sample's mass exceeds t; SAMPI_GPU_DECLINED if the
-   sample has less mass. It consists of buckets of the sample, approximately: it may begin and end at any logit. */
+/* Places a window of logits around that at which the running sum of the sample's mass (sum of weights) exceeds t;
+   SAMPI_GPU_DECLINED if the sample has less mass. It consists of buckets of the sample, approximately: it may begin and
+   end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
 {
     const float max = h->st->max;
@@ -134,9 +135,9 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     return 1;
 }
 
-/* Decides whether the window's pass sums the draw's envelope too. It does if this top_p is followed by a draw, with
-   nothing but a temperature between them: then all tokens above the window take part in the draw, with logits that are
-   known now. */
+/* Decides whether the window's pass sums the draw's envelope (an upper bound of the weights) too. It does if this top_p
+   is followed by a draw, with nothing but a temperature between them: then all tokens above the window take part in the
+   draw, with logits that are known now. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -152,7 +153,7 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
 
-/* Asks for the window's pass. Returns 0 always: a pass is needed. */
+/* Asks for the pass over the row that lists a window of logits. Returns 0 always: a pass is needed. */
 static int sampi_gpu_ask_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -209,9 +210,9 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Finds the end in the list, which has the tokens that are still needed, from the codes that list_codes has written
-   just before. In the order of scores several tokens may share the last one's score; keys then decide how many of these
-   are in the prefix. Writes search->key and score. */
+/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes (places in the
+   order) that list_codes has written just before. In the order of scores several tokens may share the last one's score;
+   keys then decide how many of these are in the prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -228,9 +229,9 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
-/* Returns the first code of a bucket, or of a later bucket if it is empty; hi + 1 if there is none. It uses bisection
-   with the same function that put codes into buckets, because no formula for the ends of even buckets would round in
-   the same way. take_bucket makes the bucket's ends the next range to search. */
+/* Returns the first code (place in the order) of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if
+   there is none. It uses bisection with the same function that put codes into buckets, because no formula for the ends
+   of even buckets would round in the same way. take_bucket makes the bucket's ends the next range to search. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -248,9 +249,9 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* Makes the bucket with the end the range to search: the later one of the two buckets in which mass and number are
-   reached. Tokens before it are subtracted from what is still needed. scratch [32]. Returns how many tokens the bucket
-   has. */
+/* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
+   which mass (sum of weights) and number are reached. Tokens before it are subtracted from what is still needed.
+   scratch [32]. Returns how many tokens the bucket has. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n, uint64_t *scratch)
 {
@@ -274,10 +275,10 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     return count[bucket];
 }
 
-/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
-   divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of the first tokens, so
-   listed stays false. There are at most seven histograms, because each range after the first has 2048 times fewer
-   codes. */
+/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code (place in the order),
+   which no histogram can divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of
+   the first tokens, so listed stays false. There are at most seven histograms, because each range after the first has
+   2048 times fewer codes. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
@@ -310,9 +311,9 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
 }
 
-/* Searches the end in the list of the first tokens, which is made if there is none. Returns 1 if the end is known,
-   SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list too, or
-   one pass makes it. */
+/* Searches the end of a prefix in the list of the first tokens, which is made if there is none. Returns 1 if the end is
+   known, SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list
+   too, or one pass makes it. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -337,9 +338,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
 }
 
-/* Asks for a window by a sample, in a row whose sums are known: the window is placed by the mass beyond the prefix's
-   end. If all remaining tokens fit a list, or the prefix does, a list is made instead. Returns SAMPI_GPU_DECLINED if
-   histograms must find the end. */
+/* Asks for a window of logits by a sample of every 32nd token, in a row whose sums are known: the window is placed by
+   the mass beyond the prefix's end. If all remaining tokens fit a list, or the prefix does, a list is made instead.
+   Returns SAMPI_GPU_DECLINED if histograms must find the end. */
 static int sampi_gpu_first_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -359,16 +360,16 @@ static int sampi_gpu_first_window(const sampi_gpu_here *h)
     return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list exists already, and the end was not in it */
 }
 
-/* Asks for another window if the sample has one at t, where the end is now estimated; else for a histogram of the codes
-   from lo to hi. */
+/* Asks for another window of logits if the sample has one at t, where the end is now estimated; else for a histogram of
+   the codes from lo to hi. */
 static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
 {
     if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
     return sampi_gpu_search_window(h, lo, hi, even);
 }
 
-/* Adds the window's tokens of the prefix to the sums of groups, which are then those of the draw. Changed tokens are
-   added when the draw begins, as always. */
+/* Adds the window's tokens of the prefix to the groups' sums of the envelope (an upper bound of the weights), which are
+   then those of the draw. Tokens with changed logits are added when the draw begins, as always. */
 static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -387,7 +388,8 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
+/* Copies the codes (places in the order) and weights of those of the list's tokens that are in the range searched,
+   which are few. */
 static void sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -414,8 +416,8 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     }
 }
 
-/* Takes over a window. Mostly the end is in it: in one bucket of its histogram, whose tokens are in the list. Else the
-   end is above or below the window, and the sample shows how far. */
+/* Takes over the result of a window of logits. Mostly the end of the prefix is in it: in one bucket of its histogram,
+   whose tokens are in the list. Else the end is above or below the window, and the sample shows how far. */
 static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -455,12 +457,13 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
-   are then the place of its last token. It searches first in the list of the first tokens; then, by mass, in windows;
-   then in all tokens by histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list.
-   Last it makes a list of the prefix itself, if that is short and the draw's envelope is not summed yet, so that the
-   tokens that the sampler keeps are a complete list. Between passes search.stage records the progress; a step must ask
-   for the same prefix until it is found, and ask nothing else meanwhile. */
+/* Finds the shortest prefix with at least this mass (sum of weights) and this number of tokens, or all tokens;
+   search.key (and score) are then the place of its last token. It searches first in the list of the first tokens; then,
+   by mass, in windows; then in all tokens by histograms, of all codes (places in the order), of one bucket's codes, and
+   so on, until a bucket's tokens fit a list. Last it makes a list of the prefix itself, if that is short and the draw's
+   envelope is not summed yet, so that the tokens that the sampler keeps are a complete list. Between passes
+   search.stage records the progress; a step must ask for the same prefix until it is found, and ask nothing else
+   meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
