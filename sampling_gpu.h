@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2630 gpu/prefix.h                     5278 gpu/device.h
-     150 gpu/api.h                        3196 gpu/choosing.h                   5444 gpu/contexts.h
-     288 gpu/switches.h                   3304 gpu/ending.h                     5613 gpu/steps.h
-     360 gpu/records.h                    3459 gpu/answers.h                    5708 gpu/where.h
-     669 gpu/elements.h                   4258 samplers/plans.h                 5882 gpu/sending.h
-     957 gpu/passes.h                     4531 gpu/users.h                      6155 gpu/batch.h
-    1521 gpu/list.h                       4637 gpu/logprobs.h                   6441 gpu/results.h
-    2232 gpu/left.h                       4804 gpu/advance.h                    6741 gpu/canary.h
-    2493 gpu/done.h                       5068 gpu/shapes.h
+       2 gpu/opening.h                    2630 gpu/prefix.h                     5283 gpu/device.h
+     150 gpu/api.h                        3196 gpu/choosing.h                   5449 gpu/contexts.h
+     288 gpu/switches.h                   3304 gpu/ending.h                     5619 gpu/steps.h
+     360 gpu/records.h                    3460 gpu/answers.h                    5717 gpu/where.h
+     669 gpu/elements.h                   4259 samplers/plans.h                 5892 gpu/sending.h
+     957 gpu/passes.h                     4532 gpu/users.h                      6169 gpu/batch.h
+    1521 gpu/list.h                       4638 gpu/logprobs.h                   6458 gpu/results.h
+    2232 gpu/left.h                       4805 gpu/advance.h                    6758 gpu/canary.h
+    2493 gpu/done.h                       5070 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -544,7 +544,7 @@ typedef struct sampi_gpu_search {
    A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate); the operations say what the row
    is now. */
 typedef struct sampi_gpu_state {
-    uint32_t epoch;   /* number of passes over rows of this number since the context was made */
+    uint32_t epoch;   /* passes over rows of this number since the block was zeroed */
     uint32_t arrived; /* number of teams that have ended the current pass */
     uint32_t met;     /* 0; sampi_gpu_meet adds 0 to it for the sake of a barrier */
     /* these are zero when a row begins, up to op */
@@ -2742,7 +2742,7 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* Places a window of logits around that at which the running sum of the sample's mass (sum of weights) exceeds t;
+/* Places a window of logits around the logit at which the running sum of the sample's mass (sum of weights) exceeds t;
    SAMPI_GPU_DECLINED if the sample has less mass. It consists of buckets of the sample, approximately: it may begin and
    end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
@@ -3330,8 +3330,8 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->batch = h->a->batch; /* the host reads it after the kernel, other teams after the next epoch has begun */
 }
 
-/* Returns the rules of a step: those sent with the batch, or those in the row's own place. The host lets only one
-   step's rules stay on the device, so they begin at the place's beginning. */
+/* Returns the rules (changes of single logits) of a step: those sent with the batch, or those in the row's own place.
+   The host lets only one step's rules stay on the device, so they begin at the place's beginning. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
@@ -3344,8 +3344,9 @@ typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
 
-/* Finds that by counting over all rules; a bisection would be one lane's work, with a read to wait for in each step.
-   next_rules needs it for the token that enters the window, and for the one that leaves it. */
+/* Finds a token's place among the rules and its count in the window by counting over all rules; a bisection would be
+   one lane's work, with a read to wait for in each step. next_rules needs it for the token that enters the window, and
+   for the one that leaves it. */
 static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
 {
     uint32_t below = 0, count = 0;
@@ -3359,13 +3360,13 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
     spot->count = count;
 }
 
-/* Makes the rules for the next token, in the other of the row's two places, by what sampi_penalties_accept does, with
-   all lanes at once. One token enters the window (the last tokens), and another may leave it: each rule is copied to
-   its new place, with its count one higher or lower, or is left out, or a new rule is inserted; no lane waits for
-   another. There are two places because a lane would otherwise overwrite what another one reads. Rules that tokens do
-   not change (logit_bias) are copied once, from where they were sent, which the next batch overwrites. sampi_gpu_finish
-   calls it for a row that has its token. sampi_gpu_follow (gpu/results.h) must get the same place and numbers, or the
-   host would send a job that does not fit. */
+/* Makes the rules (changes of single logits) for the next token, in the other of the row's two places, by what
+   sampi_penalties_accept does, with all lanes at once. One token enters the window (the last tokens), and another may
+   leave it: each rule is copied to its new place, with its count one higher or lower, or is left out, or a new rule is
+   inserted; no lane waits for another. There are two places because a lane would otherwise overwrite what another one
+   reads. Rules that tokens do not change (logit_bias) are copied once, from where they were sent, which the next batch
+   overwrites. sampi_gpu_finish calls it for a row that has its token. sampi_gpu_follow (gpu/results.h) must get the
+   same place and numbers, or the host would send a job that does not fit. */
 static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -3416,11 +3417,11 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
-/* Finishes a row: writes its result, and prepares everything for the next batch: no holes, a state of zeros except
-   epoch and arrived. Every row ends here: with a token, a list for the host (-1), an error, or "not on the device";
-   only a token or a list updates the job. It returns 0 like a step that waits, because nothing more is to be done. The
-   operations need not be cleared, since n_ops is zero. The host overwrites `out` for a row that it must still
-   finish. */
+/* Finishes a row: writes its result, and prepares everything for the next batch: no holes (bits of changed tokens), a
+   state of zeros except epoch and arrived. Every row ends here: with a token, a list for the host (-1), an error, or
+   "not on the device"; only a token or a list updates the job. It returns 0 like a step that waits, because nothing
+   more is to be done. The operations need not be cleared, since n_ops is zero. The host overwrites `out` for a row that
+   it must still finish. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -3445,8 +3446,8 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
 }
 
 /* Ends the row with the chosen token, unless log-probabilities are asked for: then the state keeps the token for the
-   last step. The samplers that select call it last; value is the number that the sampler has learnt, for the host's
-   chain. */
+   last step, which reports them. The samplers that select call it last; value is the number that the sampler has
+   learnt, for the host's chain. */
 static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
@@ -4539,8 +4540,8 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host must call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: the user's sampler has chosen, or failed */
 
-/* Writes the list to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. p is computed as
-   for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
+/* Writes the list of remaining tokens to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row.
+   p is computed as for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
 static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4808,14 +4809,14 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
    what every team of a kernel runs, and contains how teams wait for each other. */
 
 #if SAMPI_OFFLOAD
-/* A word of each 32-byte sector of a row's state, chosen so that no pass changes one of these words by atomics. */
+/* A word of each 32-byte sector of a row's state, at an offset at which a pass changes no word by atomics. */
 enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
 
-/* Brings the args, the row's state and its job into the cache. After a fence they are not cached, and if they were read
-   where they are needed, their sectors would be waited for one after the other. Each lane reads one word of a
-   sector. */
+/* Brings the args (the batch's addresses), the row's state and its job (the chain) into the cache. After a fence they
+   are not cached, and if they were read where they are needed, their sectors would be waited for one after the other.
+   Each lane reads one word of a sector. */
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 {
     typedef const uint32_t __attribute__((may_alias)) word;
@@ -4837,9 +4838,9 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
 #endif
 
-/* Ends the scan: returns SAMP_OK if the row is good, else its status. It begins the state: maximum, bar, the changed
-   tokens. The changed logits are read here, once, because the scan has skipped them. A masked token stays masked,
-   whatever its rules are. */
+/* Ends the scan, a row's first pass: returns SAMP_OK if the row is good, else its status. It begins the state: maximum,
+   bar (a lower bound of the logits), the tokens whose logits rules change. The changed logits are read here, once,
+   because the scan has skipped them. A masked token stays masked, whatever its rules are. */
 static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -4877,9 +4878,9 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Adds up the parts of all teams for SUMS, SIGMA, MAX or WINDOW, and adds the changed tokens. All sums are modulo 2^64,
-   so a row has the same sums however many teams it has. The meaning of a part's sums depends on the pass; only the
-   members of the state that the pass was for are written. */
+/* Adds up the parts (results) of all teams (thread blocks) for the passes SUMS, SIGMA, MAX or WINDOW, and adds the
+   tokens with changed logits. All sums are modulo 2^64, so a row has the same sums however many teams it has. The
+   meaning of a part's sums depends on the pass; only the members of the state that the pass was for are written. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -4934,9 +4935,10 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* Adds the changed tokens to the list or the histogram that a pass has made. A pass leaves them out, because their
-   logits are beside the row. They join by the conditions of the pass. Without this function a token with a changed
-   logit could never be kept or cut. The atomics are for the lanes of this team only. */
+/* Adds the changed tokens (whose logits penalties, dry or logit_bias change) to the list or the histogram that a pass
+   has made. A pass leaves them out, because their logits are beside the row. They join by the conditions of the pass.
+   Without this function a token with a changed logit could never be kept or cut. The atomics are for the lanes of this
+   team only. */
 static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -4972,9 +4974,9 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     }
 }
 
-/* Ends a pass, when all teams have done it: takes its result over, and runs steps until another pass is needed, or the
-   row is finished. Only the calling team works on the row. Between two steps it checks that a complete row's list is
-   not empty; in other rows the next maximum shows whether tokens remain. */
+/* Ends a pass, when all teams (thread blocks) have done it: takes its result over, and runs steps (samplers) until
+   another pass is needed, or the row is finished. Only the calling team works on the row. Between two steps it checks
+   that a complete row's list is not empty; in other rows the next maximum shows whether tokens remain. */
 static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -5013,14 +5015,14 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of the pass,
-   fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have written; it
-   advances the row, fences, and raises the epoch (the count of passes). The others wait for the epoch, fence, and read
-   the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that a team has done.
-   A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its
-   part twice. The mark includes the batch, because an earlier row of the same number may have had the same epoch. A
-   result of this batch ends the row for every team that sees it. A row's only team does not wait, and runs until
-   then. */
+/* Runs a team's (thread block's) passes over its row, as long as one can begin. How teams wait: a team does its part of
+   the pass, fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have
+   written; it advances the row, fences, and raises the epoch (the count of passes). The others wait for the epoch,
+   fence, and read the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that
+   a team has done. A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and
+   must not do its part twice. The mark includes the batch, because an earlier row of the same number may have had the
+   same epoch. A result of this batch ends the row for every team that sees it. A row's only team does not wait, and
+   runs until then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -5058,8 +5060,8 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* The batch that the kernel runs, NULL for a probe, and the probe's counters. They are globals because a launch with
-   arguments costs more. */
+/* Pointers to the batch that the kernel runs, NULL for a probe, and the probe's counters. They are globals because a
+   launch with arguments costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
@@ -5094,9 +5096,9 @@ enum {
     SAMPI_GPU_BY_CPU
 };
 
-/* The chain of a job. If it is kept, the device's copy is valid as long as serial and n_edits are the chain's: the row
-   of a later batch then begins without anything being sent. (A chain within a chain is never kept, because changes by
-   the outer one are not counted.) */
+/* The chain of a job (a row for the device). If it is kept, the device's copy is valid as long as serial and n_edits
+   are the chain's: the row of a later batch then begins without anything being sent. (A chain within a chain is never
+   kept, because changes by the outer one are not counted.) */
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
     sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
@@ -5109,7 +5111,8 @@ typedef struct sampi_gpu_slot {
 } sampi_gpu_slot;
 
 /* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
-   verdict, slot and result have an element per job; where and token have one per row of the caller's batch. */
+   verdict, slot and result have an element per job (a row for the device); where and token have one per row of the
+   caller's batch. */
 struct samp_gpu {
     samp_gpu_config config;
     int mode, device, host; /* mode; OpenMP's device numbers */
@@ -5197,8 +5200,9 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 }
 
 /* Returns the bytes of what is sent to the device for a batch; at, if not NULL, gets the offsets of args, places and
-   jobs. Rules and ids end where the args begin, and are as long as the batch needs, so that one copy sends everything.
-   The host's stage and the device's part of the block both have this layout, so an offset is valid for both. */
+   jobs (chains). Rules (changes of single logits) and their ids end where the args begin, and are as long as the batch
+   needs, so that one copy sends everything. The host's stage (its copy of what is sent) and the device's part of the
+   block both have this layout, so an offset is valid for both. */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
@@ -5214,9 +5218,10 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
-/* Returns the bytes per row of what log-probabilities are computed from. The array has the two bases of all rows, then
-   the first keys of all rows, packed for the rows and the n_top of one batch, so that one copy brings them back. Host
-   and device compute its layout again for each batch from these two numbers. */
+/* Returns the bytes per row of what log-probabilities are computed from. The array has the two bases (before and after
+   the chain) of all rows, then the keys (logit above id) of the first tokens of all rows, packed for the rows and the
+   n_top of one batch, so that one copy brings them back. Host and device compute its layout again for each batch from
+   these two numbers. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
@@ -5353,7 +5358,7 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
-/* The kernel: all teams, once. Each does passes of its rows until they are finished, or until it has waited too long;
+/* The kernel: all teams, once. Each does passes over its rows until they are finished, or until it has waited too long;
    or one pass if teams are not to wait. thread_limit is on a target construct of its own, and the number of teams is a
    constant: anything else makes libgomp allocate on the device, or copy arguments to it. libgomp may give fewer teams;
    with more rows than teams each takes several rows in turn. launch calls it, and probe, with sampi_gpu_bound NULL. */
@@ -5413,7 +5418,7 @@ static int sampi_gpu_probe(samp_gpu *gpu)
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
-/* Launches the kernel once: passes of all rows. The kernel finds its batch by a global, which is sent again only if
+/* Launches the kernel once: passes over all rows. The kernel finds its batch by a global, which is sent again only if
    another context or device had the last launch. run_batch calls it when the args are on the device. It returns when
    the kernel has ended. On the host the same teams are called as functions, and the args are read where the device
    would have them. */
@@ -5508,8 +5513,9 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* Zeroes the beginning of the block, which has the state of rows and teams. It copies pieces as large as the stage,
-   whose jobs are lost; so only creation calls it, and start_again, when all slots are forgotten. */
+/* Zeroes the beginning of the block, which has the state of rows and teams. It copies pieces as large as the stage (the
+   host's copy of what is sent), whose jobs are lost; so only creation calls it, and start_again, when all slots are
+   forgotten. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
     const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* the size of the stage, which
@@ -5523,8 +5529,8 @@ static int sampi_gpu_zero(samp_gpu *gpu)
 
 /* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it.
    While the small one exists, the driver need not map memory again for what libgomp allocates in each launch. It writes
-   the context's addresses, which never change. If it fails, create frees what was allocated. Jobs begin without room
-   for steps; the first batch widens them. */
+   the context's addresses, which never change. If it fails, create frees what was allocated. Jobs (chains on the
+   device) begin without room for steps; the first batch widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
@@ -5616,12 +5622,12 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
    of the host's code asks these functions and contains no list of kinds, except sampi_gpu_fill_rules in gpu/sending.h,
    which makes the rules of logit_bias, penalties and dry. Only sampi_gpu_update_last changes a sampler. */
 
-/* Whether the device has a step for a sampler. A test redefines it to hide kinds, so that the CPU takes over. */
+/* Whether the device has a step (code) for a sampler. A test redefines it to hide kinds, so that the CPU takes over. */
 #ifndef SAMPI_GPU_KNOWS
 #define SAMPI_GPU_KNOWS(s) true
 #endif
 
-/* Whether the sampler's kind has a plan. Otherwise the route leaves it to the CPU. */
+/* Whether the sampler's kind has a plan, which the device can run. Otherwise the CPU runs it. */
 static bool sampi_gpu_has_step(const sampi_sampler *s)
 {
     if (!SAMPI_GPU_KNOWS(s)) return false;
@@ -5634,8 +5640,9 @@ static bool sampi_gpu_has_step(const sampi_sampler *s)
     }
 }
 
-/* Copies a sampler's numbers to its step. Of samplers that change single logits, only penalties' numbers are needed
-   there, because the device updates its window itself; the host makes the rules. */
+/* Copies a sampler's numbers to its step, which is the device's form of a sampler. Of samplers that change single
+   logits, only penalties' numbers are needed there, because the device updates its window itself; the host makes the
+   rules. */
 static void sampi_gpu_copy_numbers(sampi_gpu_step *step, const sampi_sampler *s)
 {
     if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_DRY) return;
@@ -5654,8 +5661,8 @@ static sampi_kind sampi_gpu_kind_of(const sampi_sampler *s)
 /* Returns the flags of the sampler's kind in sampling.h's table. */
 static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
 
-/* Whether the sampler changes single logits by rules, independently of the others. Its step comes with rules, and their
-   tokens are taken out of the row. */
+/* Whether the sampler changes single logits by rules (one per token), independently of the others. Its step comes with
+   rules, and their tokens are taken out of the row. */
 static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
 
 /* Whether the array after this sampler holds exactly the remaining tokens and no masked ones, as the device's list
@@ -5668,9 +5675,10 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
     return sampi_gpu_flags(s) & SAMPI_MASKS_NONE && !sampi_temp_masks(s);
 }
 
-/* Whether the sampler's rules can stay on the device, which then updates them itself (sampi_gpu_next_rules). dry's
-   cannot, because a token changes them all; nor can those of tokens beyond the vocabulary, which the device does not
-   have; nor those of a long window, for which it has no room. Only for samplers that change single logits. */
+/* Whether the sampler's rules (changes of single logits) can stay on the device, which then updates them itself
+   (sampi_gpu_next_rules). dry's cannot, because a token changes them all; nor can those of tokens beyond the
+   vocabulary, which the device does not have; nor those of a long window, for which it has no room. Only for samplers
+   that change single logits. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -5698,8 +5706,9 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
     last->now.pending_p = value;
 }
 
-/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step. The device has
-   updated its own copy likewise, by the same functions; the host's copy is sent if the job must be sent again. */
+/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step (the device's form of
+   it). The device has updated its own copy likewise, by the same functions; the host's copy is sent if the job must be
+   sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);
@@ -5767,9 +5776,9 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* Whether a sampler can run on the device. A built-in sampler can if it has a step. A user's sampler can only with
-   apply_gpu, and only after a sampler that leaves no masked tokens: on the CPU its apply could see them, on the device
-   there are none. */
+/* Whether a sampler can run on the device. A built-in sampler can if the device has code for its kind. A user's sampler
+   can only with apply_gpu, and only after a sampler that leaves no masked tokens: on the CPU its apply could see them,
+   on the device there are none. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
     if (!sampi_is_custom(r->list[at])) return sampi_gpu_has_step(r->list[at]);
@@ -5788,10 +5797,10 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
     return 0;
 }
 
-/* Returns how many of the first n samplers leave the same array on the device as on the CPU: up to the last one that
-   removes tokens, and those after it that mask none. Others leave masked tokens where the device has none, and the
-   samplers that continue on the CPU might see the difference. They might also see whether ties or a curve have put
-   smoothing's or log_softmax's tokens out of order. 0: the whole chain runs on the CPU. */
+/* Returns how many of the first n samplers leave the same array of remaining tokens on the device as on the CPU: up to
+   the last one that removes tokens, and those after it that mask none. Others leave masked tokens where the device has
+   none, and the samplers that continue on the CPU might see the difference. They might also see whether ties or a curve
+   have put smoothing's or log_softmax's tokens out of order. 0: the whole chain runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
     const unsigned keep_order = SAMPI_ONLY_EDITS | SAMPI_BY_CHANCE | SAMPI_ONLY_SHOWS;
@@ -5816,9 +5825,10 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
 }
 
 /* Finds where each sampler of a chain runs: on the device if all can; otherwise the first ones there, up to where the
-   array is what the CPU would have. Users' samplers are called on the device only if the whole chain is there. It is
-   called for a row that is not kept (divide), for one that stops or continues (call_user, commit_row), and for a plan's
-   text. The answer must be the same each time, so no thread may change a chain while its batch runs. */
+   remaining tokens are exactly the CPU's array. Users' samplers are called on the device only if the whole chain is
+   there. It is called for a row whose chain the device has not kept (divide), for one that stops or continues
+   (call_user, commit_row), and for a plan's text. The answer must be the same each time, so no thread may change a
+   chain while its batch runs. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
@@ -5887,9 +5897,10 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
    sampi_gpu_divide (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the
    context's counts of rules and ids, and the slot. */
 
-/* Adds an id to those that the row's rules change, unless it is there. The ids are ascending, because the device
-   searches them by bisection; each occurs once, because a changed token has one logit however many rules it has.
-   Returns false if there are too many; the row then goes to the CPU. For add_rule, on gpu->id from job->id on. */
+/* Adds an id to those that the row's rules (changes of single logits) change, unless it is there. The ids are
+   ascending, because the device searches them by bisection; each occurs once, because a changed token has one logit
+   however many rules it has. Returns false if there are too many; the row then goes to the CPU. For add_rule, on
+   gpu->id from job->id on. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -5904,9 +5915,10 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* Adds a rule to a step. Rules are sorted by id; those with one id keep the order in which they came, which is the
-   order in which they apply. The limit is for all rules of a row together, as is the device's room. Returns false if it
-   is reached. It writes gpu->rule, after the rules of the row's earlier steps, and the row's ids. */
+/* Adds a rule (the change of one logit) to a step (a sampler). Rules are sorted by id; those with one id keep the order
+   in which they came, which is the order in which they apply. The limit is for all rules of a row together, as is the
+   device's room. Returns false if it is reached. It writes gpu->rule, after the rules of the row's earlier steps, and
+   the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -5918,8 +5930,8 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* Makes the rules of logit_bias, for fill_rules: one per bias. A bias of -inf masks, which is a scale of 0; any other
-   is a negative fall, so the device need not know which sampler made the rule. */
+/* Makes the rules (changes of single logits) of logit_bias, for fill_rules: one per bias. A bias of -inf masks, which
+   is a scale of 0; any other is a negative fall, so the device need not know which sampler made the rule. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -5932,9 +5944,9 @@ static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_s
     return true;
 }
 
-/* Makes the rules of a sampler that changes single logits; returns false if they are too many. Tokens beyond the
-   vocabulary get none. The CPU's functions compute the numbers; only dry's list is made here, in the sampler's scratch,
-   as each draw on the CPU does. */
+/* Makes the rules (one per logit) of a sampler that changes single logits; returns false if they are too many. Tokens
+   beyond the vocabulary get none. The CPU's functions compute the numbers; only dry's list is made here, in the
+   sampler's scratch, as each draw on the CPU does. */
 static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                  size_t n_vocab)
 {
@@ -5951,9 +5963,9 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     return true;
 }
 
-/* Makes a sampler's step; returns false if the device has no step for it (which the route has checked before), or no
-   room for its rules. pack_steps calls it after it has set at_ordinal. The kind of draw and at_ordinal give the stream,
-   which gives the CPU's random numbers. */
+/* Makes a sampler's step, its form on the device; returns false if the device has no step for it (which the route has
+   checked before), or no room for its rules. pack_steps calls it after it has set at_ordinal. The kind of draw and
+   at_ordinal give the stream, which gives the CPU's random numbers. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
@@ -5965,16 +5977,17 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
-/* Returns a job in the host's stage, which has the same bytes as on the device. (sampi_gpu_job_of is for the
-   device.) */
+/* Returns a job (a chain) in the host's stage, the copy of what is sent; it has the same bytes as on the device.
+   (sampi_gpu_job_of is for the device.) */
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
-/* Makes room for n_steps steps in each job. The jobs of this batch move, the last one first, because they are one
-   behind the other. Jobs beyond them are forgotten, and all of this batch's are sent again: that needs no question to
-   the device, because the stage has copies of kept jobs. The room never shrinks, so a kept chain stays in its place. */
+/* Makes room for n_steps steps (samplers) in each job (chain). The jobs of this batch move, the last one first, because
+   they are one behind the other. Jobs beyond them are forgotten, and all of this batch's are sent again: that needs no
+   question to the device, because the stage (the host's copy of what is sent) has copies of kept jobs. The room never
+   shrinks, so a kept chain stays in its place. */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -6024,9 +6037,9 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* Sets, for each rule up to `until`, the index of its id among the row's changed ids, when all of these are known. Both
-   are ascending, but the rules only within a step, so each step begins at 0. The device then finds a rule's token
-   without a search. */
+/* Sets, for each rule (the change of one logit) up to `until`, the index of its id among the row's changed ids, when
+   all of these are known. Both are ascending, but the rules only within a step, so each step begins at 0. The device
+   then finds a rule's token without a search. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -6037,8 +6050,8 @@ static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint3
     }
 }
 
-/* Adds the window of penalties to the ids that are sent: the device needs it to know which token leaves the window. It
-   is sent once; then it stays there with the rules (sampi_gpu_next_rules). */
+/* Adds the window (last tokens) of penalties to the ids that are sent: the device needs it to know which token leaves
+   the window. It is sent once; then it stays there with the rules (sampi_gpu_next_rules). */
 static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
 {
     job->ring = penalties->u.penalties.ring;
@@ -6047,9 +6060,10 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
     gpu->n_ids += job->ring.cap;
 }
 
-/* Makes the samplers' steps, and those of log-probabilities (lp may be NULL); returns false if the chain does not fit
-   the device. Steps that do nothing are left out: softmax if no sampler is shown its p, and steps without rules.
-   at_ordinal counts those too, because a sampler's random numbers depend on how many of its kind come before it. */
+/* Makes the samplers' steps, their form on the device, and those of log-probabilities (lp may be NULL); returns false
+   if the chain does not fit the device. Steps that do nothing are left out: softmax if no sampler is shown its p, and
+   steps without rules. at_ordinal counts those too, because a sampler's random numbers depend on how many of its kind
+   come before it. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
@@ -6100,9 +6114,9 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
-/* Packs a chain as the next job, with log-probabilities or NULL; returns false if the CPU must sample the row. The slot
-   records what was sent. A chain is kept if the device can update it by itself: it runs there as a whole, without
-   users' samplers, and its rules, if any, are those that the device can update. */
+/* Packs a chain as the next job (a row for the device), with log-probabilities or NULL; returns false if the CPU must
+   sample the row. The job's slot records what was sent. A chain is kept if the device can update it by itself: it runs
+   there as a whole, without users' samplers, and its rules, if any, are those that the device can update. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {
@@ -6205,8 +6219,9 @@ static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const sam
 }
 
 /* Samples one row on the CPU, fetched if it is on the device, by samp_sample_batch as a batch of one, so that the
-   result is the same. It is called after all jobs, for rows that were never jobs, and for declined ones, whose chains
-   the device has not changed. Changes the chain and its log-probabilities; returns the token or the status. */
+   result is the same. It is called after all jobs, for rows that were never sent to the device, and for declined ones,
+   whose chains the device has not changed. Changes the chain and its log-probabilities; returns the token or the
+   status. */
 static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
@@ -6227,9 +6242,10 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
-/* Sends the rows of the jobs: their logits if they are in host memory, masks, and places. On the device such logits are
-   packed by job; logits that are there already stay in place. Places are written to the stage for all jobs, also kept
-   ones, because the next batch may have another order of rows; upload_stage sends them. */
+/* Sends the rows for the device: their logits if they are in host memory, masks, and places (where each row's logits
+   and token are). On the device such logits are packed; logits that are there already stay in place. Places are written
+   to the stage (the host's copy of what is sent) for all jobs, also kept ones, because the next batch may have another
+   order of rows; upload_stage sends them. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -6276,9 +6292,10 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* Sends what the device does not have: rules, ids, args and places, which come before the jobs; and of the jobs the new
-   ones, as one range from the first to the last. The args are written to the stage last, because they contain where the
-   rules are. It takes one copy, or two if there are many kept jobs before the new ones. */
+/* Sends what the device does not have: rules (changes of single logits), ids, args (addresses) and places, which come
+   before the jobs; and of the jobs (chains) the new ones, as one range from the first to the last. The args are written
+   to the stage last, because they contain where the rules are. It takes one copy, or two if there are many kept jobs
+   before the new ones. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes; fewer take as long */
@@ -6304,9 +6321,9 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
 }
 
 /* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams
-   (thread blocks), but not more than it has groups. Teams wait for each other only if all of them run at once;
-   otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used than
-   run at once; a row's only team does not wait. */
+   (thread blocks), but not more than it has groups of 1024 tokens. Teams wait for each other only if all of them run at
+   once; otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used
+   than run at once; a row's only team does not wait. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -6503,17 +6520,17 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
 
-/* Returns the step that selects: the last one before that of log-probabilities. No other step's numbers change with the
-   token. */
+/* Returns the step (sampler) that selects: the last one before that of log-probabilities. No other step's numbers
+   change with the token. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* Updates the host's copy of a job, as the device has updated its own, at the end of commit_row. The copy is sent if
-   another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy
-   in the stage is lost, and `side` says where the device has them. */
+/* Updates the host's copy of a job (a chain on the device), as the device has updated its own, at the end of
+   commit_row. The copy is sent if another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules
+   themselves are not updated: their copy in the stage is lost, and `side` says where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -6532,11 +6549,11 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* Takes a job's token into its chain: state, position, acceptance. Only users' samplers, and those that run on the CPU
-   over the remaining tokens, can fail here: then state and position are restored, and the row gets the status. Users'
-   samplers accept first, because they may refuse; after them nothing can fail. A row's own error returns before
-   anything is done: its chain is as it was, and so is the device's copy. A change of the chain counts as an edit, so
-   the slot records the new number. */
+/* Takes the token of a job (a row that the device has sampled) into its chain: state, position, acceptance. Only users'
+   samplers, and those that run on the CPU over the remaining tokens, can fail here: then state and position are
+   restored, and the row gets the status. Users' samplers accept first, because they may refuse; after them nothing can
+   fail. A row's own error returns before anything is done: its chain is as it was, and so is the device's copy. A
+   change of the chain counts as an edit, so the slot records the new number. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -6580,8 +6597,8 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-/* Copies all jobs' bases at once, which are packed for this batch. That comes before the first chain is updated,
-   because it can fail. */
+/* Copies the bases of all jobs' log-probabilities (maximum, sum, ranks) at once, which are packed for this batch. That
+   comes before the first chain is updated, because it can fail. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
@@ -6621,7 +6638,7 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
         sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
 }
 
-/* Prefetches what a later job's token will be written to, for end_job; the job's slot says what that is. */
+/* Prefetches what the token of a later job (row) will be written to, for end_job; the job's slot says what that is. */
 static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
@@ -6640,10 +6657,10 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
     }
 }
 
-/* Divides a batch: makes jobs of the rows for the device. A row whose chain is there already is recognised without
-   looking at the chain's members, which saves most of the host's work. Job n is the n-th row for the device, so a chain
-   is recognised only in the same place of the batch. Writes where and token (a row's error) of each row, and the data
-   of each job. */
+/* Divides a batch: makes jobs (numbered from 0) of the rows for the device. A row whose chain is there already is
+   recognised without looking at the chain's members, which saves most of the host's work. Job n is the n-th row for the
+   device, so a chain is recognised only in the same place of the batch. Writes where and token (a row's error) of each
+   row, and the data of each job. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -6674,9 +6691,9 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     }
 }
 
-/* Takes the result of a job into its row: the token, the chain's state, log-probabilities. Returns true if the kernels
-   have left the row's token, or status, in a caller's `out` on the device. A declined row is only marked for
-   sampi_gpu_cpu_row, which samples it later. */
+/* Takes the result of a job (from the device) into its row: the token, the chain's state, log-probabilities. Returns
+   true if the kernels have left the row's token, or status, in a caller's `out` on the device. A row that the device
+   has declined is only marked for sampi_gpu_cpu_row, which samples it later. */
 static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
 {
     const sampi_gpu_result *res = &gpu->result[j];
@@ -6751,8 +6768,8 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 #define SAMPI_GPU_TRUSTS(gpu) true
 #endif
 
-/* Tokens of a row: more than a list holds; a third more cells (of 32 tokens) than the list that is made with sums wants
-   tokens; and a last group that is not full. */
+/* The number of tokens of a row. It is more than a list holds, gives a last group (1024 tokens) that is not full, and
+   gives a third more cells (32 tokens) than the tokens wanted for the list that is made with the sums. */
 #define SAMPI_CANARY_VOCAB (SAMP_GPU_LIST < 8192 ? 11270 : SAMP_GPU_LIST + 3078)
 enum {
     SAMPI_CANARY_ARGUMENTS = 128,
@@ -6852,7 +6869,7 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
     for (uint32_t k = 0; k < SAMPI_CANARY_RANDOM; k++) sampi_random_bits(k << 30, k, 3, k, y + 2 * k);
 }
 
-/* Runs that on the device. A context without rows lends the memory of its buckets. */
+/* Runs sampi_canary_compute on the device. A context without rows lends the memory of its buckets. */
 static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y)
 {
     const size_t n_x = SAMPI_CANARY_ARGUMENTS * sizeof *x;

@@ -50,8 +50,9 @@ static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const sam
 }
 
 /* Samples one row on the CPU, fetched if it is on the device, by samp_sample_batch as a batch of one, so that the
-   result is the same. It is called after all jobs, for rows that were never jobs, and for declined ones, whose chains
-   the device has not changed. Changes the chain and its log-probabilities; returns the token or the status. */
+   result is the same. It is called after all jobs, for rows that were never sent to the device, and for declined ones,
+   whose chains the device has not changed. Changes the chain and its log-probabilities; returns the token or the
+   status. */
 static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
@@ -72,9 +73,10 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
-/* Sends the rows of the jobs: their logits if they are in host memory, masks, and places. On the device such logits are
-   packed by job; logits that are there already stay in place. Places are written to the stage for all jobs, also kept
-   ones, because the next batch may have another order of rows; upload_stage sends them. */
+/* Sends the rows for the device: their logits if they are in host memory, masks, and places (where each row's logits
+   and token are). On the device such logits are packed; logits that are there already stay in place. Places are written
+   to the stage (the host's copy of what is sent) for all jobs, also kept ones, because the next batch may have another
+   order of rows; upload_stage sends them. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -121,9 +123,10 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* Sends what the device does not have: rules, ids, args and places, which come before the jobs; and of the jobs the new
-   ones, as one range from the first to the last. The args are written to the stage last, because they contain where the
-   rules are. It takes one copy, or two if there are many kept jobs before the new ones. */
+/* Sends what the device does not have: rules (changes of single logits), ids, args (addresses) and places, which come
+   before the jobs; and of the jobs (chains) the new ones, as one range from the first to the last. The args are written
+   to the stage last, because they contain where the rules are. It takes one copy, or two if there are many kept jobs
+   before the new ones. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes; fewer take as long */
@@ -149,9 +152,9 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
 }
 
 /* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams
-   (thread blocks), but not more than it has groups. Teams wait for each other only if all of them run at once;
-   otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used than
-   run at once; a row's only team does not wait. */
+   (thread blocks), but not more than it has groups of 1024 tokens. Teams wait for each other only if all of them run at
+   once; otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used
+   than run at once; a row's only team does not wait. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;

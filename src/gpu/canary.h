@@ -10,8 +10,8 @@
 #define SAMPI_GPU_TRUSTS(gpu) true
 #endif
 
-/* Tokens of a row: more than a list holds; a third more cells (of 32 tokens) than the list that is made with sums wants
-   tokens; and a last group that is not full. */
+/* The number of tokens of a row. It is more than a list holds, gives a last group (1024 tokens) that is not full, and
+   gives a third more cells (32 tokens) than the tokens wanted for the list that is made with the sums. */
 #define SAMPI_CANARY_VOCAB (SAMP_GPU_LIST < 8192 ? 11270 : SAMP_GPU_LIST + 3078)
 enum {
     SAMPI_CANARY_ARGUMENTS = 128,
@@ -111,7 +111,7 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
     for (uint32_t k = 0; k < SAMPI_CANARY_RANDOM; k++) sampi_random_bits(k << 30, k, 3, k, y + 2 * k);
 }
 
-/* Runs that on the device. A context without rows lends the memory of its buckets. */
+/* Runs sampi_canary_compute on the device. A context without rows lends the memory of its buckets. */
 static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y)
 {
     const size_t n_x = SAMPI_CANARY_ARGUMENTS * sizeof *x;

@@ -75,7 +75,7 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
-/* The kernel: all teams, once. Each does passes of its rows until they are finished, or until it has waited too long;
+/* The kernel: all teams, once. Each does passes over its rows until they are finished, or until it has waited too long;
    or one pass if teams are not to wait. thread_limit is on a target construct of its own, and the number of teams is a
    constant: anything else makes libgomp allocate on the device, or copy arguments to it. libgomp may give fewer teams;
    with more rows than teams each takes several rows in turn. launch calls it, and probe, with sampi_gpu_bound NULL. */
@@ -135,7 +135,7 @@ static int sampi_gpu_probe(samp_gpu *gpu)
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
-/* Launches the kernel once: passes of all rows. The kernel finds its batch by a global, which is sent again only if
+/* Launches the kernel once: passes over all rows. The kernel finds its batch by a global, which is sent again only if
    another context or device had the last launch. run_batch calls it when the args are on the device. It returns when
    the kernel has ended. On the host the same teams are called as functions, and the args are read where the device
    would have them. */

@@ -112,7 +112,7 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* Places a window of logits around that at which the running sum of the sample's mass (sum of weights) exceeds t;
+/* Places a window of logits around the logit at which the running sum of the sample's mass (sum of weights) exceeds t;
    SAMPI_GPU_DECLINED if the sample has less mass. It consists of buckets of the sample, approximately: it may begin and
    end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)

@@ -184,7 +184,7 @@ typedef struct sampi_gpu_search {
    A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate); the operations say what the row
    is now. */
 typedef struct sampi_gpu_state {
-    uint32_t epoch;   /* number of passes over rows of this number since the context was made */
+    uint32_t epoch;   /* passes over rows of this number since the block was zeroed */
     uint32_t arrived; /* number of teams that have ended the current pass */
     uint32_t met;     /* 0; sampi_gpu_meet adds 0 to it for the sake of a barrier */
     /* these are zero when a row begins, up to op */

@@ -62,17 +62,17 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
 
-/* Returns the step that selects: the last one before that of log-probabilities. No other step's numbers change with the
-   token. */
+/* Returns the step (sampler) that selects: the last one before that of log-probabilities. No other step's numbers
+   change with the token. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* Updates the host's copy of a job, as the device has updated its own, at the end of commit_row. The copy is sent if
-   another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy
-   in the stage is lost, and `side` says where the device has them. */
+/* Updates the host's copy of a job (a chain on the device), as the device has updated its own, at the end of
+   commit_row. The copy is sent if another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules
+   themselves are not updated: their copy in the stage is lost, and `side` says where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -91,11 +91,11 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* Takes a job's token into its chain: state, position, acceptance. Only users' samplers, and those that run on the CPU
-   over the remaining tokens, can fail here: then state and position are restored, and the row gets the status. Users'
-   samplers accept first, because they may refuse; after them nothing can fail. A row's own error returns before
-   anything is done: its chain is as it was, and so is the device's copy. A change of the chain counts as an edit, so
-   the slot records the new number. */
+/* Takes the token of a job (a row that the device has sampled) into its chain: state, position, acceptance. Only users'
+   samplers, and those that run on the CPU over the remaining tokens, can fail here: then state and position are
+   restored, and the row gets the status. Users' samplers accept first, because they may refuse; after them nothing can
+   fail. A row's own error returns before anything is done: its chain is as it was, and so is the device's copy. A
+   change of the chain counts as an edit, so the slot records the new number. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -139,8 +139,8 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-/* Copies all jobs' bases at once, which are packed for this batch. That comes before the first chain is updated,
-   because it can fail. */
+/* Copies the bases of all jobs' log-probabilities (maximum, sum, ranks) at once, which are packed for this batch. That
+   comes before the first chain is updated, because it can fail. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
@@ -180,7 +180,7 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
         sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
 }
 
-/* Prefetches what a later job's token will be written to, for end_job; the job's slot says what that is. */
+/* Prefetches what the token of a later job (row) will be written to, for end_job; the job's slot says what that is. */
 static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
@@ -199,10 +199,10 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
     }
 }
 
-/* Divides a batch: makes jobs of the rows for the device. A row whose chain is there already is recognised without
-   looking at the chain's members, which saves most of the host's work. Job n is the n-th row for the device, so a chain
-   is recognised only in the same place of the batch. Writes where and token (a row's error) of each row, and the data
-   of each job. */
+/* Divides a batch: makes jobs (numbered from 0) of the rows for the device. A row whose chain is there already is
+   recognised without looking at the chain's members, which saves most of the host's work. Job n is the n-th row for the
+   device, so a chain is recognised only in the same place of the batch. Writes where and token (a row's error) of each
+   row, and the data of each job. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -233,9 +233,9 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     }
 }
 
-/* Takes the result of a job into its row: the token, the chain's state, log-probabilities. Returns true if the kernels
-   have left the row's token, or status, in a caller's `out` on the device. A declined row is only marked for
-   sampi_gpu_cpu_row, which samples it later. */
+/* Takes the result of a job (from the device) into its row: the token, the chain's state, log-probabilities. Returns
+   true if the kernels have left the row's token, or status, in a caller's `out` on the device. A row that the device
+   has declined is only marked for sampi_gpu_cpu_row, which samples it later. */
 static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
 {
     const sampi_gpu_result *res = &gpu->result[j];

@@ -3,12 +3,12 @@
    of the host's code asks these functions and contains no list of kinds, except sampi_gpu_fill_rules in gpu/sending.h,
    which makes the rules of logit_bias, penalties and dry. Only sampi_gpu_update_last changes a sampler. */
 
-/* Whether the device has a step for a sampler. A test redefines it to hide kinds, so that the CPU takes over. */
+/* Whether the device has a step (code) for a sampler. A test redefines it to hide kinds, so that the CPU takes over. */
 #ifndef SAMPI_GPU_KNOWS
 #define SAMPI_GPU_KNOWS(s) true
 #endif
 
-/* Whether the sampler's kind has a plan. Otherwise the route leaves it to the CPU. */
+/* Whether the sampler's kind has a plan, which the device can run. Otherwise the CPU runs it. */
 static bool sampi_gpu_has_step(const sampi_sampler *s)
 {
     if (!SAMPI_GPU_KNOWS(s)) return false;
@@ -21,8 +21,9 @@ static bool sampi_gpu_has_step(const sampi_sampler *s)
     }
 }
 
-/* Copies a sampler's numbers to its step. Of samplers that change single logits, only penalties' numbers are needed
-   there, because the device updates its window itself; the host makes the rules. */
+/* Copies a sampler's numbers to its step, which is the device's form of a sampler. Of samplers that change single
+   logits, only penalties' numbers are needed there, because the device updates its window itself; the host makes the
+   rules. */
 static void sampi_gpu_copy_numbers(sampi_gpu_step *step, const sampi_sampler *s)
 {
     if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_DRY) return;
@@ -41,8 +42,8 @@ static sampi_kind sampi_gpu_kind_of(const sampi_sampler *s)
 /* Returns the flags of the sampler's kind in sampling.h's table. */
 static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
 
-/* Whether the sampler changes single logits by rules, independently of the others. Its step comes with rules, and their
-   tokens are taken out of the row. */
+/* Whether the sampler changes single logits by rules (one per token), independently of the others. Its step comes with
+   rules, and their tokens are taken out of the row. */
 static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
 
 /* Whether the array after this sampler holds exactly the remaining tokens and no masked ones, as the device's list
@@ -55,9 +56,10 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
     return sampi_gpu_flags(s) & SAMPI_MASKS_NONE && !sampi_temp_masks(s);
 }
 
-/* Whether the sampler's rules can stay on the device, which then updates them itself (sampi_gpu_next_rules). dry's
-   cannot, because a token changes them all; nor can those of tokens beyond the vocabulary, which the device does not
-   have; nor those of a long window, for which it has no room. Only for samplers that change single logits. */
+/* Whether the sampler's rules (changes of single logits) can stay on the device, which then updates them itself
+   (sampi_gpu_next_rules). dry's cannot, because a token changes them all; nor can those of tokens beyond the
+   vocabulary, which the device does not have; nor those of a long window, for which it has no room. Only for samplers
+   that change single logits. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -85,8 +87,9 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
     last->now.pending_p = value;
 }
 
-/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step. The device has
-   updated its own copy likewise, by the same functions; the host's copy is sent if the job must be sent again. */
+/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step (the device's form of
+   it). The device has updated its own copy likewise, by the same functions; the host's copy is sent if the job must be
+   sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);

@@ -8,8 +8,8 @@
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host must call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: the user's sampler has chosen, or failed */
 
-/* Writes the list to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. p is computed as
-   for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
+/* Writes the list of remaining tokens to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row.
+   p is computed as for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
 static SAMPI_CALLED void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);

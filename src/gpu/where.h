@@ -59,9 +59,9 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* Whether a sampler can run on the device. A built-in sampler can if it has a step. A user's sampler can only with
-   apply_gpu, and only after a sampler that leaves no masked tokens: on the CPU its apply could see them, on the device
-   there are none. */
+/* Whether a sampler can run on the device. A built-in sampler can if the device has code for its kind. A user's sampler
+   can only with apply_gpu, and only after a sampler that leaves no masked tokens: on the CPU its apply could see them,
+   on the device there are none. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
     if (!sampi_is_custom(r->list[at])) return sampi_gpu_has_step(r->list[at]);
@@ -80,10 +80,10 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
     return 0;
 }
 
-/* Returns how many of the first n samplers leave the same array on the device as on the CPU: up to the last one that
-   removes tokens, and those after it that mask none. Others leave masked tokens where the device has none, and the
-   samplers that continue on the CPU might see the difference. They might also see whether ties or a curve have put
-   smoothing's or log_softmax's tokens out of order. 0: the whole chain runs on the CPU. */
+/* Returns how many of the first n samplers leave the same array of remaining tokens on the device as on the CPU: up to
+   the last one that removes tokens, and those after it that mask none. Others leave masked tokens where the device has
+   none, and the samplers that continue on the CPU might see the difference. They might also see whether ties or a curve
+   have put smoothing's or log_softmax's tokens out of order. 0: the whole chain runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
     const unsigned keep_order = SAMPI_ONLY_EDITS | SAMPI_BY_CHANCE | SAMPI_ONLY_SHOWS;
@@ -108,9 +108,10 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
 }
 
 /* Finds where each sampler of a chain runs: on the device if all can; otherwise the first ones there, up to where the
-   array is what the CPU would have. Users' samplers are called on the device only if the whole chain is there. It is
-   called for a row that is not kept (divide), for one that stops or continues (call_user, commit_row), and for a plan's
-   text. The answer must be the same each time, so no thread may change a chain while its batch runs. */
+   remaining tokens are exactly the CPU's array. Users' samplers are called on the device only if the whole chain is
+   there. It is called for a row whose chain the device has not kept (divide), for one that stops or continues
+   (call_user, commit_row), and for a plan's text. The answer must be the same each time, so no thread may change a
+   chain while its batch runs. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
