@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9234 samplers/greedy.h               21185 grammar/gbnf.h
-     277 api/config.h                     9278 samplers/choose.h               21484 grammar/regex.h
-     308 api/types.h                      9342 samplers/ratio.h                21889 grammar/derivatives.h
-     565 api/missing.h                    9410 samplers/draw.h                 22709 grammar/vocabulary.h
-     579 api/sample.h                     9497 samplers/dist.h                 23191 grammar/triggers.h
-     673 api/chains.h                     9530 samplers/gumbel.h               23527 grammar/matcher.h
-     940 api/samplers.h                   9602 watermark/function.h            23821 grammar/store.h
-    1213 api/gumbel.h                     9720 watermark/text.h                24087 grammar/moving.h
-    1236 api/operator.h                   9912 watermark/draw.h                24446 grammar/visits.h
-    1287 api/kv.h                        10123 samplers/mirostat.h             24734 grammar/states.h
-    1470 api/llama_cpp.h                 10373 samplers/adaptive_p.h           24897 grammar/items.h
-    1516 api/text_error.h                10528 samplers/custom.h               25025 grammar/masks.h
-    1533 api/grammar.h                   10591 config/describe.h               25241 grammar/runs.h
-    1801 api/shards.h                    10774 config/from_params.h            25460 grammar/entries.h
-    1900 api/peers.h                     10840 config/orders.h                 25968 grammar/accepting.h
-    1988 api/drafts.h                    11075 config/numbers.h                26318 grammar/waiting.h
-    2090 api/constraints.h               11219 config/set.h                    26447 grammar/history.h
-    2420 api/watermark.h                 11377 config/texts.h                  26578 grammar/room.h
-    2580 api/parts.h                     11508 config/settings.h               26934 grammar/sampler.h
-    2622 base/switches.h                 11622 life/rollback.h                 27181 grammar/forced.h
-    2948 base/random.h                   11877 life/chain.h                    27373 grammar/hooks.h
-    2971 base/mt19937.h                  12161 life/members.h                  27500 schema/head.h
-    3047 base/exact.h                    12275 life/update.h                   27685 schema/errors.h
-    3280 base/bits128.h                  12472 life/copy.h                     27798 schema/collections.h
-    3361 base/elements.h                 12642 rows/row.h                      27833 schema/references.h
-    3495 watermark/colours.h             12952 rows/reserve.h                  28111 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    13021 rows/pieces.h                   28173 schema/numbers.h
-    3611 kernels/contract.h              13135 rows/thresholds.h               28382 schema/sets.h
-    3750 kernels/scalar.h                13240 rows/compact.h                  28641 schema/formats.h
-    3956 kernels/llama_cpp/scalar.h      13411 rows/sums.h                     28845 schema/scalars.h
-    3977 kernels/sets.h                  13551 rows/changes.h                  29154 schema/goals.h
-    4027 kernels/vectors.h               13632 rows/cuts.h                     29383 schema/alternatives.h
-    4146 kernels/avx512.h                14084 rows/typical.h                  29876 schema/objects.h
-    4232 kernels/avx2.h                  14399 rows/tail_free.h                30406 schema/arrays.h
-    4296 kernels/sse2.h                  14473 rows/selecting.h                30779 schema/whole.h
-    4313 kernels/neon.h                  14604 rows/mirostat.h                 30953 tags/head.h
-    4336 kernels/wasm.h                  14689 watermark/rows.h                31084 tags/words.h
-    4352 kernels/generic.h               14803 rows/flat.h                     31202 tags/inside.h
-    4372 kernels/shared.h                14850 rows/logprobs.h                 31347 tags/formats.h
-    4499 kernels/passes.h                14936 rows/step.h                     31761 grammar/grammars.h
-    5203 kernels/llama_cpp/passes.h      14953 rows/llama_cpp/sums.h           31828 peers/tables.h
-    5288 kernels/check.h                 15279 rows/llama_cpp/samplers.h       32229 peers/values.h
-    5311 kernels/dispatch.h              15756 rows/llama_cpp/step.h           32674 peers/llama_server.h
-    5522 core/array.h                    15787 run/apply.h                     32744 peers/fields.h
-    5864 core/table.h                    15871 run/writing.h                   33010 peers/requests.h
-    6089 core/windows.h                  15995 run/arrays.h                    33156 shards/head.h
-    6182 constraints/record.h            16073 run/arrays_llama_cpp.h          33307 shards/bytes.h
-    6240 watermark/record.h              16273 run/walk.h                      33405 shards/merging.h
-    6260 rows/work.h                     16378 run/finish.h                    33696 shards/row.h
-    6287 life/past.h                     16418 run/draw_llama_cpp.h            33830 shards/answers.h
-    6346 core/record.h                   16494 run/draw.h                      34378 shards/logprobs.h
-    6492 core/plans.h                    16572 run/sample.h                    34525 shards/taking.h
-    6531 core/fields.h                   16668 watermark/making.h              34681 shards/asking.h
-    6623 core/owners.h                   16899 watermark/tails.h               34818 shards/prefix.h
-    6703 core/mt19937.h                  16999 watermark/detect.h              35389 shards/plans.h
-    6762 core/no_mt19937.h               17222 run/verify.h                    35893 samplers/plans.h
-    6796 core/making.h                   17327 run/batch.h                     36166 shards/way.h
-    6931 core/streams.h                  17478 life/state.h                    36315 shards/memory.h
-    6972 life/state_fields.h             17656 operator/weights.h              36385 shards/batch.h
-    7072 samplers/llama_cpp.h            17745 operator/search.h               36793 drafts/head.h
-    7162 samplers/logit_bias.h           17887 operator/run.h                  36852 drafts/block.h
-    7268 samplers/patch.h                18056 kv/cells.h                      37044 drafts/tree.h
-    7319 samplers/penalties.h            18093 kv/making.h                     37179 drafts/relaxed.h
-    7475 samplers/dry.h                  18318 kv/slot.h                       37264 constraints/automaton.h
-    7942 samplers/cut.h                  18458 kv/sequences.h                  37365 constraints/making.h
-    7968 samplers/top_n_sigma.h          18592 kv/data.h                       37621 constraints/sampler.h
-    8081 samplers/top_k.h                18715 kv/update.h                     37716 constraints/constructors.h
-    8139 samplers/tail_free.h            18840 kv/state.h                      38083 constraints/patterns.h
-    8267 samplers/typical.h              19049 llama_cpp/functions.h           38291 constraints/looking.h
-    8346 samplers/top_p.h                19117 llama_cpp/object.h              38358 constraints/thinking.h
-    8392 samplers/min_p.h                19172 llama_cpp/vocabulary.h          38610 constraints/schedule.h
-    8435 samplers/by_sums.h              19250 text/reading.h                  38699 constraints/accepting.h
-    8591 samplers/top_h.h                19362 text/strings.h                  38882 constraints/drawing.h
-    8645 samplers/min_k.h                19463 text/values.h                   39069 constraints/state.h
-    8704 samplers/xtc.h                  19621 text/documents.h                39134 constraints/kind.h
-    8790 samplers/infill.h               19698 grammar/head.h                  39194 constraints/top_p_decay.h
-    8909 samplers/temperature.h          19740 grammar/tree.h                  39282 constraints/accessors.h
-    9082 samplers/smoothing.h            20402 grammar/building.h              39390 core/kinds.h
-    9171 samplers/softmax.h              20783 grammar/finishing.h             39443 base/restore.h
-    9205 samplers/drafted.h              21095 grammar/reading.h               39457 api/license.h
+       2 api/opening.h                    9234 samplers/greedy.h               21186 grammar/gbnf.h
+     277 api/config.h                     9278 samplers/choose.h               21485 grammar/regex.h
+     308 api/types.h                      9342 samplers/ratio.h                21890 grammar/derivatives.h
+     565 api/missing.h                    9410 samplers/draw.h                 22714 grammar/vocabulary.h
+     579 api/sample.h                     9497 samplers/dist.h                 23196 grammar/triggers.h
+     673 api/chains.h                     9530 samplers/gumbel.h               23533 grammar/matcher.h
+     940 api/samplers.h                   9602 watermark/function.h            23831 grammar/store.h
+    1213 api/gumbel.h                     9720 watermark/text.h                24097 grammar/moving.h
+    1236 api/operator.h                   9912 watermark/draw.h                24456 grammar/visits.h
+    1287 api/kv.h                        10123 samplers/mirostat.h             24744 grammar/states.h
+    1470 api/llama_cpp.h                 10373 samplers/adaptive_p.h           24907 grammar/items.h
+    1516 api/text_error.h                10528 samplers/custom.h               25035 grammar/masks.h
+    1533 api/grammar.h                   10591 config/describe.h               25251 grammar/runs.h
+    1801 api/shards.h                    10774 config/from_params.h            25470 grammar/entries.h
+    1900 api/peers.h                     10840 config/orders.h                 25978 grammar/accepting.h
+    1988 api/drafts.h                    11075 config/numbers.h                26331 grammar/waiting.h
+    2090 api/constraints.h               11219 config/set.h                    26460 grammar/history.h
+    2420 api/watermark.h                 11377 config/texts.h                  26592 grammar/room.h
+    2580 api/parts.h                     11508 config/settings.h               26949 grammar/sampler.h
+    2622 base/switches.h                 11622 life/rollback.h                 27196 grammar/forced.h
+    2948 base/random.h                   11877 life/chain.h                    27388 grammar/hooks.h
+    2971 base/mt19937.h                  12161 life/members.h                  27515 schema/head.h
+    3047 base/exact.h                    12275 life/update.h                   27700 schema/errors.h
+    3280 base/bits128.h                  12472 life/copy.h                     27813 schema/collections.h
+    3361 base/elements.h                 12642 rows/row.h                      27848 schema/references.h
+    3495 watermark/colours.h             12952 rows/reserve.h                  28126 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    13021 rows/pieces.h                   28188 schema/numbers.h
+    3611 kernels/contract.h              13135 rows/thresholds.h               28397 schema/sets.h
+    3750 kernels/scalar.h                13240 rows/compact.h                  28656 schema/formats.h
+    3956 kernels/llama_cpp/scalar.h      13411 rows/sums.h                     28860 schema/scalars.h
+    3977 kernels/sets.h                  13551 rows/changes.h                  29170 schema/goals.h
+    4027 kernels/vectors.h               13632 rows/cuts.h                     29399 schema/alternatives.h
+    4146 kernels/avx512.h                14084 rows/typical.h                  29892 schema/objects.h
+    4232 kernels/avx2.h                  14399 rows/tail_free.h                30422 schema/arrays.h
+    4296 kernels/sse2.h                  14473 rows/selecting.h                30795 schema/whole.h
+    4313 kernels/neon.h                  14604 rows/mirostat.h                 30969 tags/head.h
+    4336 kernels/wasm.h                  14689 watermark/rows.h                31100 tags/words.h
+    4352 kernels/generic.h               14803 rows/flat.h                     31218 tags/inside.h
+    4372 kernels/shared.h                14850 rows/logprobs.h                 31363 tags/formats.h
+    4499 kernels/passes.h                14936 rows/step.h                     31777 grammar/grammars.h
+    5203 kernels/llama_cpp/passes.h      14953 rows/llama_cpp/sums.h           31844 peers/tables.h
+    5288 kernels/check.h                 15279 rows/llama_cpp/samplers.h       32245 peers/values.h
+    5311 kernels/dispatch.h              15756 rows/llama_cpp/step.h           32690 peers/llama_server.h
+    5522 core/array.h                    15787 run/apply.h                     32760 peers/fields.h
+    5864 core/table.h                    15871 run/writing.h                   33026 peers/requests.h
+    6089 core/windows.h                  15995 run/arrays.h                    33172 shards/head.h
+    6182 constraints/record.h            16073 run/arrays_llama_cpp.h          33323 shards/bytes.h
+    6240 watermark/record.h              16273 run/walk.h                      33421 shards/merging.h
+    6260 rows/work.h                     16378 run/finish.h                    33712 shards/row.h
+    6287 life/past.h                     16418 run/draw_llama_cpp.h            33846 shards/answers.h
+    6346 core/record.h                   16494 run/draw.h                      34394 shards/logprobs.h
+    6492 core/plans.h                    16572 run/sample.h                    34541 shards/taking.h
+    6531 core/fields.h                   16668 watermark/making.h              34697 shards/asking.h
+    6623 core/owners.h                   16899 watermark/tails.h               34834 shards/prefix.h
+    6703 core/mt19937.h                  16999 watermark/detect.h              35405 shards/plans.h
+    6762 core/no_mt19937.h               17222 run/verify.h                    35909 samplers/plans.h
+    6796 core/making.h                   17327 run/batch.h                     36182 shards/way.h
+    6931 core/streams.h                  17478 life/state.h                    36331 shards/memory.h
+    6972 life/state_fields.h             17656 operator/weights.h              36401 shards/batch.h
+    7072 samplers/llama_cpp.h            17745 operator/search.h               36809 drafts/head.h
+    7162 samplers/logit_bias.h           17887 operator/run.h                  36868 drafts/block.h
+    7268 samplers/patch.h                18056 kv/cells.h                      37060 drafts/tree.h
+    7319 samplers/penalties.h            18093 kv/making.h                     37195 drafts/relaxed.h
+    7475 samplers/dry.h                  18318 kv/slot.h                       37280 constraints/automaton.h
+    7942 samplers/cut.h                  18458 kv/sequences.h                  37381 constraints/making.h
+    7968 samplers/top_n_sigma.h          18592 kv/data.h                       37637 constraints/sampler.h
+    8081 samplers/top_k.h                18715 kv/update.h                     37732 constraints/constructors.h
+    8139 samplers/tail_free.h            18840 kv/state.h                      38099 constraints/patterns.h
+    8267 samplers/typical.h              19049 llama_cpp/functions.h           38307 constraints/looking.h
+    8346 samplers/top_p.h                19117 llama_cpp/object.h              38374 constraints/thinking.h
+    8392 samplers/min_p.h                19172 llama_cpp/vocabulary.h          38626 constraints/schedule.h
+    8435 samplers/by_sums.h              19250 text/reading.h                  38715 constraints/accepting.h
+    8591 samplers/top_h.h                19362 text/strings.h                  38898 constraints/drawing.h
+    8645 samplers/min_k.h                19463 text/values.h                   39085 constraints/state.h
+    8704 samplers/xtc.h                  19621 text/documents.h                39150 constraints/kind.h
+    8790 samplers/infill.h               19698 grammar/head.h                  39210 constraints/top_p_decay.h
+    8909 samplers/temperature.h          19740 grammar/tree.h                  39298 constraints/accessors.h
+    9082 samplers/smoothing.h            20403 grammar/building.h              39406 core/kinds.h
+    9171 samplers/softmax.h              20784 grammar/finishing.h             39459 base/restore.h
+    9205 samplers/drafted.h              21096 grammar/reading.h               39473 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19758,7 +19758,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
     SAMPI_NODE_REPEAT, /* a, at least b and at most c times (c = -1: any number) */
-    SAMPI_NODE_GROUP,  /* a, as a group for the reason b (listed below); only triggers have groups */
+    SAMPI_NODE_GROUP,  /* matches a; b says why it is a group (SAMPI_GROUP_*); only triggers have groups */
     SAMPI_NODE_AND,    /* the texts that both a and b match */
     SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
     SAMPI_NODE_REF,    /* whatever rule number a matches */
@@ -19816,13 +19816,13 @@ typedef struct sampi_expr {
 
 /* the largest depth of a node; every system has the stack for it */
 #define SAMPI_MAX_DEPTH  256
-#define SAMPI_MAX_NODES  (1 << 24) /* the most nodes of a tree */
-#define SAMPI_MAX_POOL   (1 << 28) /* the most bytes of a tree's texts and sets */
-#define SAMPI_MAX_RANGES 4096      /* the most ranges of a character class */
+#define SAMPI_MAX_NODES  (1 << 24) /* the largest number of nodes in a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* the largest size of a tree's texts and sets, in bytes */
+#define SAMPI_MAX_RANGES 4096      /* the largest number of ranges in a character class */
 /* The limit of work for reading a text: finding a node costs 1, making one SAMPI_NEW_NODE. */
 #define SAMPI_MAX_WORK  (1 << 24)
 #define SAMPI_NEW_NODE  8
-#define SAMPI_MAX_REGEX 8192 /* the most bytes of a regular expression */
+#define SAMPI_MAX_REGEX 8192 /* the largest size of a regular expression, in bytes */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT node, or EMPTY; body: -1 if the rule is not defined */
@@ -19842,11 +19842,11 @@ typedef struct sampi_list {
     int32_t first, n; /* the list's members are first .. first + n - 1 in the tree's array `members` */
     sampi_node separator, other;
     int32_t least, most; /* bounds on the number of members; most: INT32_MAX if there is no upper bound */
-    int32_t slots;       /* the number of witnesses, see sampi_tree_witnesses */
+    int32_t slots;       /* the number of witnesses (required members without listed names) */
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names; each witness has another kind */
+    SAMPI_KINDS_OF_NAMES = 8, /* the number of kinds of names; no two witnesses may have the same kind */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
@@ -19855,8 +19855,8 @@ enum {
    `all`, which several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    /* the bytes of stores, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most` always
-       remains */
+    /* the bytes of stores (caches), which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most`
+       always remains */
     size_t apart;
     struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
     bool full;              /* a request exceeded the limit */
@@ -19885,7 +19885,7 @@ typedef struct sampi_class {
    counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
-    /* [nodes.cap] the facts ALIVE and DEAD about each node, which are found after the node was made */
+    /* [nodes.cap] whether each node is ALIVE or DEAD, which is found after the node was made */
     int32_t *known;
 } sampi_growth;
 
@@ -20021,7 +20021,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* Replaces a table by the one that sampi_slots_like makes. */
+/* Replaces a hash table by an empty one with twice as many slots. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -20145,14 +20145,15 @@ typedef struct sampi_opening {
     /* missing: how many members must still come; left: how many may still come */
     int32_t missing, left;
     bool dead;      /* a required member matches no text */
-    uint32_t taken; /* the kinds of names that earlier witnesses have, as a set of bits */
+    uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
     int32_t n_open; /* the number of open slots */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
     int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: its number */
 } sampi_opening;
 
-/* Returns whether each of n open slots can get a kind of name of its own that is not in the set `taken`. */
+/* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
+   set `taken`. */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -20322,7 +20323,7 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
    written to cause them, and the function returns SAMP_E_RANGE. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* the most slots of the table for each node */
+    enum { SLOTS = 32 }; /* the largest number of slots in the hash table for each node */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
@@ -20556,13 +20557,13 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    /* the first lead byte apart, if its continuation bytes do not begin at the lowest value */
+    /* handles the first lead byte apart if its continuation bytes do not begin at the lowest value */
     if (a < b && (lo & low)) {
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    /* the last lead byte apart, if its continuation bytes do not end at the highest value */
+    /* handles the last lead byte apart if its continuation bytes do not end at the highest value */
     if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
@@ -20598,7 +20599,7 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
 
 /* Ranges of code points [lo, hi] in ascending order; neighbouring ranges have a gap between them. */
 typedef struct sampi_ranges {
-    uint32_t few[8][2], (*at)[2]; /* [n] ranges; `at` points to `few` if they fit there */
+    uint32_t few[8][2], (*at)[2]; /* [n] the ranges; `at` points to the array `few` if they fit there */
     size_t n;
 } sampi_ranges;
 
@@ -20799,7 +20800,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    /* what the samplers share, as a list (store.h); nothing else of a grammar changes */
+    /* the data that samplers share, as a list (store.h); the other members of a grammar never change */
     struct sampi_shared *shared;
 };
 
@@ -20816,7 +20817,7 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            /* the table of other members, which follows the members */
+            /* how many nodes for members that are not listed follow those of the listed members */
             const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0;
             if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
             i -= list->n + table;
@@ -20924,7 +20925,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* the node is no longer marked OPEN */
+        if (!sampi_grammar_look(t, now)) continue; /* sampi_grammar_look has removed the node's mark OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
             if (e->known & SAMPI_KNOWN_OPEN) continue;
@@ -20980,7 +20981,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    /* also for unreachable nodes: a node that is made later may be equal to one */
+    /* also for nodes that the root does not reach: a node that is made later may be equal to one of them */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
@@ -21102,7 +21103,7 @@ typedef struct sampi_reader {
     /* text: the beginning; at: the next byte to read; end: the byte behind the text, which is 0 and may be read */
     const char *text, *at, *end;
     samp_text_error *error; /* never NULL */
-    sampi_vec parts;        /* sampi_node: a stack with the parts of the sequences that are being read */
+    sampi_vec parts;        /* a stack of nodes: the parts of the sequences that are being read */
     int32_t depth;          /* how many parentheses are open */
     uint64_t n_symbols;     /* GBNF: names as llama.cpp counts them, for its limit on repetitions */
     /* Regular expressions: the function that makes the node of a character class. */
@@ -21902,27 +21903,27 @@ typedef struct sampi_memo {
 } sampi_memo;
 
 #ifndef SAMPI_MEMO /* tests set a smaller number */
-/* the largest number of entries in the memo, a power of two; fewer if the memory limit is small */
+/* the most derivatives in the memo (their cache), a power of two; fewer if the memory limit is small */
 #define SAMPI_MEMO 4096
 #endif
 
 /* A hash set of pairs (a, b). Slots of earlier rounds are free, so a new round number empties the set. */
 typedef struct sampi_pairs {
-    sampi_vec slots; /* 2^k slots { round, a, b } */
+    sampi_vec slots; /* 2^k slots of the hash set, each { round, a, b } */
     int32_t n, round;
 } sampi_pairs;
 
 typedef struct sampi_deriver {
     sampi_tree tree;
     const sampi_byte_classes *bytes; /* classes of bytes that the tree treats alike */
-    sampi_vec work;                  /* sampi_node: the stack of sampi_derive and other functions */
+    sampi_vec work;                  /* a stack of nodes, for sampi_derive and other functions */
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
-    int64_t charged;    /* the steps that sampi_charge has charged */
-    /* the memory of the owner too: all of a matcher's except its sampler */
+    int64_t charged;    /* how many steps sampi_charge has counted in all */
+    /* the memory account of the deriver and its owner, as of a whole matcher without its sampler */
     sampi_held held;
 } sampi_deriver;
 
@@ -21971,7 +21972,8 @@ static void sampi_pairs_clear(sampi_pairs *p)
 /* Adds the pair (a, b). Returns whether it is new. If there is no memory, returns false and records an error. */
 static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
 {
-    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters the pairs of the current round again */
+    /* doubles the hash table, and enters the pairs of the current round again */
+    if (3 * (2 * p->n + 2) > p->slots.n) {
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
         if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
@@ -22098,7 +22100,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* Returns the SEEN node of a list of n members: the set `seen` and one more member. */
+/* Returns the node for the set `seen` (members of an object that have come; there are n) with one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
@@ -22183,7 +22185,7 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
 /* Returns the rest of a repetition after one of its repetitions has been matched. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
-    /* the other repetitions may then all be empty, so none is required */
+    /* if one repetition may be empty, the others may be too, so no further one is required */
     bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY;
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
     return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
@@ -22243,12 +22245,12 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* the text begins with the byte, as sampi_refuses was false */
+            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_refuses was false */
                 sampi_offer(d, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            /* the byte is in the set, as sampi_refuses was false */
+            /* the byte is in the set, because sampi_refuses was false */
             case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1;
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(d, e.a);
@@ -22263,10 +22265,10 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
-            /* the list's members are called as rules */
+            /* an object's members are called as rules */
             case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue;
             case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
-            /* NEVER and EMPTY have no derivative; tokens and calls do not begin with a byte here */
+            /* NEVER and EMPTY have no derivative; a token or a call does not begin with a byte */
             default: return -1;
         }
     }
@@ -22375,12 +22377,13 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
    bits, like a SET's. `left` is the number of nodes that the computation may still visit. */
 typedef struct sampi_kinds {
     uint8_t set[256][32];
-    uint8_t alone[32]; /* the bytes that are a kind of their own already */
-    int32_t done[32];  /* a cache of sets (positions in the pool) that have split the kinds already; -1: no set */
+    uint8_t alone[32]; /* the bytes that are the only one of their kind */
+    /* a cache of byte sets (positions in the pool) by which the kinds are split already; -1: no set */
+    int32_t done[32];
     int32_t n, left;
 } sampi_kinds;
 
-/* Splits each kind that has bytes inside and outside of a set into two kinds. */
+/* Splits each kind of bytes that has bytes both inside and outside of a set into two kinds. */
 static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
@@ -22393,7 +22396,7 @@ static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
         }
         if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
         memcpy(kinds->set[k], in, sizeof in);
-        /* [256] is enough room: there are at most as many kinds as bytes */
+        /* 256 kinds are enough: there are at most as many kinds as bytes */
         memcpy(kinds->set[kinds->n++], out, sizeof out);
     }
 }
@@ -22405,7 +22408,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
     return k;
 }
 
-/* Splits the kinds by a set of one byte. */
+/* Splits the kinds of bytes by a set of one byte. */
 static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
@@ -22415,7 +22418,7 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     old[byte / 8] &= (uint8_t)~bit;
     bool others = false;
     for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
-    if (!others) { /* the byte was the kind's only one */
+    if (!others) { /* the kind had only this byte */
         old[byte / 8] |= bit;
         return;
     }
@@ -22428,7 +22431,8 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
    bytes, but a single node mostly distinguishes few: a quote, a backslash, the lead bytes of longer characters, and all
    others. */
 
-/* Splits the kinds by each byte and set on which the derivatives of n depend. Visits the same parts as sampi_follow. */
+/* Splits the kinds of bytes by each byte and set on which the derivatives of n depend. Visits the same parts as
+   sampi_follow. */
 static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
@@ -22484,7 +22488,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        /* place [(bit * 0x17) >> 5 & 7] is the number of a bit */
+        /* (b * 0x17) >> 5 & 7 differs for each single bit b; place [] maps it to the bit's number */
         static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 };
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
@@ -22508,7 +22512,7 @@ enum {
    x. *patience is the number of nodes that may still be visited. */
 static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
-/* Returns sampi_far for a SEQ, an ALT or an AND. */
+/* Returns the estimate of sampi_far for a SEQ, an ALT or an AND node. */
 static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
@@ -22532,10 +22536,11 @@ static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, b
     return far;
 }
 
-/* Returns sampi_far for a MULTIPLE: the least number of digits after which the number can be a multiple. */
+/* Returns the estimate of sampi_far for a MULTIPLE node:~ the least number of digits after which the number can be a
+   multiple. */
 static int32_t sampi_multiple_far(const sampi_expr *e)
 {
-    int64_t rest = e->b, room = 1; /* room: the digits that follow can be any number below it */
+    int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
     int32_t far = -(e->c / 8);
     while (room < e->a && (e->a - rest) % e->a >= room) {
         rest = rest * 10 % e->a;
@@ -22585,15 +22590,15 @@ typedef struct sampi_reached {
     int32_t from, before, looked_at;
 } sampi_reached;
 
-enum { SAMPI_DISTANCES = 1024 }; /* distances are cut off at SAMPI_DISTANCES - 1 */
+enum { SAMPI_DISTANCES = 1024 }; /* larger distances are cut off at SAMPI_DISTANCES - 1 */
 
 static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
 {
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
 
-/* Adds a reached node with index i, and returns its distance (sampi_far). nearest [distance] is the index of the newest
-   node with this distance, or -1. */
+/* Adds a node that the search has reached, with index i, and returns its distance (sampi_far). nearest [distance] is
+   the index of the newest node with this distance, or -1. */
 static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
     enum { MANY = 512 };
@@ -22656,7 +22661,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             if (next_far < far) far = next_far;
         }
     }
-    if (!d->status && found) /* marks the last node, and those on the path to it */
+    if (!d->status && found) /* marks the last node, and all nodes on the path to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
             sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
@@ -22733,16 +22738,16 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
        nodes      the nodes of both tries */
 
 #define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
-/* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), n_groups, n_listed */
+/* the words of the head: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), n_groups, n_listed */
 #define SAMPI_INDEX_HEAD 8
 #define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
 #define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
-#define SAMPI_MAX_PIECE  1023      /* the most bytes of a token */
-#define SAMPI_MAX_TRIE   (1 << 22) /* the most nodes of a trie */
+#define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
+#define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in a trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
-    size_t serial;                              /* no other index in the process has the same number */
+    size_t serial;                              /* no other index in the process has the same serial number */
     const uint32_t *words;                      /* the whole index, in the form in which it is saved */
     uint32_t *own;                              /* the same address if the index owns the memory, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: the number of words in a mask */
@@ -22800,7 +22805,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        /* how many tokens have each byte; later where they begin, then where they end */
+        /* how many tokens have each next byte; later the positions where they begin, then where they end */
         size_t end[257] = { 0 }, first = 0;
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
@@ -22862,7 +22867,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
     for (size_t i = 0;; i++) {
-        uint32_t same = 0; /* the number of bytes that this token shares with the one before */
+        uint32_t same = 0; /* how many first bytes this token has in common with the one before */
         if (i > 0 && i < n)
             while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
         if (i < n && same == p[i].n) same--; /* equal tokens are neighbours; each gets a last node of its own */
@@ -23274,7 +23279,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
     return z->ops.n - 1;
 }
 
-/* Makes the next operation the target of the SPLIT at index `at`: its first target, its second, or both. */
+/* Makes the next operation a target of the branch (SPLIT) at index `at`: the first target, the second, or both. */
 static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
@@ -23298,7 +23303,8 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
     }
-    for (int32_t i = before; i < z->ops.n && !status; i++) { /* targets that are not set yet leave the repetition */
+    /* jump targets that are not set yet get to point behind the repetition */
+    for (int32_t i = before; i < z->ops.n && !status; i++) {
         sampi_op *op = (sampi_op *)z->ops.data + i;
         if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
         if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
@@ -23309,7 +23315,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
 /* Appends the operations of alternatives, which are tried in order. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    /* the last SPLIT that leaves the alternatives; until its targets are set, b is the one before it */
+    /* the last branch (SPLIT) that leaves the alternatives; until its targets are set, its b is the one before it */
     int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
@@ -23553,7 +23559,7 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
 enum {
     SAMPI_STATE_ENDS = 1,  /* the state's node matches the empty text, so the state may end */
     SAMPI_STATE_CALLS = 2, /* the state can call rules or tokens */
-    SAMPI_STATE_TOKENS = 4 /* some of the calls are tokens */
+    SAMPI_STATE_TOKENS = 4 /* the state can call tokens */
 };
 
 /* A call that a state can make: of a rule, or, if rule is -1, of a token by its number (negated: of any other token).
@@ -23573,7 +23579,7 @@ typedef struct sampi_call {
    value: no limit), a bit for `explored`, a bit for `stops`. */
 typedef struct sampi_stretch {
     uint32_t kinds;
-    int32_t reach; /* in characters; -1: not computed yet; INT32_MAX: no limit */
+    int32_t reach; /* the length in characters; -1: not computed yet; INT32_MAX: no limit */
     bool explored, stops;
 } sampi_stretch;
 
@@ -23583,23 +23589,23 @@ typedef struct sampi_stretch {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, n_calls;
-    int32_t used;                   /* the time of the last use, by the store's clock */
+    int32_t used;                   /* the time of the state's last use, by the store's clock */
     const struct sampi_call *calls; /* [n_calls] */
     /* [8] Sets of byte classes as bits, NULL if they are not computed yet. live: the classes that may come next
        (sampi_live_of); first: those with which a called rule may begin (sampi_first_of). */
     uint32_t *live, *first;
     int32_t one; /* the kinds of characters that complete the state (sampi_one_of); -1: not computed yet */
-    /* [keep] The state's runs, each a sampi_stretch in 32 bits. With keep = 1 the state's frame does not end within the
-       run. */
+    /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
+       state's frame does not end within the run. */
     int32_t run[2];
 } sampi_lex;
 
 typedef struct sampi_frame {
-    int32_t rule, edge; /* edge: the index of the first edge of a list, or -1 */
+    int32_t rule, edge; /* edge: the first of the frame's edges, as an index, or -1 */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
-    int32_t member, frame, next; /* member: as in a call; next: the next edge of the list, or -1 */
+    int32_t member, frame, next; /* member: as in sampi_call; next: the next edge of the frame, or -1 */
 } sampi_edge;
 typedef struct sampi_item {
     int32_t state, frame, flags; /* flags: a copy of the state's flags */
@@ -23610,12 +23616,12 @@ typedef struct sampi_item {
    parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
-    uint32_t *bits;        /* the tokens as a mask; NULL if they are few, and `tokens` lists them */
+    uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */
     const int32_t *tokens; /* [n_tokens] */
-    /* [n_places] the entry's places, as node numbers */
+    /* [n_places] the trie nodes where the frame ended before the token did */
     const uint32_t *places;
     int32_t n_tokens, n_places;
-    int32_t used; /* the time of the last use, as in a state */
+    int32_t used; /* the time of the entry's last use, by the store's clock */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of items, frames and edges after that node was
@@ -23624,7 +23630,7 @@ typedef struct sampi_entry {
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* the level's items have calls that were not made yet */
+    bool calls; /* the level's items have calls of rules that were not made yet */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -23658,7 +23664,7 @@ typedef struct sampi_progress {
 
 /* An entry that samp_grammar_prepare has begun and not completed, with the tokens found so far. */
 typedef struct sampi_begun {
-    size_t store; /* the serial number of the store to which the numbers belong; 0 if no entry was begun */
+    size_t store; /* the serial number of the store (cache) to which the numbers belong; 0 if no entry was begun */
     int32_t parent, state;
     sampi_progress at;
     sampi_vec tokens, places, bits; /* bits: [n_mask] words, or empty */
@@ -23670,13 +23676,14 @@ typedef struct sampi_chunk {
     size_t size, used;
 } sampi_chunk;
 
-/* A store: the data computed for a grammar with a vocabulary, which are nodes, states and entries. See store.h. */
+/* A store: a cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
+   store.h. */
 typedef struct sampi_store {
-    size_t serial;      /* no other store in the process has the same number */
-    size_t bytes, most; /* the bytes that the store holds, and their limit */
+    size_t serial;      /* no other store in the process has the same serial number */
+    size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
     size_t fixed;       /* the size of the block that begins with this struct, in bytes */
     size_t chunk;       /* the size of an ordinary chunk, in bytes */
-    sampi_tree tree;    /* the nodes, of which the grammar's own come first */
+    sampi_tree tree;    /* a tree whose first nodes are the grammar's own */
     sampi_growth growth;
     int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
     sampi_lex *states; /* state 0 is the dead state, which matches no text */
@@ -23686,11 +23693,11 @@ typedef struct sampi_store {
     sampi_entry *entries;
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
-    int32_t n_calls; /* the number of calls that have used the store */
+    int32_t n_calls; /* how many calls have used this cache */
     sampi_chunk *chunks;
-    struct sampi_store *behind; /* the next one in the list of stores that wait to be freed */
-    /* moved_from: the serial number of the store whose data this store took over, or 0. moved: the new number of each
-       node of the old store and, from index moved_states on, of each of its states; 0 if the element was not taken
+    struct sampi_store *behind; /* the next one in a list of caches that wait to be freed */
+    /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of
+       each node of the older cache and, from index moved_states on, of each of its states; 0 if it was not taken
        over. */
     size_t moved_from;
     int32_t *moved;
@@ -23701,17 +23708,17 @@ typedef struct sampi_store {
 typedef struct sampi_workspace {
     struct sampi_workspace *behind;
     int32_t busy;       /* 1 while a call uses the workspace, else 0 */
-    sampi_store *reads; /* the store that the call reads; a store in use is not freed */
-    size_t memo_of;     /* the serial number of the store to which the memo's nodes belong */
+    sampi_store *reads; /* the store (cache) that the call reads, and which is therefore not freed */
+    size_t memo_of;     /* the serial number of the store (cache) to which the memo's nodes belong */
     sampi_memo *memo;
     int32_t n_memo;
     sampi_vec work, calls, tokens, places;
     sampi_pairs seen, joined, queued;
-    int32_t *rule_frame;      /* [rules] the frame of each rule's call, if the rule was called in this step */
-    sampi_level *level;       /* [index->deepest + 1] */
+    int32_t *rule_frame; /* [rules] the parser's frame of each rule's call, if the rule was called in this step */
+    sampi_level *level;  /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]; on the heap, as it is too large for a small stack */
     uint32_t *bits;           /* [n_mask] the tokens of the entry that is being computed */
-    /* how many masks were made with it, and how many of them needed no new entry */
+    /* how many masks were made with this workspace, and how many of them needed no new entry */
     size_t masks, hits;
 } sampi_workspace;
 
@@ -23720,17 +23727,19 @@ typedef struct sampi_shared {
     struct sampi_shared *behind;
     const samp_grammar *grammar;
     const samp_vocab_index *index;
-    size_t index_serial;     /* distinguishes the index from a freed one that was at the same address */
-    size_t deepest, n_mask;  /* the index's, which may be freed before the grammar */
-    int status;              /* SAMP_E_RANGE if a <text> of the grammar is not one token */
-    uint64_t named;          /* a hash of the tokens that the grammar names by their texts */
-    sampi_vec texts;         /* sampi_named: these tokens */
-    sampi_held held;         /* the memory account: workspaces and samplers' arrays in `bytes`, stores in `apart` */
-    sampi_store *now, *gone; /* now: the current store; gone: a list of replaced stores that calls may still read */
+    size_t index_serial;    /* distinguishes the index from a freed one that was at the same address */
+    size_t deepest, n_mask; /* copies of the index's numbers, as the index may be freed before the grammar */
+    int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
+    uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
+    sampi_vec texts;        /* sampi_named: these tokens */
+    /* the memory account: `bytes` counts workspaces and samplers' arrays, `apart` counts stores (caches) */
+    sampi_held held;
+    /* now: the current store (cache); gone: a list of replaced stores that calls may still read */
+    sampi_store *now, *gone;
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
-    size_t renewals; /* the number of stores that were replaced */
-    int32_t in_vain; /* the steps that sampi_explore took without a result */
+    size_t renewals; /* how many stores (caches) were replaced */
+    int32_t in_vain; /* how many steps sampi_explore has taken without a result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -23739,25 +23748,26 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    /* its tree is the store's; work, memo and queued are borrowed from the workspace */
+    /* computes derivatives; its tree is the store's; its work, memo and queued are borrowed from the workspace */
     sampi_deriver d;
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
-    sampi_workspace *space; /* the workspace of the current call, or else of the last one */
-    sampi_store *store;     /* the store that the current call reads */
-    sampi_store *own;       /* the same store if no other call can see it, else NULL */
-    size_t place_in;  /* the serial number of the store whose states the items have; 0: the text must be read again */
-    size_t tree_of;   /* the serial number of the store whose tree is d.tree */
-    int32_t now;      /* the time of the store's clock in this call */
-    sampi_vec items;  /* sampi_item; the first n_now are the position in the text */
+    sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
+    sampi_store *store;     /* the store (cache of states) that the current call reads */
+    sampi_store *own;       /* the same store if it serves this call alone, else NULL */
+    /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
+    size_t place_in;
+    size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */
+    int32_t now;      /* the time of the store's clock during this call */
+    sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
     /* borrowed from the workspace: the calls of a state, the tokens and places of an entry */
     sampi_vec calls, tokens, places;
     sampi_vec history; /* samp_token: all accepted tokens */
-    sampi_vec past;    /* sampi_item: the positions before each of the last tokens, one behind the other */
-    sampi_vec past_n;  /* int32_t: the number of items of each such position (sampi_place_size) */
+    sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
+    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_place_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
@@ -23767,9 +23777,9 @@ typedef struct sampi_matcher {
     sampi_plain_level *plain;
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
-    int32_t n_now, base; /* base: the first frame that was made in the current step */
-    int32_t live;        /* how many frames the last sweep left */
-    int32_t missed;      /* the number of entries that the current mask had to compute */
+    int32_t n_now, base; /* base: the parser's first frame of the current step */
+    int32_t live;        /* how many frames remained when unreachable ones were last dropped */
+    int32_t missed;      /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the current step ends the outermost frame */
     bool again;          /* the accepted text is being read again */
     int64_t max_steps;
@@ -23777,9 +23787,9 @@ typedef struct sampi_matcher {
     /* The call is one of samp_grammar_prepare: an entry that its steps do not complete is kept, and the next call
        continues it. */
     bool ahead;
-    int32_t idle;     /* the number of such calls that made no progress; each call that did lowers it by 1 */
-    int64_t advances; /* how many times the work on an entry has made progress */
-    int64_t spent;    /* the steps that these calls took since the last token */
+    int32_t idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
+    int64_t advances;             /* how many times the computation of an entry (token set) made progress */
+    int64_t spent;                /* the steps that samp_grammar_prepare took since the last token */
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
 
@@ -23848,7 +23858,7 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
    The number of steps of a call depends on the data that other samplers have computed. Its result does not: it is the
    grammar's mask, or SAMP_E_FULL. */
 
-/* Records the error that the store has no room for something new. */
+/* Records the error that the store (the cache of states) has no room for something new. */
 static void sampi_store_is_full(sampi_matcher *m)
 {
     m->d.held.full = true;
@@ -23858,7 +23868,7 @@ static void sampi_store_is_full(sampi_matcher *m)
 /* Rounds a number of bytes up to a multiple of 8, so that the piece behind them is aligned. */
 static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-/* Returns a piece of the store, for something that will be published; NULL with an error recorded if there is no
+/* Returns a piece of the store's memory, for data that will be published; NULL with an error recorded if there is no
    room. */
 static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 {
@@ -23903,9 +23913,9 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
 }
 
-/* The sizes of a store that is to be made. */
+/* The sizes of a store (a cache of nodes, states and entries) that is to be made. */
 typedef struct sampi_store_plan {
-    int32_t nodes, pool, states, entries; /* the numbers of elements, in addition to the grammar's own */
+    int32_t nodes, pool, states, entries; /* how many elements there is room for, besides the grammar's own */
     size_t most;
     bool alone; /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
@@ -24049,7 +24059,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     t->rules = g->tree.rules;
     t->lists = g->tree.lists;
     t->members = g->tree.members;
-    t->spare = INT64_MAX; /* other limits apply to a store */
+    t->spare = INT64_MAX; /* no limit on making nodes; the steps of a call are limited instead */
     t->growth = &store->growth;
     sampi_store_divide(g, store, plan, size);
     t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
@@ -24069,10 +24079,10 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     return store;
 }
 
-/* Returns the time of a store's clock: the number of calls that have used the store, divided by 8. */
+/* Returns the time of a store's clock, which is the number of calls that have used the store, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* Returns the hash table's slot of a state's entry at a parent's places, or the free slot for it. */
+/* Returns the hash table's slot of a state's entry (token set) at a parent's places, or the free slot for it. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;
@@ -24105,15 +24115,15 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
-    int32_t own, n_classes; /* own: the number of the grammar's nodes, which keep their numbers */
-    int32_t now;            /* the time of the old store's clock */
-    sampi_store_plan room; /* the room for the elements taken over; most: the bytes of their lists and sets of bits */
-    size_t most;           /* the largest size in bytes of a store that has exactly this room */
-    int32_t *nodes, *states; /* [from's room] the new number of each node and state in `to`; 0: not taken over */
-    int32_t *entries;        /* [from's room] the new number of each entry, + 1; 0: not taken over */
-    int32_t *states_in, *entries_in; /* 1 if the element was published before the lists were made */
+    int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
+    int32_t now;                     /* the time of the old store's clock, to which ages refer */
+    sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
+    size_t most;                     /* the largest size in bytes of a store (cache) with exactly this room */
+    int32_t *nodes, *states;         /* the new number of each node and state of the old store; 0: not taken over */
+    int32_t *entries;                /* the new number of each entry of the old store, + 1; 0: not taken over */
+    int32_t *states_in, *entries_in; /* 1 if the state or entry existed when the lists were made */
     size_t held;                     /* the bytes of these arrays */
-    sampi_store_plan chosen;         /* the numbers of chosen elements; most: as in `room` */
+    sampi_store_plan chosen;         /* how many elements were chosen; most: as in `room` */
 } sampi_move;
 
 /* Returns the age of the time of a last use, by the store's clock; 0 is the newest. */
@@ -24148,7 +24158,7 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* Chooses the entries that are not older than `oldest`, and marks their states as needed. */
+/* Chooses the entries (token sets) that are not older than `oldest`, and marks their states as needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     v->chosen.entries = 0;
@@ -24377,7 +24387,7 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
 }
 
-/* Returns a plan for 1 / share of the room of another plan. */
+/* Returns a plan (sizes of a store) with 1 / share of the room of another plan. */
 static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
 {
     size_t size[SAMPI_STORE_PARTS];
@@ -24424,7 +24434,7 @@ static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from,
     return moved ? v.to : NULL;
 }
 
-/* Joins two tables of new numbers, from the old store to the small one and from there to the new store, into one. */
+/* Joins two tables of new numbers into one: from the old store to the small one, and from there to the new store. */
 static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
@@ -24449,7 +24459,7 @@ static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_sto
    reads, so that no other call frees this store (store.h). This room also replaces an old store by a new one, and frees
    old stores. */
 
-/* Frees the replaced stores that no call reads. */
+/* Frees the replaced stores (old caches of states) that no call reads. */
 static void sampi_sweep_stores(sampi_shared *h)
 {
     sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->gone), *behind;
@@ -24479,7 +24489,7 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     return true;
 }
 
-/* Empties the memo if it has nodes of another store than the call's. */
+/* Empties the memo (the cache of derivatives) if its nodes are of another store than the call's. */
 static void sampi_memo_fits(sampi_matcher *m)
 {
     if (m->space->memo_of == m->store->serial) return;
@@ -24555,7 +24565,7 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
     const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
     size_t size[SAMPI_STORE_PARTS];
-    /* the old store stays, as it may serve other calls */
+    /* the old store is kept, as it may serve other calls */
     if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) {
         sampi_store_is_full(m);
         return false;
@@ -24616,7 +24626,7 @@ static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
 
 static sampi_workspace *sampi_workspace_make(sampi_shared *h)
 {
-    /* without a limit: there is at most one workspace for each call at a time */
+    /* no limit, because each call has at most one workspace at a time */
     sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
     sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);
@@ -24910,7 +24920,7 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
-/* Adds an item to the current step, unless the step has it already. */
+/* Adds an item (a state in a frame) to the parser's current step, unless the step has it already. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
@@ -24946,7 +24956,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
-/* Returns from a frame: all edges that wait for the frame continue. */
+/* Returns from a frame (a call of a rule): all edges that wait for the frame continue. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
@@ -24980,7 +24990,7 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Completes the items of the current step, from index `from` on: lets them return and call. */
+/* Completes the parser's current step: lets the items from index `from` on return from rules and call rules. */
 static void sampi_close(sampi_matcher *m, int32_t from)
 {
     sampi_close_returns(m, from);
@@ -25181,7 +25191,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             sampi_drop(m, *before);
             sampi_enter_level(m, before, level[depth - 2].items, byte);
         }
-        if (before->state) { /* the usual case: one item, which does not call and does not end */
+        if (before->state) { /* the usual case: one item, whose state neither calls a rule nor ends */
             const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
@@ -25290,7 +25300,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* Does the same for the beginning of a character, without pushing the states behind the characters. */
+/* Does the same as sampi_kinds_taken for the beginning of a character, but pushes no states. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -25341,12 +25351,12 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,        /* the largest number of states */
-        FEW = 12,          /* the same, after PATIENCE steps without a result */
-        FAR = 12,          /* characters: from this depth on, a kind that is not allowed ends the run */
-        LONG = 32,         /* characters: the search ends at this depth */
-        DEAR = 1 << 13,    /* the number of steps for each state that is too large */
-        PATIENCE = 1 << 18 /* a search takes half as many steps at most */
+        MANY = 192,        /* the most states that a search visits */
+        FEW = 12,          /* the most states once PATIENCE steps gave no result */
+        FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
+        LONG = 32,         /* a search ends at this depth, in characters */
+        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
+        PATIENCE = 1 << 18 /* a single search takes at most half as many steps */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
@@ -25369,7 +25379,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
-        if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds */
+        if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
             kinds = taken;
             m->d.work.n = bottom;
             sampi_pairs_clear(&m->seen);
@@ -25393,7 +25403,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    /* the other visited states have the rest of this run as their own */
+    /* the other states that were visited get the rest of this run */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
@@ -25464,15 +25474,14 @@ static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bo
    found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
    walk over the trie. */
 
-/* Adds the tokens of a run to `bits`, in which no bit may be set: all tokens of at most `reach` characters of these
-   kinds. */
+/* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* 255 in the list means 255 characters or more */
+                                                    : 255; /* 255 in the index's list means 255 characters or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -25551,7 +25560,7 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     return start;
 }
 
-/* Returns whether n characters of these kinds are within a run. */
+/* Returns whether n characters of these kinds are within a run: its kinds, and its largest number of characters. */
 static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
@@ -25610,7 +25619,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
-                if (m->d.status) { /* this part is walked again later */
+                if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->places.n = n_places;
                 }
@@ -25699,7 +25708,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progres
     entry->n_tokens = m->tokens.n;
 }
 
-/* Frees the entry that samp_grammar_prepare has begun. */
+/* Frees the entry (a state's allowed tokens) that samp_grammar_prepare has begun. */
 static void sampi_drop_begun(sampi_matcher *m)
 {
     m->begun.store = 0;
@@ -25733,8 +25742,8 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Returns the progress of an entry, with its tokens and places, if samp_grammar_prepare has begun it; else an empty
-   progress. */
+/* Returns the progress of an entry (a state's allowed tokens), and its tokens and places, if samp_grammar_prepare has
+   begun it; else an empty progress. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -25756,8 +25765,8 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     return at;
 }
 
-/* Returns the number of the entry of a state at a parent's places, which is computed if it does not exist; -1 with an
-   error recorded. */
+/* Returns the number of the entry (allowed tokens) of a state at a parent's places, which is computed if it does not
+   exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
@@ -25776,7 +25785,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return at;
 }
 
-/* Pushes an entry in a frame on the stack of entries that the mask must still include. */
+/* Pushes an entry (a state's allowed tokens) and its frame on the stack of entries that the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
@@ -25842,7 +25851,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     m->d.work.n = bottom;
 }
 
-/* Adds the tokens that an item's state calls by their numbers. */
+/* Adds to the mask the tokens that the grammar names by their numbers at an item's state. */
 static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
@@ -25887,14 +25896,15 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* The progress of a call that may do its work again after it got more memory: see sampi_matcher_turn. */
+/* The progress of a call, which may do its work again after it got more memory (sampi_matcher_turn). */
 typedef struct sampi_turn {
-    int n; /* the number of turns so far */
+    int n; /* how often the call did its work */
     sampi_level before;
 } sampi_turn;
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
 
-/* Makes the mask of the text's position from entries; if these take too many steps, by a walk. */
+/* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
+   the trie. */
 static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
@@ -25979,7 +25989,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Makes the items from index `first` on the text's position. */
+/* Makes the parser's items from index `first` on the text's position. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -25987,8 +25997,8 @@ static void sampi_settle_items(sampi_matcher *m, int32_t first)
     m->items.n = m->n_now;
 }
 
-/* Appends the items behind a token that the grammar calls by its number. listed: the token has a text, so the grammar's
-   "any other token" includes it. */
+/* Appends the parser's items behind a token that the grammar calls by its number. listed: the token has a text, so the
+   grammar's "any other token" includes it. */
 static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
 {
     int32_t first = m->items.n;
@@ -26019,8 +26029,8 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* The items that must stay valid: those of the text's position, then those of the earlier positions that are kept.
-   sampi_n_held returns their number, sampi_held_at item i. */
+/* The parser's items that must stay valid: those of the text's position, then those of the earlier positions that are
+   kept. sampi_n_held returns their number, sampi_held_at item i. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
@@ -26031,7 +26041,7 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
    this. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    /* room for a stack of frames whose edges must be followed; later a table with the new number of each frame */
+    /* room for a stack of the parser's frames whose edges must be followed; later a table of the frames' new numbers */
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
@@ -26051,7 +26061,8 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Marks the edges of a frame that is kept and gets the number `frame`: their `next` becomes -2 - frame. */
+/* Marks the edges of a frame (a call of a rule) that is kept and gets the number `frame`: their `next` becomes -2 -
+   frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -26209,7 +26220,8 @@ static bool sampi_move_place(sampi_matcher *m)
     return true;
 }
 
-/* Brings the matcher to a position of this call's store, as it is between two calls. */
+/* Sets the matcher back to its state between two calls, with the position in this call's store (the cache of
+   states). */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
@@ -26223,7 +26235,8 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     turn->before = sampi_mark(m);
 }
 
-/* Returns whether the store exceeds its limit, because the limit was lowered or other data needs more memory. */
+/* Returns whether the store (the cache of states) exceeds its limit, because the limit was lowered or other data needs
+   more memory. */
 static bool sampi_store_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -26232,7 +26245,7 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
 }
 
-/* Returns the sizes of the store that the call reads. */
+/* Returns the sizes of the store (the cache of states) that the call reads. */
 static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
 {
     sampi_store_plan room = { 0, 0, 0, 0, 0, false };
@@ -26478,9 +26491,9 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* A kept position: its n_now items begin at index `items` of the array past. */
+/* A position that was kept: its n_now items of the parser begin at index `items` of the array past. */
 typedef struct sampi_back_to {
-    /* tokens: how many tokens leave the history, which has none that end a generation */
+    /* tokens: how many tokens the way back removes from the history, which has none that end a generation */
     int32_t tokens, items, n_now;
     bool waiting;
 } sampi_back_to;
@@ -26505,7 +26518,8 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
     if (!m->place_in) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
-    m->d.held.beside = SIZE_MAX; /* the items mostly fit, as they did before; a clone may have less room */
+    /* no limit: the items mostly fit, as they did before; a clone's array may be smaller */
+    m->d.held.beside = SIZE_MAX;
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
     m->d.held.beside = 0;
     m->items.n = m->n_now;
@@ -26599,7 +26613,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Accepts a token once; sampi_matcher_accept repeats this if it runs out of memory. */
+/* Accepts a token; sampi_matcher_accept calls this again if memory ran out. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
     if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
@@ -26694,7 +26708,8 @@ static void sampi_matcher_free(sampi_matcher *m)
 /* Makes a matcher with the members that never change, and with empty arrays. */
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* without a limit: making a matcher may exceed it */
+    /* no limit, because making a matcher may exceed the grammar's limit */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
@@ -26949,7 +26964,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one position, for sampi_unaccept */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_unaccept */
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -27209,7 +27224,7 @@ static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
     return true;
 }
 
-/* Returns the only byte that may follow the items [from, to); -1 if several bytes or none may follow. */
+/* Returns the only byte that may follow the parser's items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
@@ -27239,7 +27254,7 @@ static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
     return n;
 }
 
-/* Does the same, but leaves out the last character if further bytes of this character may follow. */
+/* Does the same as sampi_force, but leaves out the last character if further bytes of this character may follow. */
 static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
 {
     const sampi_level before = sampi_mark(m);
@@ -27301,8 +27316,8 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
     return root;
 }
 
-/* Returns whether some token below a trie's node is allowed by the items [from, m->items.n), which are the items at
-   this node. */
+/* Returns whether some token below a trie's node is allowed by the parser's items [from, m->items.n), which are the
+   items at this node. */
 static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -27636,7 +27651,7 @@ typedef struct sampi_schema {
     /* [n_strings] a name's index in an object's list, + 1, or 0 (sampi_object_name) */
     int32_t *listed;
     int32_t *pattern_of;  /* [n_strings] the node of a string as a regular expression, + 1; 0 if it was not made */
-    int32_t *resource_of; /* [n_nodes] the resource to which a node belongs */
+    int32_t *resource_of; /* [n_nodes] the resource (schema with an address) to which a node belongs */
     uint8_t *stands;      /* [n_nodes] SAMPI_STANDS_*: whether a node is a schema */
     int32_t *value_of;    /* [n_strings] the first string with an equal number, + 1; 0 if it was not looked up yet */
     int32_t *marks;       /* [n_strings] the round in which a string was last marked (sampi_texts_mark) */
@@ -27645,16 +27660,16 @@ typedef struct sampi_schema {
     sampi_vec values;        /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
-    int32_t spare;           /* units of work that the last step still pays for (sampi_schema_work) */
+    int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
     uint8_t *says;           /* [n_nodes] the result of sampi_schema_says, + 1; 0 if it was not computed yet */
-    /* [1: the upper bound][line of the table of formats] the node of a format; 0 if it was not made */
+    /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps;                  /* the number of steps that may still be taken */
-    int choices;                    /* nested calls of sampi_expand and sampi_finish_objects */
-    int level;                      /* nested questions whether a schema or goal is possible */
+    int choices;                    /* how many calls of sampi_expand and sampi_finish_objects are nested now */
+    int level;                      /* how many questions whether a schema or goal is possible are nested now */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
     sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
-    sampi_node character, shortest; /* the same two in the shortest spelling */
+    sampi_node character, shortest; /* nodes for a string's character, and for any string, in the shortest spelling */
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole
        digits */
     sampi_node number, plain, magnitude, fraction, digits;
@@ -27667,10 +27682,10 @@ typedef struct sampi_schema {
 /* Limits of one document. */
 enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
-    SAMPI_SCHEMA_NESTING = 400,    /* schemas within one another */
-    SAMPI_SCHEMA_CHOICES = 80,     /* choices within one another */
-    SAMPI_SCHEMA_PREFIX = 4096,    /* items of an array with schemas of their own */
-    SAMPI_SCHEMA_PATTERNS = 10,    /* patterns of one object */
+    SAMPI_SCHEMA_NESTING = 400,    /* the most schemas within one another */
+    SAMPI_SCHEMA_CHOICES = 80,     /* the most choices within one another */
+    SAMPI_SCHEMA_PREFIX = 4096,    /* the most items of an array that have schemas of their own */
+    SAMPI_SCHEMA_PATTERNS = 10,    /* the most patterns of one object */
     SAMPI_SCHEMA_DERIVED = 1 << 25 /* the number of steps of derivatives for one document */
 };
 
@@ -28983,7 +28998,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
    it has visited: the scalars that satisfy exactly one of them, and those that satisfy any of them. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
-    sampi_scalars one = sampi_scalars_of(0), any = one; /* `any` is subtracted, so it is estimated the other way */
+    /* `any` is subtracted, so it is an overestimate where `one` is an underestimate */
+    sampi_scalars one = sampi_scalars_of(0), any = one;
     for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
         sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
@@ -29406,9 +29422,9 @@ typedef enum sampi_atom_kind {
     /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
        satisfies `literal` */
     SAMPI_ATOM_EXISTS,
-    SAMPI_ATOM_WITNESS, /* as EXISTS, and the member's name is not listed (objects.h) */
-    SAMPI_ATOM_JOINED,  /* as EXISTS, and the member is that of the witness `with` */
-    SAMPI_ATOM_MET,     /* as EXISTS, and other atoms ensure the member */
+    SAMPI_ATOM_WITNESS, /* as EXISTS (some member violates a keyword), and its name is not listed (objects.h) */
+    SAMPI_ATOM_JOINED,  /* as EXISTS (some member violates a keyword), and it is the member of the witness `with` */
+    SAMPI_ATOM_MET,     /* as EXISTS (some member violates a keyword), and other atoms ensure this */
     SAMPI_ATOM_REFUSED  /* the keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
@@ -29479,7 +29495,7 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* Follows one way of a choice, on which one more literal must be split. x->todo and x->atoms are restored
+/* Follows one way of a choice, in which one more literal (condition) must be split. x->todo and x->atoms are restored
    afterwards. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
@@ -29566,7 +29582,7 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
     return true;
 }
 
-/* Follows the way on which some member violates a keyword that does not list names one by one. */
+/* Follows the way in which some member violates a keyword that does not list names one by one. */
 static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
@@ -29589,7 +29605,7 @@ static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
     return -1;
 }
 
-/* Follows the ways on which the members of an object violate a schema; each way violates one keyword. The ways of the
+/* Follows each way in which the members of an object violate a schema; each way violates one keyword. The ways of the
    names in `required` and `properties` come first, and each of them keeps the conditions of those before it, so no two
    of these ways allow the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
@@ -29627,7 +29643,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     x->atoms.n = n_atoms;
 }
 
-/* Follows the ways on which the items of an array, or their number, violate a schema. */
+/* Follows each way in which the items of an array, or their number, violate a schema. */
 static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                int32_t later)
 {
@@ -29664,7 +29680,7 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
-/* Follows the ways on which "exactly one of the schemas" is violated: no schema holds, or two hold. */
+/* Follows each way in which "exactly one of the schemas" is violated: no schema holds, or two hold. */
 static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
                                              int32_t later)
 {
@@ -29682,7 +29698,7 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
 }
 
 /* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms, so that nothing
-   has to be excluded. Otherwise follows all ways on which the schema is violated, one for each keyword, and returns
+   has to be excluded. Otherwise follows all ways in which the schema is violated, one for each keyword, and returns
    false. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
@@ -29726,7 +29742,7 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     return false;
 }
 
-/* Follows the ways on which one of the schemas holds (anyOf); with `only`, exactly one of them (oneOf). */
+/* Follows each way in which one of the schemas holds (anyOf); with `only`, exactly one of them (oneOf). */
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
@@ -29840,7 +29856,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
     s->depth = depth;
 }
 
-/* Splits all literals of a goal. */
+/* Splits all literals (conditions) of a goal. */
 static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
 {
     int32_t todo = x->todo.n, now = -1, later = -1;
@@ -29904,8 +29920,8 @@ typedef struct sampi_object {
     sampi_vec names;     /* sampi_name, in the order in which the names were met */
     sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
     sampi_vec witnesses; /* sampi_witness */
-    int32_t n_witnesses; /* the number of witnesses that the atoms demand */
-    bool by_kind;        /* the witnesses' names must have different kinds (see below) */
+    int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
+    bool by_kind;        /* the names of witnesses must have different kinds (see "names that come twice") */
     uint32_t kinds;      /* if not 0, sampi_object_others takes only names of these kinds, as bits */
     sampi_texts allowed; /* the set of allowed names (propertyNames) */
     int32_t least, most;
@@ -30347,7 +30363,7 @@ static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
-/* Makes an object from the current atoms, none of which is an EXISTS. */
+/* Makes an object from the current atoms (simple conditions), none of which is an EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
@@ -30409,7 +30425,7 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
    items, which have goals (conditions) of their own; the other items; the number of items; how many must satisfy some
    schema (contains); and uniqueItems, if every item is one of a few values. */
 
-/* A condition on an array: between `least` and `most` items satisfy a literal. */
+/* A condition on an array: between `least` and `most` items satisfy a literal (another condition). */
 enum { SAMPI_SOMES = 3 };
 typedef struct sampi_some {
     sampi_literal literal;
@@ -30420,7 +30436,7 @@ typedef struct sampi_some {
 typedef struct sampi_array {
     sampi_shapes *shapes;
     int32_t last;     /* the array's atoms are those from index shapes->first up to this index */
-    int32_t n_prefix; /* the number of first items that have goals of their own */
+    int32_t n_prefix; /* the number of first items that have goals (conditions) of their own */
     int32_t least, most;
     int32_t unique; /* the node of uniqueItems; -1 if there is none */
     int32_t n_some;
@@ -30628,7 +30644,7 @@ static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t wh
     return found;
 }
 
-/* Returns whether each literal of a->some has been satisfied often enough. */
+/* Returns whether enough items have satisfied each condition in a->some. */
 static bool sampi_array_enough(const sampi_array *a, int32_t found)
 {
     for (int32_t k = 0; k < a->n_some; k++) {
@@ -30754,7 +30770,7 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
     s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
 }
 
-/* Ends a way: its atoms make one shape of an array or object, or they contradict each other. */
+/* Ends a way: its atoms (simple conditions) make one shape of an array or object, or they contradict each other. */
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 {
     int32_t refused = -1;

@@ -11,7 +11,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Makes the items from index `first` on the text's position. */
+/* Makes the parser's items from index `first` on the text's position. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -19,8 +19,8 @@ static void sampi_settle_items(sampi_matcher *m, int32_t first)
     m->items.n = m->n_now;
 }
 
-/* Appends the items behind a token that the grammar calls by its number. listed: the token has a text, so the grammar's
-   "any other token" includes it. */
+/* Appends the parser's items behind a token that the grammar calls by its number. listed: the token has a text, so the
+   grammar's "any other token" includes it. */
 static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
 {
     int32_t first = m->items.n;
@@ -51,8 +51,8 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* The items that must stay valid: those of the text's position, then those of the earlier positions that are kept.
-   sampi_n_held returns their number, sampi_held_at item i. */
+/* The parser's items that must stay valid: those of the text's position, then those of the earlier positions that are
+   kept. sampi_n_held returns their number, sampi_held_at item i. */
 static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 {
@@ -63,7 +63,7 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
    this. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    /* room for a stack of frames whose edges must be followed; later a table with the new number of each frame */
+    /* room for a stack of the parser's frames whose edges must be followed; later a table of the frames' new numbers */
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
@@ -83,7 +83,8 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Marks the edges of a frame that is kept and gets the number `frame`: their `next` becomes -2 - frame. */
+/* Marks the edges of a frame (a call of a rule) that is kept and gets the number `frame`: their `next` becomes -2 -
+   frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -241,7 +242,8 @@ static bool sampi_move_place(sampi_matcher *m)
     return true;
 }
 
-/* Brings the matcher to a position of this call's store, as it is between two calls. */
+/* Sets the matcher back to its state between two calls, with the position in this call's store (the cache of
+   states). */
 static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
 {
     m->d.status = SAMP_OK;
@@ -255,7 +257,8 @@ static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
     turn->before = sampi_mark(m);
 }
 
-/* Returns whether the store exceeds its limit, because the limit was lowered or other data needs more memory. */
+/* Returns whether the store (the cache of states) exceeds its limit, because the limit was lowered or other data needs
+   more memory. */
 static bool sampi_store_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -264,7 +267,7 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
 }
 
-/* Returns the sizes of the store that the call reads. */
+/* Returns the sizes of the store (the cache of states) that the call reads. */
 static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
 {
     sampi_store_plan room = { 0, 0, 0, 0, 0, false };

@@ -154,13 +154,13 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    /* the first lead byte apart, if its continuation bytes do not begin at the lowest value */
+    /* handles the first lead byte apart if its continuation bytes do not begin at the lowest value */
     if (a < b && (lo & low)) {
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    /* the last lead byte apart, if its continuation bytes do not end at the highest value */
+    /* handles the last lead byte apart if its continuation bytes do not end at the highest value */
     if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
@@ -196,7 +196,7 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
 
 /* Ranges of code points [lo, hi] in ascending order; neighbouring ranges have a gap between them. */
 typedef struct sampi_ranges {
-    uint32_t few[8][2], (*at)[2]; /* [n] ranges; `at` points to `few` if they fit there */
+    uint32_t few[8][2], (*at)[2]; /* [n] the ranges; `at` points to the array `few` if they fit there */
     size_t n;
 } sampi_ranges;
 

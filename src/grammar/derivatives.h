@@ -13,27 +13,27 @@ typedef struct sampi_memo {
 } sampi_memo;
 
 #ifndef SAMPI_MEMO /* tests set a smaller number */
-/* the largest number of entries in the memo, a power of two; fewer if the memory limit is small */
+/* the most derivatives in the memo (their cache), a power of two; fewer if the memory limit is small */
 #define SAMPI_MEMO 4096
 #endif
 
 /* A hash set of pairs (a, b). Slots of earlier rounds are free, so a new round number empties the set. */
 typedef struct sampi_pairs {
-    sampi_vec slots; /* 2^k slots { round, a, b } */
+    sampi_vec slots; /* 2^k slots of the hash set, each { round, a, b } */
     int32_t n, round;
 } sampi_pairs;
 
 typedef struct sampi_deriver {
     sampi_tree tree;
     const sampi_byte_classes *bytes; /* classes of bytes that the tree treats alike */
-    sampi_vec work;                  /* sampi_node: the stack of sampi_derive and other functions */
+    sampi_vec work;                  /* a stack of nodes, for sampi_derive and other functions */
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
-    int64_t charged;    /* the steps that sampi_charge has charged */
-    /* the memory of the owner too: all of a matcher's except its sampler */
+    int64_t charged;    /* how many steps sampi_charge has counted in all */
+    /* the memory account of the deriver and its owner, as of a whole matcher without its sampler */
     sampi_held held;
 } sampi_deriver;
 
@@ -82,7 +82,8 @@ static void sampi_pairs_clear(sampi_pairs *p)
 /* Adds the pair (a, b). Returns whether it is new. If there is no memory, returns false and records an error. */
 static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
 {
-    if (3 * (2 * p->n + 2) > p->slots.n) { /* doubles the table, and enters the pairs of the current round again */
+    /* doubles the hash table, and enters the pairs of the current round again */
+    if (3 * (2 * p->n + 2) > p->slots.n) {
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
         if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
@@ -209,7 +210,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* Returns the SEEN node of a list of n members: the set `seen` and one more member. */
+/* Returns the node for the set `seen` (members of an object that have come; there are n) with one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
@@ -294,7 +295,7 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
 /* Returns the rest of a repetition after one of its repetitions has been matched. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
-    /* the other repetitions may then all be empty, so none is required */
+    /* if one repetition may be empty, the others may be too, so no further one is required */
     bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY;
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
     return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
@@ -354,12 +355,12 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* the text begins with the byte, as sampi_refuses was false */
+            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_refuses was false */
                 sampi_offer(d, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            /* the byte is in the set, as sampi_refuses was false */
+            /* the byte is in the set, because sampi_refuses was false */
             case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1;
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(d, e.a);
@@ -374,10 +375,10 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
-            /* the list's members are called as rules */
+            /* an object's members are called as rules */
             case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue;
             case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
-            /* NEVER and EMPTY have no derivative; tokens and calls do not begin with a byte here */
+            /* NEVER and EMPTY have no derivative; a token or a call does not begin with a byte */
             default: return -1;
         }
     }
@@ -486,12 +487,13 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
    bits, like a SET's. `left` is the number of nodes that the computation may still visit. */
 typedef struct sampi_kinds {
     uint8_t set[256][32];
-    uint8_t alone[32]; /* the bytes that are a kind of their own already */
-    int32_t done[32];  /* a cache of sets (positions in the pool) that have split the kinds already; -1: no set */
+    uint8_t alone[32]; /* the bytes that are the only one of their kind */
+    /* a cache of byte sets (positions in the pool) by which the kinds are split already; -1: no set */
+    int32_t done[32];
     int32_t n, left;
 } sampi_kinds;
 
-/* Splits each kind that has bytes inside and outside of a set into two kinds. */
+/* Splits each kind of bytes that has bytes both inside and outside of a set into two kinds. */
 static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
@@ -504,7 +506,7 @@ static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
         }
         if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
         memcpy(kinds->set[k], in, sizeof in);
-        /* [256] is enough room: there are at most as many kinds as bytes */
+        /* 256 kinds are enough: there are at most as many kinds as bytes */
         memcpy(kinds->set[kinds->n++], out, sizeof out);
     }
 }
@@ -516,7 +518,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
     return k;
 }
 
-/* Splits the kinds by a set of one byte. */
+/* Splits the kinds of bytes by a set of one byte. */
 static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
@@ -526,7 +528,7 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     old[byte / 8] &= (uint8_t)~bit;
     bool others = false;
     for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
-    if (!others) { /* the byte was the kind's only one */
+    if (!others) { /* the kind had only this byte */
         old[byte / 8] |= bit;
         return;
     }
@@ -539,7 +541,8 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
    bytes, but a single node mostly distinguishes few: a quote, a backslash, the lead bytes of longer characters, and all
    others. */
 
-/* Splits the kinds by each byte and set on which the derivatives of n depend. Visits the same parts as sampi_follow. */
+/* Splits the kinds of bytes by each byte and set on which the derivatives of n depend. Visits the same parts as
+   sampi_follow. */
 static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
@@ -595,7 +598,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        /* place [(bit * 0x17) >> 5 & 7] is the number of a bit */
+        /* (b * 0x17) >> 5 & 7 differs for each single bit b; place [] maps it to the bit's number */
         static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 };
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
@@ -619,7 +622,7 @@ enum {
    x. *patience is the number of nodes that may still be visited. */
 static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
-/* Returns sampi_far for a SEQ, an ALT or an AND. */
+/* Returns the estimate of sampi_far for a SEQ, an ALT or an AND node. */
 static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
@@ -643,10 +646,11 @@ static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, b
     return far;
 }
 
-/* Returns sampi_far for a MULTIPLE: the least number of digits after which the number can be a multiple. */
+/* Returns the estimate of sampi_far for a MULTIPLE node:~ the least number of digits after which the number can be a
+   multiple. */
 static int32_t sampi_multiple_far(const sampi_expr *e)
 {
-    int64_t rest = e->b, room = 1; /* room: the digits that follow can be any number below it */
+    int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
     int32_t far = -(e->c / 8);
     while (room < e->a && (e->a - rest) % e->a >= room) {
         rest = rest * 10 % e->a;
@@ -696,15 +700,15 @@ typedef struct sampi_reached {
     int32_t from, before, looked_at;
 } sampi_reached;
 
-enum { SAMPI_DISTANCES = 1024 }; /* distances are cut off at SAMPI_DISTANCES - 1 */
+enum { SAMPI_DISTANCES = 1024 }; /* larger distances are cut off at SAMPI_DISTANCES - 1 */
 
 static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
 {
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
 
-/* Adds a reached node with index i, and returns its distance (sampi_far). nearest [distance] is the index of the newest
-   node with this distance, or -1. */
+/* Adds a node that the search has reached, with index i, and returns its distance (sampi_far). nearest [distance] is
+   the index of the newest node with this distance, or -1. */
 static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
     enum { MANY = 512 };
@@ -767,7 +771,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
             if (next_far < far) far = next_far;
         }
     }
-    if (!d->status && found) /* marks the last node, and those on the path to it */
+    if (!d->status && found) /* marks the last node, and all nodes on the path to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
             sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)

@@ -4,15 +4,14 @@
    found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
    walk over the trie. */
 
-/* Adds the tokens of a run to `bits`, in which no bit may be set: all tokens of at most `reach` characters of these
-   kinds. */
+/* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
-                                                    : 255; /* 255 in the list means 255 characters or more */
+                                                    : 255; /* 255 in the index's list means 255 characters or more */
     sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
@@ -91,7 +90,7 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     return start;
 }
 
-/* Returns whether n characters of these kinds are within a run. */
+/* Returns whether n characters of these kinds are within a run: its kinds, and its largest number of characters. */
 static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
@@ -150,7 +149,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
-                if (m->d.status) { /* this part is walked again later */
+                if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->places.n = n_places;
                 }
@@ -239,7 +238,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progres
     entry->n_tokens = m->tokens.n;
 }
 
-/* Frees the entry that samp_grammar_prepare has begun. */
+/* Frees the entry (a state's allowed tokens) that samp_grammar_prepare has begun. */
 static void sampi_drop_begun(sampi_matcher *m)
 {
     m->begun.store = 0;
@@ -273,8 +272,8 @@ static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const s
     if (!kept) sampi_drop_begun(m);
 }
 
-/* Returns the progress of an entry, with its tokens and places, if samp_grammar_prepare has begun it; else an empty
-   progress. */
+/* Returns the progress of an entry (a state's allowed tokens), and its tokens and places, if samp_grammar_prepare has
+   begun it; else an empty progress. */
 static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_begun *begun = &m->begun;
@@ -296,8 +295,8 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     return at;
 }
 
-/* Returns the number of the entry of a state at a parent's places, which is computed if it does not exist; -1 with an
-   error recorded. */
+/* Returns the number of the entry (allowed tokens) of a state at a parent's places, which is computed if it does not
+   exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
@@ -316,7 +315,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return at;
 }
 
-/* Pushes an entry in a frame on the stack of entries that the mask must still include. */
+/* Pushes an entry (a state's allowed tokens) and its frame on the stack of entries that the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
     int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
@@ -382,7 +381,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     m->d.work.n = bottom;
 }
 
-/* Adds the tokens that an item's state calls by their numbers. */
+/* Adds to the mask the tokens that the grammar names by their numbers at an item's state. */
 static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
@@ -427,14 +426,15 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* The progress of a call that may do its work again after it got more memory: see sampi_matcher_turn. */
+/* The progress of a call, which may do its work again after it got more memory (sampi_matcher_turn). */
 typedef struct sampi_turn {
-    int n; /* the number of turns so far */
+    int n; /* how often the call did its work */
     sampi_level before;
 } sampi_turn;
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
 
-/* Makes the mask of the text's position from entries; if these take too many steps, by a walk. */
+/* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
+   the trie. */
 static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;

@@ -16,7 +16,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    /* what the samplers share, as a list (store.h); nothing else of a grammar changes */
+    /* the data that samplers share, as a list (store.h); the other members of a grammar never change */
     struct sampi_shared *shared;
 };
 
@@ -33,7 +33,7 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            /* the table of other members, which follows the members */
+            /* how many nodes for members that are not listed follow those of the listed members */
             const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0;
             if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
             i -= list->n + table;
@@ -141,7 +141,7 @@ static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* the node is no longer marked OPEN */
+        if (!sampi_grammar_look(t, now)) continue; /* sampi_grammar_look has removed the node's mark OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
             if (e->known & SAMPI_KNOWN_OPEN) continue;
@@ -197,7 +197,7 @@ static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     if (changed) status = sampi_grammar_spread_all(t, order);
     if (status) return status;
-    /* also for unreachable nodes: a node that is made later may be equal to one */
+    /* also for nodes that the root does not reach: a node that is made later may be equal to one of them */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))

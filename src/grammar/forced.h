@@ -28,7 +28,7 @@ static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
     return true;
 }
 
-/* Returns the only byte that may follow the items [from, to); -1 if several bytes or none may follow. */
+/* Returns the only byte that may follow the parser's items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
@@ -58,7 +58,7 @@ static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
     return n;
 }
 
-/* Does the same, but leaves out the last character if further bytes of this character may follow. */
+/* Does the same as sampi_force, but leaves out the last character if further bytes of this character may follow. */
 static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
 {
     const sampi_level before = sampi_mark(m);
@@ -120,8 +120,8 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
     return root;
 }
 
-/* Returns whether some token below a trie's node is allowed by the items [from, m->items.n), which are the items at
-   this node. */
+/* Returns whether some token below a trie's node is allowed by the parser's items [from, m->items.n), which are the
+   items at this node. */
 static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;

@@ -31,9 +31,9 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* A kept position: its n_now items begin at index `items` of the array past. */
+/* A position that was kept: its n_now items of the parser begin at index `items` of the array past. */
 typedef struct sampi_back_to {
-    /* tokens: how many tokens leave the history, which has none that end a generation */
+    /* tokens: how many tokens the way back removes from the history, which has none that end a generation */
     int32_t tokens, items, n_now;
     bool waiting;
 } sampi_back_to;
@@ -58,7 +58,8 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
     if (!m->place_in) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
-    m->d.held.beside = SIZE_MAX; /* the items mostly fit, as they did before; a clone may have less room */
+    /* no limit: the items mostly fit, as they did before; a clone's array may be smaller */
+    m->d.held.beside = SIZE_MAX;
     if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
     m->d.held.beside = 0;
     m->items.n = m->n_now;

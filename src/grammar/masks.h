@@ -156,7 +156,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             sampi_drop(m, *before);
             sampi_enter_level(m, before, level[depth - 2].items, byte);
         }
-        if (before->state) { /* the usual case: one item, which does not call and does not end */
+        if (before->state) { /* the usual case: one item, whose state neither calls a rule nor ends */
             const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;

@@ -26,7 +26,7 @@
 enum {
     SAMPI_STATE_ENDS = 1,  /* the state's node matches the empty text, so the state may end */
     SAMPI_STATE_CALLS = 2, /* the state can call rules or tokens */
-    SAMPI_STATE_TOKENS = 4 /* some of the calls are tokens */
+    SAMPI_STATE_TOKENS = 4 /* the state can call tokens */
 };
 
 /* A call that a state can make: of a rule, or, if rule is -1, of a token by its number (negated: of any other token).
@@ -46,7 +46,7 @@ typedef struct sampi_call {
    value: no limit), a bit for `explored`, a bit for `stops`. */
 typedef struct sampi_stretch {
     uint32_t kinds;
-    int32_t reach; /* in characters; -1: not computed yet; INT32_MAX: no limit */
+    int32_t reach; /* the length in characters; -1: not computed yet; INT32_MAX: no limit */
     bool explored, stops;
 } sampi_stretch;
 
@@ -56,23 +56,23 @@ typedef struct sampi_stretch {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, n_calls;
-    int32_t used;                   /* the time of the last use, by the store's clock */
+    int32_t used;                   /* the time of the state's last use, by the store's clock */
     const struct sampi_call *calls; /* [n_calls] */
     /* [8] Sets of byte classes as bits, NULL if they are not computed yet. live: the classes that may come next
        (sampi_live_of); first: those with which a called rule may begin (sampi_first_of). */
     uint32_t *live, *first;
     int32_t one; /* the kinds of characters that complete the state (sampi_one_of); -1: not computed yet */
-    /* [keep] The state's runs, each a sampi_stretch in 32 bits. With keep = 1 the state's frame does not end within the
-       run. */
+    /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
+       state's frame does not end within the run. */
     int32_t run[2];
 } sampi_lex;
 
 typedef struct sampi_frame {
-    int32_t rule, edge; /* edge: the index of the first edge of a list, or -1 */
+    int32_t rule, edge; /* edge: the first of the frame's edges, as an index, or -1 */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
-    int32_t member, frame, next; /* member: as in a call; next: the next edge of the list, or -1 */
+    int32_t member, frame, next; /* member: as in sampi_call; next: the next edge of the frame, or -1 */
 } sampi_edge;
 typedef struct sampi_item {
     int32_t state, frame, flags; /* flags: a copy of the state's flags */
@@ -83,12 +83,12 @@ typedef struct sampi_item {
    parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
-    uint32_t *bits;        /* the tokens as a mask; NULL if they are few, and `tokens` lists them */
+    uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */
     const int32_t *tokens; /* [n_tokens] */
-    /* [n_places] the entry's places, as node numbers */
+    /* [n_places] the trie nodes where the frame ended before the token did */
     const uint32_t *places;
     int32_t n_tokens, n_places;
-    int32_t used; /* the time of the last use, as in a state */
+    int32_t used; /* the time of the entry's last use, by the store's clock */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of items, frames and edges after that node was
@@ -97,7 +97,7 @@ typedef struct sampi_entry {
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* the level's items have calls that were not made yet */
+    bool calls; /* the level's items have calls of rules that were not made yet */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -131,7 +131,7 @@ typedef struct sampi_progress {
 
 /* An entry that samp_grammar_prepare has begun and not completed, with the tokens found so far. */
 typedef struct sampi_begun {
-    size_t store; /* the serial number of the store to which the numbers belong; 0 if no entry was begun */
+    size_t store; /* the serial number of the store (cache) to which the numbers belong; 0 if no entry was begun */
     int32_t parent, state;
     sampi_progress at;
     sampi_vec tokens, places, bits; /* bits: [n_mask] words, or empty */
@@ -143,13 +143,14 @@ typedef struct sampi_chunk {
     size_t size, used;
 } sampi_chunk;
 
-/* A store: the data computed for a grammar with a vocabulary, which are nodes, states and entries. See store.h. */
+/* A store: a cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
+   store.h. */
 typedef struct sampi_store {
-    size_t serial;      /* no other store in the process has the same number */
-    size_t bytes, most; /* the bytes that the store holds, and their limit */
+    size_t serial;      /* no other store in the process has the same serial number */
+    size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
     size_t fixed;       /* the size of the block that begins with this struct, in bytes */
     size_t chunk;       /* the size of an ordinary chunk, in bytes */
-    sampi_tree tree;    /* the nodes, of which the grammar's own come first */
+    sampi_tree tree;    /* a tree whose first nodes are the grammar's own */
     sampi_growth growth;
     int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
     sampi_lex *states; /* state 0 is the dead state, which matches no text */
@@ -159,11 +160,11 @@ typedef struct sampi_store {
     sampi_entry *entries;
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
-    int32_t n_calls; /* the number of calls that have used the store */
+    int32_t n_calls; /* how many calls have used this cache */
     sampi_chunk *chunks;
-    struct sampi_store *behind; /* the next one in the list of stores that wait to be freed */
-    /* moved_from: the serial number of the store whose data this store took over, or 0. moved: the new number of each
-       node of the old store and, from index moved_states on, of each of its states; 0 if the element was not taken
+    struct sampi_store *behind; /* the next one in a list of caches that wait to be freed */
+    /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of
+       each node of the older cache and, from index moved_states on, of each of its states; 0 if it was not taken
        over. */
     size_t moved_from;
     int32_t *moved;
@@ -174,17 +175,17 @@ typedef struct sampi_store {
 typedef struct sampi_workspace {
     struct sampi_workspace *behind;
     int32_t busy;       /* 1 while a call uses the workspace, else 0 */
-    sampi_store *reads; /* the store that the call reads; a store in use is not freed */
-    size_t memo_of;     /* the serial number of the store to which the memo's nodes belong */
+    sampi_store *reads; /* the store (cache) that the call reads, and which is therefore not freed */
+    size_t memo_of;     /* the serial number of the store (cache) to which the memo's nodes belong */
     sampi_memo *memo;
     int32_t n_memo;
     sampi_vec work, calls, tokens, places;
     sampi_pairs seen, joined, queued;
-    int32_t *rule_frame;      /* [rules] the frame of each rule's call, if the rule was called in this step */
-    sampi_level *level;       /* [index->deepest + 1] */
+    int32_t *rule_frame; /* [rules] the parser's frame of each rule's call, if the rule was called in this step */
+    sampi_level *level;  /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]; on the heap, as it is too large for a small stack */
     uint32_t *bits;           /* [n_mask] the tokens of the entry that is being computed */
-    /* how many masks were made with it, and how many of them needed no new entry */
+    /* how many masks were made with this workspace, and how many of them needed no new entry */
     size_t masks, hits;
 } sampi_workspace;
 
@@ -193,17 +194,19 @@ typedef struct sampi_shared {
     struct sampi_shared *behind;
     const samp_grammar *grammar;
     const samp_vocab_index *index;
-    size_t index_serial;     /* distinguishes the index from a freed one that was at the same address */
-    size_t deepest, n_mask;  /* the index's, which may be freed before the grammar */
-    int status;              /* SAMP_E_RANGE if a <text> of the grammar is not one token */
-    uint64_t named;          /* a hash of the tokens that the grammar names by their texts */
-    sampi_vec texts;         /* sampi_named: these tokens */
-    sampi_held held;         /* the memory account: workspaces and samplers' arrays in `bytes`, stores in `apart` */
-    sampi_store *now, *gone; /* now: the current store; gone: a list of replaced stores that calls may still read */
+    size_t index_serial;    /* distinguishes the index from a freed one that was at the same address */
+    size_t deepest, n_mask; /* copies of the index's numbers, as the index may be freed before the grammar */
+    int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
+    uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
+    sampi_vec texts;        /* sampi_named: these tokens */
+    /* the memory account: `bytes` counts workspaces and samplers' arrays, `apart` counts stores (caches) */
+    sampi_held held;
+    /* now: the current store (cache); gone: a list of replaced stores that calls may still read */
+    sampi_store *now, *gone;
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
-    size_t renewals; /* the number of stores that were replaced */
-    int32_t in_vain; /* the steps that sampi_explore took without a result */
+    size_t renewals; /* how many stores (caches) were replaced */
+    int32_t in_vain; /* how many steps sampi_explore has taken without a result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -212,25 +215,26 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    /* its tree is the store's; work, memo and queued are borrowed from the workspace */
+    /* computes derivatives; its tree is the store's; its work, memo and queued are borrowed from the workspace */
     sampi_deriver d;
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
-    sampi_workspace *space; /* the workspace of the current call, or else of the last one */
-    sampi_store *store;     /* the store that the current call reads */
-    sampi_store *own;       /* the same store if no other call can see it, else NULL */
-    size_t place_in;  /* the serial number of the store whose states the items have; 0: the text must be read again */
-    size_t tree_of;   /* the serial number of the store whose tree is d.tree */
-    int32_t now;      /* the time of the store's clock in this call */
-    sampi_vec items;  /* sampi_item; the first n_now are the position in the text */
+    sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
+    sampi_store *store;     /* the store (cache of states) that the current call reads */
+    sampi_store *own;       /* the same store if it serves this call alone, else NULL */
+    /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
+    size_t place_in;
+    size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */
+    int32_t now;      /* the time of the store's clock during this call */
+    sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
     /* borrowed from the workspace: the calls of a state, the tokens and places of an entry */
     sampi_vec calls, tokens, places;
     sampi_vec history; /* samp_token: all accepted tokens */
-    sampi_vec past;    /* sampi_item: the positions before each of the last tokens, one behind the other */
-    sampi_vec past_n;  /* int32_t: the number of items of each such position (sampi_place_size) */
+    sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
+    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_place_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
@@ -240,9 +244,9 @@ typedef struct sampi_matcher {
     sampi_plain_level *plain;
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
-    int32_t n_now, base; /* base: the first frame that was made in the current step */
-    int32_t live;        /* how many frames the last sweep left */
-    int32_t missed;      /* the number of entries that the current mask had to compute */
+    int32_t n_now, base; /* base: the parser's first frame of the current step */
+    int32_t live;        /* how many frames remained when unreachable ones were last dropped */
+    int32_t missed;      /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the current step ends the outermost frame */
     bool again;          /* the accepted text is being read again */
     int64_t max_steps;
@@ -250,9 +254,9 @@ typedef struct sampi_matcher {
     /* The call is one of samp_grammar_prepare: an entry that its steps do not complete is kept, and the next call
        continues it. */
     bool ahead;
-    int32_t idle;     /* the number of such calls that made no progress; each call that did lowers it by 1 */
-    int64_t advances; /* how many times the work on an entry has made progress */
-    int64_t spent;    /* the steps that these calls took since the last token */
+    int32_t idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
+    int64_t advances;             /* how many times the computation of an entry (token set) made progress */
+    int64_t spent;                /* the steps that samp_grammar_prepare took since the last token */
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
 

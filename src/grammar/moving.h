@@ -18,15 +18,15 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
-    int32_t own, n_classes; /* own: the number of the grammar's nodes, which keep their numbers */
-    int32_t now;            /* the time of the old store's clock */
-    sampi_store_plan room; /* the room for the elements taken over; most: the bytes of their lists and sets of bits */
-    size_t most;           /* the largest size in bytes of a store that has exactly this room */
-    int32_t *nodes, *states; /* [from's room] the new number of each node and state in `to`; 0: not taken over */
-    int32_t *entries;        /* [from's room] the new number of each entry, + 1; 0: not taken over */
-    int32_t *states_in, *entries_in; /* 1 if the element was published before the lists were made */
+    int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
+    int32_t now;                     /* the time of the old store's clock, to which ages refer */
+    sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
+    size_t most;                     /* the largest size in bytes of a store (cache) with exactly this room */
+    int32_t *nodes, *states;         /* the new number of each node and state of the old store; 0: not taken over */
+    int32_t *entries;                /* the new number of each entry of the old store, + 1; 0: not taken over */
+    int32_t *states_in, *entries_in; /* 1 if the state or entry existed when the lists were made */
     size_t held;                     /* the bytes of these arrays */
-    sampi_store_plan chosen;         /* the numbers of chosen elements; most: as in `room` */
+    sampi_store_plan chosen;         /* how many elements were chosen; most: as in `room` */
 } sampi_move;
 
 /* Returns the age of the time of a last use, by the store's clock; 0 is the newest. */
@@ -61,7 +61,7 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* Chooses the entries that are not older than `oldest`, and marks their states as needed. */
+/* Chooses the entries (token sets) that are not older than `oldest`, and marks their states as needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     v->chosen.entries = 0;
@@ -290,7 +290,7 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
 }
 
-/* Returns a plan for 1 / share of the room of another plan. */
+/* Returns a plan (sizes of a store) with 1 / share of the room of another plan. */
 static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
 {
     size_t size[SAMPI_STORE_PARTS];
@@ -337,7 +337,7 @@ static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from,
     return moved ? v.to : NULL;
 }
 
-/* Joins two tables of new numbers, from the old store to the small one and from there to the new store, into one. */
+/* Joins two tables of new numbers into one: from the old store to the small one, and from there to the new store. */
 static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;

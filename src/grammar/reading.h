@@ -7,7 +7,7 @@ typedef struct sampi_reader {
     /* text: the beginning; at: the next byte to read; end: the byte behind the text, which is 0 and may be read */
     const char *text, *at, *end;
     samp_text_error *error; /* never NULL */
-    sampi_vec parts;        /* sampi_node: a stack with the parts of the sequences that are being read */
+    sampi_vec parts;        /* a stack of nodes: the parts of the sequences that are being read */
     int32_t depth;          /* how many parentheses are open */
     uint64_t n_symbols;     /* GBNF: names as llama.cpp counts them, for its limit on repetitions */
     /* Regular expressions: the function that makes the node of a character class. */

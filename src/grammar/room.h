@@ -21,7 +21,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Accepts a token once; sampi_matcher_accept repeats this if it runs out of memory. */
+/* Accepts a token; sampi_matcher_accept calls this again if memory ran out. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
     if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
@@ -116,7 +116,8 @@ static void sampi_matcher_free(sampi_matcher *m)
 /* Makes a matcher with the members that never change, and with empty arrays. */
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX }; /* without a limit: making a matcher may exceed it */
+    /* no limit, because making a matcher may exceed the grammar's limit */
+    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);

@@ -49,7 +49,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* Does the same for the beginning of a character, without pushing the states behind the characters. */
+/* Does the same as sampi_kinds_taken for the beginning of a character, but pushes no states. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
@@ -100,12 +100,12 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,        /* the largest number of states */
-        FEW = 12,          /* the same, after PATIENCE steps without a result */
-        FAR = 12,          /* characters: from this depth on, a kind that is not allowed ends the run */
-        LONG = 32,         /* characters: the search ends at this depth */
-        DEAR = 1 << 13,    /* the number of steps for each state that is too large */
-        PATIENCE = 1 << 18 /* a search takes half as many steps at most */
+        MANY = 192,        /* the most states that a search visits */
+        FEW = 12,          /* the most states once PATIENCE steps gave no result */
+        FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
+        LONG = 32,         /* a search ends at this depth, in characters */
+        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
+        PATIENCE = 1 << 18 /* a single search takes at most half as many steps */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
@@ -128,7 +128,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
-        if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds */
+        if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
             kinds = taken;
             m->d.work.n = bottom;
             sampi_pairs_clear(&m->seen);
@@ -152,7 +152,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    /* the other visited states have the rest of this run as their own */
+    /* the other states that were visited get the rest of this run */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];

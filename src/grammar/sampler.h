@@ -15,7 +15,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* at least one position, for sampi_unaccept */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_unaccept */
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)

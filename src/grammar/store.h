@@ -27,7 +27,7 @@
    The number of steps of a call depends on the data that other samplers have computed. Its result does not: it is the
    grammar's mask, or SAMP_E_FULL. */
 
-/* Records the error that the store has no room for something new. */
+/* Records the error that the store (the cache of states) has no room for something new. */
 static void sampi_store_is_full(sampi_matcher *m)
 {
     m->d.held.full = true;
@@ -37,7 +37,7 @@ static void sampi_store_is_full(sampi_matcher *m)
 /* Rounds a number of bytes up to a multiple of 8, so that the piece behind them is aligned. */
 static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-/* Returns a piece of the store, for something that will be published; NULL with an error recorded if there is no
+/* Returns a piece of the store's memory, for data that will be published; NULL with an error recorded if there is no
    room. */
 static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 {
@@ -82,9 +82,9 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
 }
 
-/* The sizes of a store that is to be made. */
+/* The sizes of a store (a cache of nodes, states and entries) that is to be made. */
 typedef struct sampi_store_plan {
-    int32_t nodes, pool, states, entries; /* the numbers of elements, in addition to the grammar's own */
+    int32_t nodes, pool, states, entries; /* how many elements there is room for, besides the grammar's own */
     size_t most;
     bool alone; /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
@@ -228,7 +228,7 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     t->rules = g->tree.rules;
     t->lists = g->tree.lists;
     t->members = g->tree.members;
-    t->spare = INT64_MAX; /* other limits apply to a store */
+    t->spare = INT64_MAX; /* no limit on making nodes; the steps of a call are limited instead */
     t->growth = &store->growth;
     sampi_store_divide(g, store, plan, size);
     t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
@@ -248,10 +248,10 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     return store;
 }
 
-/* Returns the time of a store's clock: the number of calls that have used the store, divided by 8. */
+/* Returns the time of a store's clock, which is the number of calls that have used the store, divided by 8. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
 
-/* Returns the hash table's slot of a state's entry at a parent's places, or the free slot for it. */
+/* Returns the hash table's slot of a state's entry (token set) at a parent's places, or the free slot for it. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
 {
     const uint32_t mask = (uint32_t)store->n_slots - 1;

@@ -18,7 +18,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
     SAMPI_NODE_REPEAT, /* a, at least b and at most c times (c = -1: any number) */
-    SAMPI_NODE_GROUP,  /* a, as a group for the reason b (listed below); only triggers have groups */
+    SAMPI_NODE_GROUP,  /* matches a; b says why it is a group (SAMPI_GROUP_*); only triggers have groups */
     SAMPI_NODE_AND,    /* the texts that both a and b match */
     SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
     SAMPI_NODE_REF,    /* whatever rule number a matches */
@@ -76,13 +76,13 @@ typedef struct sampi_expr {
 
 /* the largest depth of a node; every system has the stack for it */
 #define SAMPI_MAX_DEPTH  256
-#define SAMPI_MAX_NODES  (1 << 24) /* the most nodes of a tree */
-#define SAMPI_MAX_POOL   (1 << 28) /* the most bytes of a tree's texts and sets */
-#define SAMPI_MAX_RANGES 4096      /* the most ranges of a character class */
+#define SAMPI_MAX_NODES  (1 << 24) /* the largest number of nodes in a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* the largest size of a tree's texts and sets, in bytes */
+#define SAMPI_MAX_RANGES 4096      /* the largest number of ranges in a character class */
 /* The limit of work for reading a text: finding a node costs 1, making one SAMPI_NEW_NODE. */
 #define SAMPI_MAX_WORK  (1 << 24)
 #define SAMPI_NEW_NODE  8
-#define SAMPI_MAX_REGEX 8192 /* the most bytes of a regular expression */
+#define SAMPI_MAX_REGEX 8192 /* the largest size of a regular expression, in bytes */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT node, or EMPTY; body: -1 if the rule is not defined */
@@ -102,11 +102,11 @@ typedef struct sampi_list {
     int32_t first, n; /* the list's members are first .. first + n - 1 in the tree's array `members` */
     sampi_node separator, other;
     int32_t least, most; /* bounds on the number of members; most: INT32_MAX if there is no upper bound */
-    int32_t slots;       /* the number of witnesses, see sampi_tree_witnesses */
+    int32_t slots;       /* the number of witnesses (required members without listed names) */
 } sampi_list;
 
 enum {
-    SAMPI_KINDS_OF_NAMES = 8, /* kinds of names; each witness has another kind */
+    SAMPI_KINDS_OF_NAMES = 8, /* the number of kinds of names; no two witnesses may have the same kind */
     SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
     SAMPI_MAX_SLOTS = 4
 };
@@ -115,8 +115,8 @@ enum {
    `all`, which several threads change at the same time. */
 typedef struct sampi_held {
     size_t bytes, most;
-    /* the bytes of stores, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most` always
-       remains */
+    /* the bytes of stores (caches), which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most`
+       always remains */
     size_t apart;
     struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
     bool full;              /* a request exceeded the limit */
@@ -145,7 +145,7 @@ typedef struct sampi_class {
    counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
-    /* [nodes.cap] the facts ALIVE and DEAD about each node, which are found after the node was made */
+    /* [nodes.cap] whether each node is ALIVE or DEAD, which is found after the node was made */
     int32_t *known;
 } sampi_growth;
 
@@ -281,7 +281,7 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
     return true;
 }
 
-/* Replaces a table by the one that sampi_slots_like makes. */
+/* Replaces a hash table by an empty one with twice as many slots. */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
@@ -405,14 +405,15 @@ typedef struct sampi_opening {
     /* missing: how many members must still come; left: how many may still come */
     int32_t missing, left;
     bool dead;      /* a required member matches no text */
-    uint32_t taken; /* the kinds of names that earlier witnesses have, as a set of bits */
+    uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
     int32_t n_open; /* the number of open slots */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
     int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: its number */
 } sampi_opening;
 
-/* Returns whether each of n open slots can get a kind of name of its own that is not in the set `taken`. */
+/* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
+   set `taken`. */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -582,7 +583,7 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
    written to cause them, and the function returns SAMP_E_RANGE. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    enum { SLOTS = 32 }; /* the most slots of the table for each node */
+    enum { SLOTS = 32 }; /* the largest number of slots in the hash table for each node */
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;

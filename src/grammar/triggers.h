@@ -83,7 +83,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
     return z->ops.n - 1;
 }
 
-/* Makes the next operation the target of the SPLIT at index `at`: its first target, its second, or both. */
+/* Makes the next operation a target of the branch (SPLIT) at index `at`: the first target, the second, or both. */
 static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
@@ -107,7 +107,8 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
     }
-    for (int32_t i = before; i < z->ops.n && !status; i++) { /* targets that are not set yet leave the repetition */
+    /* jump targets that are not set yet get to point behind the repetition */
+    for (int32_t i = before; i < z->ops.n && !status; i++) {
         sampi_op *op = (sampi_op *)z->ops.data + i;
         if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
         if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
@@ -118,7 +119,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
 /* Appends the operations of alternatives, which are tried in order. */
 static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
-    /* the last SPLIT that leaves the alternatives; until its targets are set, b is the one before it */
+    /* the last branch (SPLIT) that leaves the alternatives; until its targets are set, its b is the one before it */
     int32_t out = -1;
     int status = SAMP_OK;
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {

@@ -3,7 +3,7 @@
    reads, so that no other call frees this store (store.h). This room also replaces an old store by a new one, and frees
    old stores. */
 
-/* Frees the replaced stores that no call reads. */
+/* Frees the replaced stores (old caches of states) that no call reads. */
 static void sampi_sweep_stores(sampi_shared *h)
 {
     sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->gone), *behind;
@@ -33,7 +33,7 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     return true;
 }
 
-/* Empties the memo if it has nodes of another store than the call's. */
+/* Empties the memo (the cache of derivatives) if its nodes are of another store than the call's. */
 static void sampi_memo_fits(sampi_matcher *m)
 {
     if (m->space->memo_of == m->store->serial) return;
@@ -109,7 +109,7 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
     const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
     size_t size[SAMPI_STORE_PARTS];
-    /* the old store stays, as it may serve other calls */
+    /* the old store is kept, as it may serve other calls */
     if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) {
         sampi_store_is_full(m);
         return false;
@@ -170,7 +170,7 @@ static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
 
 static sampi_workspace *sampi_workspace_make(sampi_shared *h)
 {
-    /* without a limit: there is at most one workspace for each call at a time */
+    /* no limit, because each call has at most one workspace at a time */
     sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
     sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);

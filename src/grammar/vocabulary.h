@@ -24,16 +24,16 @@
        nodes      the nodes of both tries */
 
 #define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
-/* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), n_groups, n_listed */
+/* the words of the head: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), n_groups, n_listed */
 #define SAMPI_INDEX_HEAD 8
 #define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
 #define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
-#define SAMPI_MAX_PIECE  1023      /* the most bytes of a token */
-#define SAMPI_MAX_TRIE   (1 << 22) /* the most nodes of a trie */
+#define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
+#define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in a trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
-    size_t serial;                              /* no other index in the process has the same number */
+    size_t serial;                              /* no other index in the process has the same serial number */
     const uint32_t *words;                      /* the whole index, in the form in which it is saved */
     uint32_t *own;                              /* the same address if the index owns the memory, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: the number of words in a mask */
@@ -91,7 +91,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             now = ((const sampi_alike *)todo.data)[--todo.n];
             continue;
         }
-        /* how many tokens have each byte; later where they begin, then where they end */
+        /* how many tokens have each next byte; later the positions where they begin, then where they end */
         size_t end[257] = { 0 }, first = 0;
         for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
         for (size_t c = 0; c < 257; c++) {
@@ -153,7 +153,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
     for (size_t i = 0;; i++) {
-        uint32_t same = 0; /* the number of bytes that this token shares with the one before */
+        uint32_t same = 0; /* how many first bytes this token has in common with the one before */
         if (i > 0 && i < n)
             while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
         if (i < n && same == p[i].n) same--; /* equal tokens are neighbours; each gets a last node of its own */

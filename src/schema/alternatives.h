@@ -23,9 +23,9 @@ typedef enum sampi_atom_kind {
     /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
        satisfies `literal` */
     SAMPI_ATOM_EXISTS,
-    SAMPI_ATOM_WITNESS, /* as EXISTS, and the member's name is not listed (objects.h) */
-    SAMPI_ATOM_JOINED,  /* as EXISTS, and the member is that of the witness `with` */
-    SAMPI_ATOM_MET,     /* as EXISTS, and other atoms ensure the member */
+    SAMPI_ATOM_WITNESS, /* as EXISTS (some member violates a keyword), and its name is not listed (objects.h) */
+    SAMPI_ATOM_JOINED,  /* as EXISTS (some member violates a keyword), and it is the member of the witness `with` */
+    SAMPI_ATOM_MET,     /* as EXISTS (some member violates a keyword), and other atoms ensure this */
     SAMPI_ATOM_REFUSED  /* the keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
@@ -96,7 +96,7 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* Follows one way of a choice, on which one more literal must be split. x->todo and x->atoms are restored
+/* Follows one way of a choice, in which one more literal (condition) must be split. x->todo and x->atoms are restored
    afterwards. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
@@ -183,7 +183,7 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
     return true;
 }
 
-/* Follows the way on which some member violates a keyword that does not list names one by one. */
+/* Follows the way in which some member violates a keyword that does not list names one by one. */
 static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
@@ -206,7 +206,7 @@ static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
     return -1;
 }
 
-/* Follows the ways on which the members of an object violate a schema; each way violates one keyword. The ways of the
+/* Follows each way in which the members of an object violate a schema; each way violates one keyword. The ways of the
    names in `required` and `properties` come first, and each of them keeps the conditions of those before it, so no two
    of these ways allow the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
@@ -244,7 +244,7 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     x->atoms.n = n_atoms;
 }
 
-/* Follows the ways on which the items of an array, or their number, violate a schema. */
+/* Follows each way in which the items of an array, or their number, violate a schema. */
 static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                int32_t later)
 {
@@ -281,7 +281,7 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
-/* Follows the ways on which "exactly one of the schemas" is violated: no schema holds, or two hold. */
+/* Follows each way in which "exactly one of the schemas" is violated: no schema holds, or two hold. */
 static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
                                              int32_t later)
 {
@@ -299,7 +299,7 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
 }
 
 /* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms, so that nothing
-   has to be excluded. Otherwise follows all ways on which the schema is violated, one for each keyword, and returns
+   has to be excluded. Otherwise follows all ways in which the schema is violated, one for each keyword, and returns
    false. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
@@ -343,7 +343,7 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     return false;
 }
 
-/* Follows the ways on which one of the schemas holds (anyOf); with `only`, exactly one of them (oneOf). */
+/* Follows each way in which one of the schemas holds (anyOf); with `only`, exactly one of them (oneOf). */
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
@@ -457,7 +457,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
     s->depth = depth;
 }
 
-/* Splits all literals of a goal. */
+/* Splits all literals (conditions) of a goal. */
 static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
 {
     int32_t todo = x->todo.n, now = -1, later = -1;

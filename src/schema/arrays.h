@@ -3,7 +3,7 @@
    items, which have goals (conditions) of their own; the other items; the number of items; how many must satisfy some
    schema (contains); and uniqueItems, if every item is one of a few values. */
 
-/* A condition on an array: between `least` and `most` items satisfy a literal. */
+/* A condition on an array: between `least` and `most` items satisfy a literal (another condition). */
 enum { SAMPI_SOMES = 3 };
 typedef struct sampi_some {
     sampi_literal literal;
@@ -14,7 +14,7 @@ typedef struct sampi_some {
 typedef struct sampi_array {
     sampi_shapes *shapes;
     int32_t last;     /* the array's atoms are those from index shapes->first up to this index */
-    int32_t n_prefix; /* the number of first items that have goals of their own */
+    int32_t n_prefix; /* the number of first items that have goals (conditions) of their own */
     int32_t least, most;
     int32_t unique; /* the node of uniqueItems; -1 if there is none */
     int32_t n_some;
@@ -222,7 +222,7 @@ static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t wh
     return found;
 }
 
-/* Returns whether each literal of a->some has been satisfied often enough. */
+/* Returns whether enough items have satisfied each condition in a->some. */
 static bool sampi_array_enough(const sampi_array *a, int32_t found)
 {
     for (int32_t k = 0; k < a->n_some; k++) {
@@ -348,7 +348,7 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
     s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
 }
 
-/* Ends a way: its atoms make one shape of an array or object, or they contradict each other. */
+/* Ends a way: its atoms (simple conditions) make one shape of an array or object, or they contradict each other. */
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 {
     int32_t refused = -1;

@@ -136,7 +136,7 @@ typedef struct sampi_schema {
     /* [n_strings] a name's index in an object's list, + 1, or 0 (sampi_object_name) */
     int32_t *listed;
     int32_t *pattern_of;  /* [n_strings] the node of a string as a regular expression, + 1; 0 if it was not made */
-    int32_t *resource_of; /* [n_nodes] the resource to which a node belongs */
+    int32_t *resource_of; /* [n_nodes] the resource (schema with an address) to which a node belongs */
     uint8_t *stands;      /* [n_nodes] SAMPI_STANDS_*: whether a node is a schema */
     int32_t *value_of;    /* [n_strings] the first string with an equal number, + 1; 0 if it was not looked up yet */
     int32_t *marks;       /* [n_strings] the round in which a string was last marked (sampi_texts_mark) */
@@ -145,16 +145,16 @@ typedef struct sampi_schema {
     sampi_vec values;        /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
-    int32_t spare;           /* units of work that the last step still pays for (sampi_schema_work) */
+    int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
     uint8_t *says;           /* [n_nodes] the result of sampi_schema_says, + 1; 0 if it was not computed yet */
-    /* [1: the upper bound][line of the table of formats] the node of a format; 0 if it was not made */
+    /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps;                  /* the number of steps that may still be taken */
-    int choices;                    /* nested calls of sampi_expand and sampi_finish_objects */
-    int level;                      /* nested questions whether a schema or goal is possible */
+    int choices;                    /* how many calls of sampi_expand and sampi_finish_objects are nested now */
+    int level;                      /* how many questions whether a schema or goal is possible are nested now */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
     sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
-    sampi_node character, shortest; /* the same two in the shortest spelling */
+    sampi_node character, shortest; /* nodes for a string's character, and for any string, in the shortest spelling */
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole
        digits */
     sampi_node number, plain, magnitude, fraction, digits;
@@ -167,10 +167,10 @@ typedef struct sampi_schema {
 /* Limits of one document. */
 enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
-    SAMPI_SCHEMA_NESTING = 400,    /* schemas within one another */
-    SAMPI_SCHEMA_CHOICES = 80,     /* choices within one another */
-    SAMPI_SCHEMA_PREFIX = 4096,    /* items of an array with schemas of their own */
-    SAMPI_SCHEMA_PATTERNS = 10,    /* patterns of one object */
+    SAMPI_SCHEMA_NESTING = 400,    /* the most schemas within one another */
+    SAMPI_SCHEMA_CHOICES = 80,     /* the most choices within one another */
+    SAMPI_SCHEMA_PREFIX = 4096,    /* the most items of an array that have schemas of their own */
+    SAMPI_SCHEMA_PATTERNS = 10,    /* the most patterns of one object */
     SAMPI_SCHEMA_DERIVED = 1 << 25 /* the number of steps of derivatives for one document */
 };
 

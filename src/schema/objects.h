@@ -28,8 +28,8 @@ typedef struct sampi_object {
     sampi_vec names;     /* sampi_name, in the order in which the names were met */
     sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
     sampi_vec witnesses; /* sampi_witness */
-    int32_t n_witnesses; /* the number of witnesses that the atoms demand */
-    bool by_kind;        /* the witnesses' names must have different kinds (see below) */
+    int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
+    bool by_kind;        /* the names of witnesses must have different kinds (see "names that come twice") */
     uint32_t kinds;      /* if not 0, sampi_object_others takes only names of these kinds, as bits */
     sampi_texts allowed; /* the set of allowed names (propertyNames) */
     int32_t least, most;
@@ -471,7 +471,7 @@ static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
-/* Makes an object from the current atoms, none of which is an EXISTS. */
+/* Makes an object from the current atoms (simple conditions), none of which is an EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;

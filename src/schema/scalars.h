@@ -138,7 +138,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
    it has visited: the scalars that satisfy exactly one of them, and those that satisfy any of them. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
-    sampi_scalars one = sampi_scalars_of(0), any = one; /* `any` is subtracted, so it is estimated the other way */
+    /* `any` is subtracted, so it is an overestimate where `one` is an underestimate */
+    sampi_scalars one = sampi_scalars_of(0), any = one;
     for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
         sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
