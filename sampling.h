@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9234 samplers/greedy.h               21186 grammar/gbnf.h
-     277 api/config.h                     9278 samplers/choose.h               21485 grammar/regex.h
-     308 api/types.h                      9342 samplers/ratio.h                21890 grammar/derivatives.h
-     565 api/missing.h                    9410 samplers/draw.h                 22714 grammar/vocabulary.h
-     579 api/sample.h                     9497 samplers/dist.h                 23196 grammar/triggers.h
-     673 api/chains.h                     9530 samplers/gumbel.h               23533 grammar/matcher.h
-     940 api/samplers.h                   9602 watermark/function.h            23831 grammar/store.h
-    1213 api/gumbel.h                     9720 watermark/text.h                24097 grammar/moving.h
-    1236 api/operator.h                   9912 watermark/draw.h                24456 grammar/visits.h
-    1287 api/kv.h                        10123 samplers/mirostat.h             24744 grammar/states.h
-    1470 api/llama_cpp.h                 10373 samplers/adaptive_p.h           24907 grammar/items.h
-    1516 api/text_error.h                10528 samplers/custom.h               25035 grammar/masks.h
-    1533 api/grammar.h                   10591 config/describe.h               25251 grammar/runs.h
-    1801 api/shards.h                    10774 config/from_params.h            25470 grammar/entries.h
-    1900 api/peers.h                     10840 config/orders.h                 25978 grammar/accepting.h
-    1988 api/drafts.h                    11075 config/numbers.h                26331 grammar/waiting.h
-    2090 api/constraints.h               11219 config/set.h                    26460 grammar/history.h
-    2420 api/watermark.h                 11377 config/texts.h                  26592 grammar/room.h
-    2580 api/parts.h                     11508 config/settings.h               26949 grammar/sampler.h
-    2622 base/switches.h                 11622 life/rollback.h                 27196 grammar/forced.h
-    2948 base/random.h                   11877 life/chain.h                    27388 grammar/hooks.h
-    2971 base/mt19937.h                  12161 life/members.h                  27515 schema/head.h
-    3047 base/exact.h                    12275 life/update.h                   27700 schema/errors.h
-    3280 base/bits128.h                  12472 life/copy.h                     27813 schema/collections.h
-    3361 base/elements.h                 12642 rows/row.h                      27848 schema/references.h
-    3495 watermark/colours.h             12952 rows/reserve.h                  28126 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    13021 rows/pieces.h                   28188 schema/numbers.h
-    3611 kernels/contract.h              13135 rows/thresholds.h               28397 schema/sets.h
-    3750 kernels/scalar.h                13240 rows/compact.h                  28656 schema/formats.h
-    3956 kernels/llama_cpp/scalar.h      13411 rows/sums.h                     28860 schema/scalars.h
-    3977 kernels/sets.h                  13551 rows/changes.h                  29170 schema/goals.h
-    4027 kernels/vectors.h               13632 rows/cuts.h                     29399 schema/alternatives.h
-    4146 kernels/avx512.h                14084 rows/typical.h                  29892 schema/objects.h
-    4232 kernels/avx2.h                  14399 rows/tail_free.h                30422 schema/arrays.h
-    4296 kernels/sse2.h                  14473 rows/selecting.h                30795 schema/whole.h
-    4313 kernels/neon.h                  14604 rows/mirostat.h                 30969 tags/head.h
-    4336 kernels/wasm.h                  14689 watermark/rows.h                31100 tags/words.h
-    4352 kernels/generic.h               14803 rows/flat.h                     31218 tags/inside.h
-    4372 kernels/shared.h                14850 rows/logprobs.h                 31363 tags/formats.h
-    4499 kernels/passes.h                14936 rows/step.h                     31777 grammar/grammars.h
-    5203 kernels/llama_cpp/passes.h      14953 rows/llama_cpp/sums.h           31844 peers/tables.h
-    5288 kernels/check.h                 15279 rows/llama_cpp/samplers.h       32245 peers/values.h
-    5311 kernels/dispatch.h              15756 rows/llama_cpp/step.h           32690 peers/llama_server.h
-    5522 core/array.h                    15787 run/apply.h                     32760 peers/fields.h
-    5864 core/table.h                    15871 run/writing.h                   33026 peers/requests.h
-    6089 core/windows.h                  15995 run/arrays.h                    33172 shards/head.h
-    6182 constraints/record.h            16073 run/arrays_llama_cpp.h          33323 shards/bytes.h
-    6240 watermark/record.h              16273 run/walk.h                      33421 shards/merging.h
-    6260 rows/work.h                     16378 run/finish.h                    33712 shards/row.h
-    6287 life/past.h                     16418 run/draw_llama_cpp.h            33846 shards/answers.h
-    6346 core/record.h                   16494 run/draw.h                      34394 shards/logprobs.h
-    6492 core/plans.h                    16572 run/sample.h                    34541 shards/taking.h
-    6531 core/fields.h                   16668 watermark/making.h              34697 shards/asking.h
-    6623 core/owners.h                   16899 watermark/tails.h               34834 shards/prefix.h
-    6703 core/mt19937.h                  16999 watermark/detect.h              35405 shards/plans.h
-    6762 core/no_mt19937.h               17222 run/verify.h                    35909 samplers/plans.h
-    6796 core/making.h                   17327 run/batch.h                     36182 shards/way.h
-    6931 core/streams.h                  17478 life/state.h                    36331 shards/memory.h
-    6972 life/state_fields.h             17656 operator/weights.h              36401 shards/batch.h
-    7072 samplers/llama_cpp.h            17745 operator/search.h               36809 drafts/head.h
-    7162 samplers/logit_bias.h           17887 operator/run.h                  36868 drafts/block.h
-    7268 samplers/patch.h                18056 kv/cells.h                      37060 drafts/tree.h
-    7319 samplers/penalties.h            18093 kv/making.h                     37195 drafts/relaxed.h
-    7475 samplers/dry.h                  18318 kv/slot.h                       37280 constraints/automaton.h
-    7942 samplers/cut.h                  18458 kv/sequences.h                  37381 constraints/making.h
-    7968 samplers/top_n_sigma.h          18592 kv/data.h                       37637 constraints/sampler.h
-    8081 samplers/top_k.h                18715 kv/update.h                     37732 constraints/constructors.h
-    8139 samplers/tail_free.h            18840 kv/state.h                      38099 constraints/patterns.h
-    8267 samplers/typical.h              19049 llama_cpp/functions.h           38307 constraints/looking.h
-    8346 samplers/top_p.h                19117 llama_cpp/object.h              38374 constraints/thinking.h
-    8392 samplers/min_p.h                19172 llama_cpp/vocabulary.h          38626 constraints/schedule.h
-    8435 samplers/by_sums.h              19250 text/reading.h                  38715 constraints/accepting.h
-    8591 samplers/top_h.h                19362 text/strings.h                  38898 constraints/drawing.h
-    8645 samplers/min_k.h                19463 text/values.h                   39085 constraints/state.h
-    8704 samplers/xtc.h                  19621 text/documents.h                39150 constraints/kind.h
-    8790 samplers/infill.h               19698 grammar/head.h                  39210 constraints/top_p_decay.h
-    8909 samplers/temperature.h          19740 grammar/tree.h                  39298 constraints/accessors.h
-    9082 samplers/smoothing.h            20403 grammar/building.h              39406 core/kinds.h
-    9171 samplers/softmax.h              20784 grammar/finishing.h             39459 base/restore.h
-    9205 samplers/drafted.h              21096 grammar/reading.h               39473 api/license.h
+       2 api/opening.h                    9243 samplers/greedy.h               21211 grammar/gbnf.h
+     277 api/config.h                     9287 samplers/choose.h               21510 grammar/regex.h
+     308 api/types.h                      9351 samplers/ratio.h                21915 grammar/derivatives.h
+     565 api/missing.h                    9419 samplers/draw.h                 22739 grammar/vocabulary.h
+     579 api/sample.h                     9506 samplers/dist.h                 23221 grammar/triggers.h
+     673 api/chains.h                     9539 samplers/gumbel.h               23558 grammar/matcher.h
+     940 api/samplers.h                   9611 watermark/function.h            23856 grammar/store.h
+    1213 api/gumbel.h                     9729 watermark/text.h                24122 grammar/moving.h
+    1236 api/operator.h                   9921 watermark/draw.h                24481 grammar/visits.h
+    1287 api/kv.h                        10132 samplers/mirostat.h             24769 grammar/states.h
+    1470 api/llama_cpp.h                 10382 samplers/adaptive_p.h           24932 grammar/items.h
+    1516 api/text_error.h                10537 samplers/custom.h               25060 grammar/masks.h
+    1533 api/grammar.h                   10600 config/describe.h               25276 grammar/runs.h
+    1801 api/shards.h                    10783 config/from_params.h            25495 grammar/entries.h
+    1900 api/peers.h                     10849 config/orders.h                 26003 grammar/accepting.h
+    1988 api/drafts.h                    11084 config/numbers.h                26356 grammar/waiting.h
+    2090 api/constraints.h               11228 config/set.h                    26485 grammar/history.h
+    2420 api/watermark.h                 11386 config/texts.h                  26617 grammar/room.h
+    2580 api/parts.h                     11517 config/settings.h               26974 grammar/sampler.h
+    2622 base/switches.h                 11631 life/rollback.h                 27221 grammar/forced.h
+    2948 base/random.h                   11886 life/chain.h                    27413 grammar/hooks.h
+    2971 base/mt19937.h                  12170 life/members.h                  27540 schema/head.h
+    3047 base/exact.h                    12284 life/update.h                   27725 schema/errors.h
+    3280 base/bits128.h                  12481 life/copy.h                     27838 schema/collections.h
+    3361 base/elements.h                 12651 rows/row.h                      27873 schema/references.h
+    3495 watermark/colours.h             12961 rows/reserve.h                  28151 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    13030 rows/pieces.h                   28213 schema/numbers.h
+    3611 kernels/contract.h              13144 rows/thresholds.h               28422 schema/sets.h
+    3750 kernels/scalar.h                13249 rows/compact.h                  28681 schema/formats.h
+    3956 kernels/llama_cpp/scalar.h      13420 rows/sums.h                     28885 schema/scalars.h
+    3977 kernels/sets.h                  13560 rows/changes.h                  29195 schema/goals.h
+    4027 kernels/vectors.h               13641 rows/cuts.h                     29424 schema/alternatives.h
+    4146 kernels/avx512.h                14093 rows/typical.h                  29917 schema/objects.h
+    4232 kernels/avx2.h                  14408 rows/tail_free.h                30447 schema/arrays.h
+    4296 kernels/sse2.h                  14482 rows/selecting.h                30820 schema/whole.h
+    4313 kernels/neon.h                  14613 rows/mirostat.h                 30994 tags/head.h
+    4336 kernels/wasm.h                  14698 watermark/rows.h                31125 tags/words.h
+    4352 kernels/generic.h               14812 rows/flat.h                     31243 tags/inside.h
+    4372 kernels/shared.h                14859 rows/logprobs.h                 31388 tags/formats.h
+    4499 kernels/passes.h                14945 rows/step.h                     31802 grammar/grammars.h
+    5203 kernels/llama_cpp/passes.h      14962 rows/llama_cpp/sums.h           31869 peers/tables.h
+    5288 kernels/check.h                 15288 rows/llama_cpp/samplers.h       32270 peers/values.h
+    5311 kernels/dispatch.h              15765 rows/llama_cpp/step.h           32715 peers/llama_server.h
+    5522 core/array.h                    15796 run/apply.h                     32785 peers/fields.h
+    5864 core/table.h                    15880 run/writing.h                   33051 peers/requests.h
+    6089 core/windows.h                  16004 run/arrays.h                    33197 shards/head.h
+    6182 constraints/record.h            16082 run/arrays_llama_cpp.h          33348 shards/bytes.h
+    6249 watermark/record.h              16282 run/walk.h                      33446 shards/merging.h
+    6269 rows/work.h                     16387 run/finish.h                    33737 shards/row.h
+    6296 life/past.h                     16427 run/draw_llama_cpp.h            33871 shards/answers.h
+    6355 core/record.h                   16503 run/draw.h                      34419 shards/logprobs.h
+    6501 core/plans.h                    16581 run/sample.h                    34566 shards/taking.h
+    6540 core/fields.h                   16677 watermark/making.h              34722 shards/asking.h
+    6632 core/owners.h                   16908 watermark/tails.h               34859 shards/prefix.h
+    6712 core/mt19937.h                  17008 watermark/detect.h              35430 shards/plans.h
+    6771 core/no_mt19937.h               17231 run/verify.h                    35934 samplers/plans.h
+    6805 core/making.h                   17336 run/batch.h                     36207 shards/way.h
+    6940 core/streams.h                  17487 life/state.h                    36356 shards/memory.h
+    6981 life/state_fields.h             17665 operator/weights.h              36426 shards/batch.h
+    7081 samplers/llama_cpp.h            17754 operator/search.h               36834 drafts/head.h
+    7171 samplers/logit_bias.h           17896 operator/run.h                  36893 drafts/block.h
+    7277 samplers/patch.h                18065 kv/cells.h                      37085 drafts/tree.h
+    7328 samplers/penalties.h            18105 kv/making.h                     37220 drafts/relaxed.h
+    7484 samplers/dry.h                  18331 kv/slot.h                       37305 constraints/automaton.h
+    7951 samplers/cut.h                  18474 kv/sequences.h                  37409 constraints/making.h
+    7977 samplers/top_n_sigma.h          18610 kv/data.h                       37669 constraints/sampler.h
+    8090 samplers/top_k.h                18734 kv/update.h                     37765 constraints/constructors.h
+    8148 samplers/tail_free.h            18862 kv/state.h                      38134 constraints/patterns.h
+    8276 samplers/typical.h              19074 llama_cpp/functions.h           38343 constraints/looking.h
+    8355 samplers/top_p.h                19142 llama_cpp/object.h              38413 constraints/thinking.h
+    8401 samplers/min_p.h                19197 llama_cpp/vocabulary.h          38668 constraints/schedule.h
+    8444 samplers/by_sums.h              19275 text/reading.h                  38758 constraints/accepting.h
+    8600 samplers/top_h.h                19387 text/strings.h                  38943 constraints/drawing.h
+    8654 samplers/min_k.h                19488 text/values.h                   39133 constraints/state.h
+    8713 samplers/xtc.h                  19646 text/documents.h                39200 constraints/kind.h
+    8799 samplers/infill.h               19723 grammar/head.h                  39260 constraints/top_p_decay.h
+    8918 samplers/temperature.h          19765 grammar/tree.h                  39348 constraints/accessors.h
+    9091 samplers/smoothing.h            20428 grammar/building.h              39457 core/kinds.h
+    9180 samplers/softmax.h              20809 grammar/finishing.h             39510 base/restore.h
+    9214 samplers/drafted.h              21121 grammar/reading.h               39524 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6182,19 +6182,20 @@ static void sampi_count_sort(sampi_count *list, uint32_t n)
 /* ---- src/constraints/record.h ---- */
 /* ---- constraints: settings and state ----
    The part of a sampler's record (core/record.h) that the kind SAMPI_CONSTRAINT has. Constructors
-   (constraints/constructors.h) set its numbers; an accepted token changes its state (constraints/accepting.h). The room
-   has structs, and the one question that walks over chains ask of a schedule. */
+   (constraints/constructors.h) set its numbers; an accepted token changes its state (constraints/accepting.h). This
+   file has the structs, and the function that says whether a schedule is active. */
 
 /* How a constraint chooses tokens (constraints/drawing.h). */
 typedef enum sampi_limit_kind {
-    SAMPI_LIMIT_LISTS,    /* the lists of the current node; if it rewinds, the bans at this position */
-    SAMPI_LIMIT_GROWING,  /* a list whose logits grow with the position */
-    SAMPI_LIMIT_ALLOWED,  /* a list, and no other tokens */
-    SAMPI_LIMIT_FORCED,   /* one token for each position */
+    /* the tokens in the lists of the current node; for a rewinding ban, those banned at this position */
+    SAMPI_LIMIT_LISTS,
+    SAMPI_LIMIT_GROWING,  /* a list of tokens whose logits grow with the position */
+    SAMPI_LIMIT_ALLOWED,  /* a list of tokens; no others are allowed */
+    SAMPI_LIMIT_FORCED,   /* one forced token for each position */
     SAMPI_LIMIT_NGRAM,    /* the tokens that followed the same tokens before */
     SAMPI_LIMIT_PERIOD,   /* the token that continues a loop */
-    SAMPI_LIMIT_CUSUM,    /* as NGRAM, while there are many repetitions */
-    SAMPI_LIMIT_THINKING, /* the tokens that end a span whose budget is spent */
+    SAMPI_LIMIT_CUSUM,    /* as NGRAM, but only while there are many repetitions */
+    SAMPI_LIMIT_THINKING, /* the tokens that end a span whose budget is used up */
     SAMPI_LIMIT_CLOCK     /* no tokens: the clock of a schedule */
 } sampi_limit_kind;
 
@@ -6202,29 +6203,37 @@ typedef struct sampi_limit {
     sampi_limit_kind what;
     const char *name;
     const samp_vocab *vocab;
-    int32_t n, begin, count; /* n: of tokens or patterns; active from `begin` on, for `count`; 0: no end */
+    /* n: the number of tokens or patterns; the constraint is active from position `begin` on, for `count` tokens (0:
+       without end) */
+    int32_t n, begin, count;
     int32_t last_n, shortest, longest, copies, every, budget, open, flags;
-    int32_t soft, grace, total, loop_from, ramp; /* a plan */
-    int32_t from, to, lines, inside;             /* a schedule; inside: 1, outside: 2 */
+    int32_t soft, grace, total, loop_from, ramp; /* the numbers of a plan */
+    /* the numbers of a schedule; inside is 1 for inside a span, 2 for outside */
+    int32_t from, to, lines, inside;
     float factor, penalty, alarm, loss, soft_ratio, bias;
     bool has_plan, has_loop, has_table;
-    uint32_t start, alone, n_classes; /* a banned pattern: states of its table, classes of bytes */
-    uint32_t note, n_note;            /* the note, in words of part 2 */
-    bool is_idle, masks;              /* masks: its lists have no bias but -infinity */
-    uint32_t n_nodes, edge_mask;      /* sizes of parts 0 and 1 */
-    uint32_t room, ban_room;          /* sizes of the list and the bans in part 3, after the window */
-    uint32_t at;                      /* the position; tokens change the members from here to sum */
-    uint32_t node;                    /* the current node of the automaton */
-    uint32_t mode; /* THINKING: see constraints/thinking.h; PERIOD: the period or 0; rewinding: tokens to take back */
-    uint32_t count_in, missing;         /* THINKING: tokens since the mode began; bytes missing of a character */
-    float sum;                          /* CUSUM: the sum */
-    uint32_t since, spent, side, noted; /* THINKING with a plan: see constraints/thinking.h */
-    uint32_t wish;                      /* set by samp_thinking_end; tokens do not change it */
+    /* of a banned pattern: two states of its table, and the number of classes of bytes */
+    uint32_t start, alone, n_classes;
+    uint32_t note, n_note;       /* where the note is in part 2, and its length, in words */
+    bool is_idle, masks;         /* masks: every bias in its lists is -infinity */
+    uint32_t n_nodes, edge_mask; /* sizes of parts 0 and 1 */
+    uint32_t room, ban_room;     /* lengths of the list and of the bans in part 3, after the window */
+    uint32_t at;                 /* the position; accepted tokens change the members from this one to `sum` */
+    uint32_t node;               /* the current node of the automaton */
+    /* for THINKING see constraints/thinking.h; for PERIOD the period of the loop, or 0; for a rewinding ban the number
+       of tokens to take back */
+    uint32_t mode;
+    /* for THINKING: the tokens since the mode began, and the bytes missing of a character */
+    uint32_t count_in, missing;
+    float sum;                          /* for CUSUM: the cumulative sum */
+    uint32_t since, spent, side, noted; /* for THINKING with a plan, see constraints/thinking.h */
+    /* set by samp_thinking_end; cleared only by a token accepted before that span, after a rollback */
+    uint32_t wish;
     uint32_t n_bans;
     sampi_ring ring;
 } sampi_limit;
 
-/* What a clock has seen, in its member `missing`. */
+/* Events that a clock has seen, flags in its member `missing`. */
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 
 /* Is the schedule of this clock active now? */
@@ -18055,48 +18064,51 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 #ifdef SAMPLING_KV_DECLARED
 /* ---- src/kv/cells.h ---- */
 /* ====================================================================================================== >>kv
-   Sequences and their cache (SAMPLING_KV), after llama.cpp's. Tokens of a batch get cells; operations on sequences
-   change which sequences own the cells; the results are a mask for attention, and buffers of keys and values that agree
-   with the cells. A token takes one cell. A cell belongs to a set of sequences, and is free when the set is empty.
-   Forks, rollbacks and sliding windows change sets and positions, never keys and values: samp_kv_update brings these up
-   to date before the next batch.
+   A key-value cache for several sequences (SAMPLING_KV), after llama.cpp's. A cell is the place of one token in the
+   cache. It belongs to a set of sequences, and is free when the set is empty. Tokens of a batch get cells, and
+   operations on sequences change which sequences own the cells. The results are a mask for attention, and buffers of
+   keys and values that agree with the cells. Forks, rollbacks and sliding windows change sets and positions, never keys
+   and values; samp_kv_update brings keys and values up to date before the next batch.
 
-   Invariants after every function: pos is -1 exactly if seq is 0; `used` is the number of cells in use; delta is 0 in a
-   free cell; has_shift is set if any delta is not 0; a function that returns an error has changed nothing.
+   Invariants after every function: pos is -1 exactly if seq is 0; `used` is the number of cells in use; `delta` (the
+   rotation that keys still need) is 0 in a free cell; has_shift is set if any delta is not 0; a function that returns
+   an error has changed nothing.
 
-   pos is the position that a cell's keys should be rotated to, pos - delta the one they are rotated to. So any number
-   of moves costs one rotation in the end.
+   `pos` is the position to which a cell's keys should be rotated (RoPE), and pos - delta the position to which they are
+   rotated. So any number of moves takes one rotation in the end.
 
-   The part uses the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round,
-   sampi_round_up, sampi_leading_zeros, and for bytes sampi_little and sampi_checksum. */
+   This part of the library uses its core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA,
+   sampi_round, sampi_round_up, sampi_leading_zeros, and for bytes sampi_little and sampi_checksum. */
 
-/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. A transposed
-   buffer, a cell's row in a saved state and a caller's array of floats are all described by it. */
+/* Describes where the keys or the values of a layer are: element i of a cell is at the address data + cell * stride + i
+   * step, in bytes. The struct can describe a transposed buffer, a cell in a saved state, and a caller's array of
+   floats. */
 typedef struct sampi_kv_rows {
     char *data;
     size_t n, stride, step;
-    bool half; /* f16, else f32 */
+    bool half; /* true: the elements are f16; false: f32 */
 } sampi_kv_rows;
 
-/* A cache: the public members, then private ones. One block of memory, whose pointers never change
+/* A cache: the public members, then private ones. It is one block of memory, and its pointers never change
    (sampi_kv_layout). */
 typedef struct sampi_kv {
-    samp_kv base;        /* first: users hold a pointer to it */
-    samp_kv_params set;  /* with defaults filled in; n_embd_k and n_embd_v are NULL, since rows have these numbers */
-    sampi_kv_rows *rows; /* [2 n_layer] keys, values, keys, ... */
-    double *turn;        /* [n_rot] cos and sin of each pair's angle, for samp_kv_update */
+    samp_kv base; /* must be the first member: users hold a pointer to it */
+    /* the parameters, with defaults filled in; n_embd_k and n_embd_v are NULL, because `rows` has these numbers */
+    samp_kv_params set;
+    sampi_kv_rows *rows; /* [2 n_layer] the keys of layer 0, its values, the keys of layer 1, ... */
+    double *turn;        /* [n_rot] the cosine and sine of each pair's angle, for samp_kv_update */
 } sampi_kv;
 
-/* Returns the private form of a cache. Every samp_kv has it, because only samp_kv_init makes one. */
+/* Returns the private struct of a cache. Every samp_kv is its first member, because only samp_kv_init makes caches. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
 /* ---- src/kv/making.h ---- */
 /* ---- key-value cache: making one ----
-   samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later (the buffers
-   of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so they need no cache
+   samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later. The buffers
+   of keys and values may be the caller's memory. The functions that check parameters and compute sizes need no cache
    (samp_kv_check_params, samp_kv_size). */
 
-/* Returns a copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
+/* Returns a copy of the parameters in which defaults replace zeros. Checks, sizes and the cache use this copy. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -18106,10 +18118,10 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
     return set;
 }
 
-/* Is it one of the two types of buffers? */
+/* Can keys or values be stored in this type? */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
 
-/* Returns the bytes of an element. */
+/* Returns the size of an element in bytes. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
 /* Returns the bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The
@@ -18129,8 +18141,8 @@ static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
     }
 }
 
-/* Notes the name of the first bad member and returns its status. The checks below return it; they get parameters with
-   defaults filled in. */
+/* Sets *field to the name of the first bad member, and returns its status. The checks below return this status; they
+   get parameters with defaults filled in. */
 static int sampi_kv_bad(const char **field, const char *name, int status)
 {
     *field = name;
@@ -18143,7 +18155,7 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
         return sampi_kv_bad(field, "rope", SAMP_E_RANGE);
-    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* the other members do not matter */
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* without rope the other members do not matter */
     if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
     if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
         return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
@@ -18158,8 +18170,8 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 /* Is n_embd in its range? The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
-/* Checks the members of layers. The number of layers is checked first, because it is the length of the arrays; a NULL
-   array is not read. */
+/* Checks the members that describe the layers. The number of layers is checked first, because it is the length of the
+   arrays; a NULL array is not read. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -18174,7 +18186,7 @@ static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* Checks all members. The memory comes last, because its size follows from valid layers. */
+/* Checks all members. The sizes of memory are checked last, because they follow from valid layers. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     uint64_t k, v;
@@ -18195,7 +18207,8 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
-/* samp_kv_init and samp_kv_size call it too, so the three agree. *field is NULL if all members are valid. */
+/* samp_kv_init and samp_kv_size also call this function, so the three agree. *field is NULL if all members are
+   valid. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -18209,7 +18222,7 @@ SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **fie
     return status;
 }
 
-/* `memory` is not checked, because the caller asks for its size. */
+/* `memory` is not checked, because the caller asks for its size here. */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 {
     uint64_t k_bytes = 0, v_bytes = 0;
@@ -18224,13 +18237,13 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
     return (size_t)(k_bytes + v_bytes);
 }
 
-/* Offsets in bytes in the block of a cache: the record, then these arrays, then, unless the caller gives memory, the
-   buffers, aligned to a cache line. */
+/* Offsets in bytes in the block of a cache. The struct sampi_kv is first; then come these arrays; then, unless the
+   caller gives memory, the buffers, aligned to a cache line. */
 typedef struct sampi_kv_layout {
     size_t cells, rows, turn, end;
 } sampi_kv_layout;
 
-/* Without rope there is no array of angles. A cell has 16 bytes, so the arrays stay aligned. */
+/* Without rope there is no array of angles. A cell has 16 bytes, so the arrays after the cells stay aligned. */
 static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
 {
     sampi_kv_layout at;
@@ -18242,7 +18255,7 @@ static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
     return at;
 }
 
-/* Describes one layer's keys or values, which begin at data; returns where the next ones begin. */
+/* Describes one layer's keys or values, which begin at `data`. Returns where the next buffer begins. */
 static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
                             bool transposed)
 {
@@ -18265,7 +18278,7 @@ static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data
         data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
 }
 
-/* After the check of the parameters only memory can be missing. Pointers into the block never change. */
+/* After the check of the parameters, only missing memory can be an error. Pointers into the block never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
     int result = samp_kv_check_params(params, NULL);
@@ -18296,17 +18309,17 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     return &kv->base;
 }
 
-/* A cache is one block. The caller's own memory stays the caller's. */
+/* A cache is one block of memory. Memory that the caller has given is not freed. */
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 
 SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
-/* Is cell i free? Its pos is -1 exactly if no sequence has it. */
+/* Is cell i free? A free cell has the position -1. */
 static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
-/* samp_kv_init ends with it too. The buffers stay, because a free cell's keys are never read. */
+/* samp_kv_init calls this function too. The buffers keep their contents, because a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;
@@ -18318,10 +18331,10 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
 /* ---- src/kv/slot.h ---- */
 /* ---- key-value cache: cells for a batch ----
    samp_kv_find_slot finds a cell for each token of a batch. The checks and the search only read; then sampi_kv_take
-   writes cells, head and used. The search for free neighbours is llama.cpp's, with its constants. */
+   writes cells, head and used. The search for neighbouring free cells is llama.cpp's, with its constants. */
 
-/* Returns the number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are
-   free. */
+/* Returns the number of cells up to the last one in use, or 0 if no cell is in use. The search begins at the end, where
+   most cells are free. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -18329,9 +18342,9 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
     return n;
 }
 
-/* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
-   Every function that gives cells to tokens or moves them calls it last. Functions that only free cells do not call it:
-   n may then be larger than needed, which costs time and nothing else. */
+/* Sets n, the number of cells that attention reads: those up to the last cell in use, rounded up to a multiple of the
+   padding, but never 0. Every function that gives cells to tokens or moves cells calls this function last. Functions
+   that only free cells do not call it: n may then be larger than needed, which takes time but is not wrong. */
 static void sampi_kv_set_n(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -18342,8 +18355,8 @@ static void sampi_kv_set_n(samp_kv *kv)
 /* Returns the set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
-/* Removes the smallest sequence from a set that is not empty, and returns it. A loop over a set takes as many steps as
-   the set has members. */
+/* Removes the smallest sequence from a set that is not empty, and returns it. So a loop over a set takes as many steps
+   as the set has members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
     int seq = 63 - sampi_leading_zeros(*set & (~*set + 1));
@@ -18351,8 +18364,8 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Checks a batch by itself, for a slot and for a mask. sampi_kv_positions_ascend compares its positions with the
-   cache's. */
+/* Checks a batch without the cache's contents, for a slot and for a mask. sampi_kv_positions_ascend compares the
+   batch's positions with the cache's. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -18364,7 +18377,8 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
     return SAMP_OK;
 }
 
-/* Sets last [64] to pos for the sequences of the set; false if one of them is at pos already, or beyond. */
+/* Sets last [64] to pos for the sequences of the set. Returns false if a sequence of the set is at pos already, or
+   beyond. */
 static bool sampi_kv_set_last(int32_t *last, uint64_t set, int32_t pos)
 {
     while (set) {
@@ -18396,15 +18410,16 @@ static bool sampi_kv_positions_ascend(const samp_kv *kv, const samp_kv_batch *ba
     return true;
 }
 
-/* Returns the cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The
-   bound is llama.cpp's. */
+/* Returns the cell at which a search begins: 0 if head is far behind the number of used cells, because cells before it
+   are probably free. The bound is llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* Returns the first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0
-   instead. `tested` counts the cells at which no run begins, so that the search ends after one turn. */
+/* Returns the first of n_tokens neighbouring free cells, or `size` if there are no such cells. They do not wrap around
+   the end of the cache: the search continues at 0 instead. `tested` counts the cells at which they cannot begin, so
+   that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -18422,8 +18437,9 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
     return kv->size;
 }
 
-/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough. cells
-   [n_tokens] or NULL. Sets pos and seq of these cells (delta is 0 in free cells), head and used. The caller sets n. */
+/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough cells. `cells`
+   [n_tokens] gets their indices, or is NULL. Sets pos and seq of these cells (delta is 0 in free cells), head and used.
+   The caller sets n afterwards. */
 static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
 {
     for (uint32_t i = 0; i < batch->n_tokens; i++) {
@@ -18438,7 +18454,7 @@ static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, 
     kv->used += batch->n_tokens;
 }
 
-/* Checks and searches first, then takes the cells: nothing can fail after the first change. */
+/* All checks and the search come before the cells are taken, so nothing can fail after the first change. */
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -18457,11 +18473,12 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 
 /* ---- src/kv/sequences.h ---- */
 /* ---- key-value cache: operations on a sequence ----
-   samp_kv_seq_rm and the other functions remove, copy, keep, shift and divide. They change sets, positions and deltas
-   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_set_n). Each checks its arguments, then
-   walks over all cells, so no list of a sequence's cells has to be kept up to date. */
+   The functions samp_kv_seq_... remove, copy or keep a sequence, or shift or divide its positions. They change the
+   cells (set of sequences, position, delta), `used` and `head`, but never a key or a value, and not `n`
+   (sampi_kv_set_n). Each function checks its arguments, then walks over all cells, so no list of a sequence's cells has
+   to be kept up to date. */
 
-/* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
+/* Checks that the sequence exists, and replaces open ends of the range of positions, which are negative. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
 {
     if (!kv) return SAMP_E_NULL;
@@ -18478,16 +18495,16 @@ static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
     return sampi_kv_check_range(kv, seq, &p0, &p1);
 }
 
-/* Does the sequence have this cell? A free cell has an empty set, so no sequence has it. */
+/* Is this cell one of the sequence's? A free cell belongs to no sequence. */
 static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
 
-/* Does the sequence have this cell, at a position in [p0, p1)? */
+/* Is this cell one of the sequence's, with a position in [p0, p1)? */
 static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
 {
     return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
 }
 
-/* Frees cell i, and moves head back to it so that the next search begins there at the latest. All cells are freed here,
+/* Frees cell i, and moves head back to it so that the next search begins no later than there. All cells are freed here,
    except by samp_kv_clear and sampi_kv_move. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
@@ -18499,12 +18516,12 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
 /* Removes the sequences of `set` from a cell, and frees the cell if no sequence is left. */
 static void sampi_kv_remove_sequences(samp_kv *kv, uint32_t i, uint64_t set)
 {
-    if (!(kv->cells[i].seq & set)) return; /* also true of a free cell, which must not be freed twice */
+    if (!(kv->cells[i].seq & set)) return; /* true of a free cell too, which must not be freed twice */
     kv->cells[i].seq &= ~set;
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
 
-/* A negative sequence means all of them; the check gets 0 in its place, a sequence that always exists. */
+/* A negative `seq` means all sequences; the check gets 0 in its place, a sequence that always exists. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
@@ -18515,7 +18532,8 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     return SAMP_OK;
 }
 
-/* A fork costs one bit a cell. A shared cell moves for all its sequences, see samp_kv_seq_add. */
+/* A fork takes one bit in each cell. A cell that several sequences share is moved for all of them, see
+   samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, src, &p0, &p1);
@@ -18526,7 +18544,7 @@ SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, i
     return SAMP_OK;
 }
 
-/* The set of all other sequences is the complement: bits of sequences that do not exist are 0 anyway. */
+/* The complement is the set of all other sequences: bits of sequences that do not exist are 0 anyway. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
     int status = sampi_kv_check_seq(kv, seq);
@@ -18535,21 +18553,21 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
     return SAMP_OK;
 }
 
-/* Moves cell i to position pos; below 0 it is freed, for all sequences that share it. The keys do not change; delta
-   notes the rotation that is still to be done. */
+/* Moves cell i to position pos, for all sequences that share the cell; if pos is below 0, the cell is freed. The keys
+   do not change: `delta` notes the rotation that is still to be done. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
     if (pos < 0) {
         sampi_kv_release(kv, i);
     } else {
-        cell->delta += (int32_t)(pos - cell->pos); /* pos - delta is the position of its keys: never below 0 */
+        cell->delta += (int32_t)(pos - cell->pos); /* pos - delta, the position of the keys, is never below 0 */
         cell->pos = (int32_t)pos;
         kv->has_shift = true;
     }
 }
 
-/* Two passes: the first finds positions that would be too large, before anything has moved. */
+/* Two passes over the cells: the first finds positions that would be too large, before anything has moved. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
@@ -18562,7 +18580,7 @@ SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* Positions only get smaller, so nothing can overflow, and one pass is enough. */
+/* Positions only become smaller, so nothing can overflow, and one pass is enough. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
@@ -18573,7 +18591,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* Returns the largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
+/* Returns the largest (sign 1) or smallest (sign -1) position of a sequence, or -1 if the sequence has no token. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;
@@ -18591,17 +18609,18 @@ SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sa
 
 /* ---- src/kv/data.h ---- */
 /* ---- key-value cache: keys and values ----
-   The buffers, read and written through sampi_kv_rows, which describes type (f32, f16) and layout. A caller's own
-   kernels write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
-   (samp_kv_put, samp_kv_get), kv/update.h and kv/state.h. */
+   The buffers of keys and values, read and written through sampi_kv_rows, which describes their type (f32, f16) and
+   layout. A caller's own kernels write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve
+   callers without kernels (samp_kv_put, samp_kv_get), kv/update.h and kv/state.h. */
 
-/* [2] the keys and the values of a layer; NULL if there is no such layer, or no cache. */
+/* Returns [2] descriptions, of the keys and of the values of a layer. Returns NULL if there is no such layer, or no
+   cache. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
 }
 
-/* The pointer is valid until samp_kv_free: buffers never move. */
+/* The pointer is valid until samp_kv_free, because buffers never move. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -18614,8 +18633,8 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Writes element i of a cell in the buffer's type; f16 is rounded here. It uses memcpy, because the caller's kernels
-   may have given the memory a type of their own. */
+/* Writes element i of a cell in the buffer's type; for f16 it is rounded here. memcpy is used because the caller's
+   kernels may have given the memory another type. */
 static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -18627,7 +18646,7 @@ static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, flo
     }
 }
 
-/* Reads element i of a cell. Exact, because every f16 is a float. */
+/* Reads element i of a cell. The result is exact, because every f16 is a float. */
 static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
     const char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -18641,8 +18660,8 @@ static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
     return x;
 }
 
-/* Copies a cell's elements between rows of one type, bit for bit. One memcpy if the elements are contiguous in both.
-   Moving, saving and loading a cell use it. */
+/* Copies a cell's elements between buffers of one type, bit for bit. If the elements are contiguous in both, one memcpy
+   is enough. Moving, saving and loading a cell use this function. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
@@ -18655,8 +18674,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* Returns the caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the
-   array may be source or target; samp_kv_put's array is only read. */
+/* Returns the caller's array of floats described as a buffer with one cell, for sampi_kv_copy. The cast drops const,
+   because the array may be the source or the target; samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -18688,9 +18707,9 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
-/* For callers without kernels of their own; samp_kv_get returns the same, rounded to the buffer's type. It does not
-   check which token the cell has, or whether it has one. If there is no such layer or cell nothing is written. While a
-   shift is pending, the keys must be rotated to pos - delta. */
+/* For callers without kernels of their own. samp_kv_get returns the same numbers, rounded to the buffer's type. Which
+   token the cell has, or whether it is free, is not checked. If there is no such layer or cell, nothing is written.
+   While a shift of positions is pending, the given keys must be rotated to pos - delta. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -18715,12 +18734,13 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
 /* ---- src/kv/update.h ---- */
 /* ---- key-value cache: update and mask ----
    Operations on sequences only note changes that the buffers still need (delta, has_shift, do_defrag). samp_kv_update
-   makes them: it rotates keys to their cells' positions, then moves cells into free ones. Nothing is allocated. The
-   second half is samp_kv_mask: which cells each token of a batch may attend to. */
+   makes these changes: it rotates keys to their cells' positions, then moves cells into free cells. Nothing is
+   allocated. The second half of the file has samp_kv_mask, which says to which cells each token of a batch may
+   attend. */
 
-/* Writes cos and sin of the angles of delta positions to kv->turn. Rotations add up, so keys that are rotated to
-   pos - delta need this rotation only. Computed in double by libm's pow, cos and sin: keys need not have the same bits
-   on every machine. */
+/* Writes the cosines and sines of the angles for `delta` positions to kv->turn. Rotations add up, so keys that are
+   rotated to pos - delta need this rotation only. The angles are computed in double by libm's pow, cos and sin, because
+   keys need not have the same bits on every machine. */
 static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -18731,8 +18751,8 @@ static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Rotates all heads of a cell's key in one layer by kv->turn, in place: (a, b) becomes (a c - b s, a s + b c), each
-   rounded once. Elements from n_rot on encode no position and stay. */
+/* Rotates all heads of a cell's key in one layer by the angles in kv->turn, in place: (a, b) becomes (a c - b s, a s +
+   b c) for cosine c and sine s, each rounded once. Elements from n_rot on encode no position and do not change. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -18748,11 +18768,11 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
     }
 }
 
-/* Rotates the keys of all cells with a delta, in all layers, and sets the deltas to 0. Without rope it only sets the
-   deltas to 0. */
+/* Rotates the keys of all cells whose delta is not 0, in all layers, and sets the deltas to 0. Without rope it only
+   sets the deltas to 0. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
-    int32_t turned = 0; /* the delta that kv->turn is for: neighbours mostly share it */
+    int32_t turned = 0; /* the delta for which kv->turn was computed: neighbouring cells mostly have the same */
     for (uint32_t i = 0; i < kv->base.size; i++) {
         int32_t delta = kv->base.cells[i].delta;
         kv->base.cells[i].delta = 0;
@@ -18766,15 +18786,16 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* Are there more free cells before the last one in use than the threshold allows? A threshold of 0 is off. */
+/* Is the share of free cells among the cells up to the last one in use above the threshold? A threshold of 0 switches
+   this off. */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
-/* Moves a cell with its keys and values to a free one. `used` stays; indices of cells that callers have kept become
-   invalid. */
+/* Moves a cell with its keys and values to a free cell. `used` does not change. Indices of cells that callers have kept
+   become invalid. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -18782,8 +18803,8 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
 }
 
-/* Defragments. As many cells from `used` on are in use as before it are free, and each moves once. `hole` only
-   increases, so it is one pass. Afterwards the first `used` cells are in use, and no others. */
+/* Defragments the cache. As many cells from index `used` on are in use as cells before it are free, so each is moved
+   once. `hole` only increases, so one pass is enough. Afterwards the first `used` cells are in use, and no others. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
     uint32_t hole = 0, used = kv->base.used;
@@ -18806,7 +18827,7 @@ SAMP_API int samp_kv_update(samp_kv *kv)
     return SAMP_OK;
 }
 
-/* Only sets the flag: cells move in samp_kv_update, when the caller expects it. */
+/* Only the flag is set here; samp_kv_update moves the cells, when the caller expects it. */
 SAMP_API int samp_kv_defrag(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -18815,11 +18836,12 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 }
 
 /* ---- the mask ----
-   The mask for the model's attention. Cells are not in the order of their tokens, and hold several sequences, so each
-   token needs a mask of its own. */
+   The mask for the model's attention. Cells are not in the order of their tokens, and belong to several sequences, so
+   each token needs a mask of its own. */
 
-/* A token that several sequences share sees only the cells that all of them have, because its keys serve all. The
-   condition pos <= its own position makes attention causal and includes the token itself. */
+/* A token that several sequences share sees only the cells that all of them have, because its keys serve all of them.
+   The condition that a cell's position is at most the token's own makes attention causal and includes the token
+   itself. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -18839,7 +18861,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 
 /* ---- src/kv/state.h ---- */
 /* ---- key-value cache: a sequence as bytes ----
-   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits; everything is little-endian:
+   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits, little-endian:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
@@ -18849,8 +18871,8 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* Returns field i of a state: the settings that must be equal in the cache that loads it, which compares the fields
-   with its own. Without rope its settings are 0, because they do not matter. */
+/* Returns field i of a state. Fields are the settings that must be equal in the cache that loads the state; that cache
+   compares them with its own. Without rope, the fields of rope are 0, because the settings do not matter. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -18891,14 +18913,16 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
-/* It is the size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
+/* The size is that for the sequence as it is now. It is 0 if there is no such sequence; the state of an empty sequence
+   still has fields and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
     return (size_t)sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Appends n bytes of x to a state; *to advances. samp_kv_state_save has checked the size of the whole state. */
+/* Appends the lowest n bytes of x to a state, and advances *to. samp_kv_state_save has checked the size of the whole
+   state. */
 static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
     x = sampi_little(x);
@@ -18931,8 +18955,8 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
     }
 }
 
-/* Returns the rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of
-   both layouts, and sampi_kv_copy saves and loads. A load only reads data. */
+/* Returns a description of the elements as a state stores them, at `data`: one cell after another, never transposed. So
+   a state fits caches of both layouts, and sampi_kv_copy can save and load it. Loading only reads `data`. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -18942,8 +18966,8 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
     return packed;
 }
 
-/* Positions and rows are in the order of the cells. A pending shift is saved as pending, with keys not yet rotated.
-   Nothing is written unless everything fits. */
+/* Positions, keys and values are stored in the order of the cells. A pending shift is saved as pending, with keys that
+   are not rotated yet. Nothing is written unless the whole state fits. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -18974,8 +18998,8 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     return SAMP_OK;
 }
 
-/* Checks that kv could have saved this state; *n gets its number of cells. The bytes are not trusted: the size is
-   compared before anything inside is read, and every position is checked. */
+/* Checks that kv could have saved this state, and sets *n to its number of cells. The bytes are not trusted: the size
+   is compared before anything inside is read, and every position is checked. */
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
@@ -18993,8 +19017,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* Returns how many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load
-   asks before it removes anything. */
+/* Returns how many cells would be free without the sequence seq: the free cells, and those that only seq has.
+   samp_kv_state_load calls this function before it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -19003,12 +19027,12 @@ static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
     return room;
 }
 
-/* Loads cell i of the n cells of a checked state into a free cell, with `set` as its sequences. The caller counts it in
-   `used`. */
+/* Loads cell i of the n cells of a checked state into the free cell `cell`, and gives it to the sequences of `set`. The
+   caller counts the cell in `used`. */
 static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
 {
     samp_kv_cell *c = &kv->base.cells[cell];
-    size_t words = sampi_kv_n_fields(kv) + 1; /* words before the cells */
+    size_t words = sampi_kv_n_fields(kv) + 1; /* the number of words before the cells */
     char *data = (char *)(uintptr_t)bytes + 4 * words + 8 * (size_t)n;
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
@@ -19022,7 +19046,8 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     if (c->delta != 0) kv->base.has_shift = true;
 }
 
-/* All checks come before the old sequence is removed, so a bad state changes nothing. After them nothing can fail. */
+/* All checks are made before the old sequence is removed, so a bad state changes nothing. After the checks nothing can
+   fail. */
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;
@@ -37280,50 +37305,52 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 /* ---- src/constraints/automaton.h ---- */
 /* ============================================================================================= >>constraints
    Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All except top_p_decay
-   are one kind of sampler (SAMPI_CONSTRAINT), which works in one way. A constructor makes its arrays
-   (constraints/making.h). An accepted token changes its state, a few words and perhaps a window
-   (constraints/accepting.h). A draw asks it one question (constraints/drawing.h), whose answer has one of two forms:
+   are samplers of one kind (SAMPI_CONSTRAINT), which work in one way. A constructor makes the arrays of a sampler
+   (constraints/making.h). An accepted token changes its state, a few words and perhaps a window of tokens
+   (constraints/accepting.h). In a draw the sampler names tokens, in one of two forms (constraints/drawing.h):
 
-     only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
+     only   the only tokens that are allowed: a list of the user's, a forced prefix, the end of a span of thinking
      lists  short lists of tokens, each with the change of its logit: all other constraints
 
-   Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which this room has. A
+   Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which is in this file. A
    node is a beginning of a pattern. The current node is the longest one with which the text ends. The lists of this
-   node, and of all shorter nodes with which the text ends, apply. Tokens that do not depend on the text are in the list
-   of the first node. Lists for loops and n-grams are made for each draw.
+   node, and of all shorter nodes with which the text ends, apply. Tokens that are listed whatever the text is are in
+   the list of the first node. Lists for loops and n-grams are made for each draw.
 
-   If this part is compiled, the kind has a row in the table (constraints/kind.h), so it is copied, saved and rolled
-   back as all others. Parts: 0 the nodes, 1 the hash table of their children, 2 lists and tokens (all three constant);
-   3 the window, then memory for a list, then the bans of rewinding. samp_rollback does not take back a rewinding ban,
-   because the ban must hold when the same position comes again. */
+   If this part is compiled, the kind has a row in the table (constraints/kind.h), so constraints are copied, saved and
+   rolled back as all samplers are. A sampler has four arrays (parts): 0 the nodes, 1 the hash table of their children,
+   2 lists and tokens (these three never change); 3 the window, then memory for a list, then the bans of rewinding.
+   samp_rollback does not take back a rewinding ban, because the ban must hold when the same position comes again. */
 
 /* A node of the automaton. Nodes are in order of depth; the first n_roots are roots of separate automata. */
 typedef struct sampi_match_node {
-    uint32_t fail;     /* the longest proper suffix that is a node; a root's is the root itself */
-    uint32_t depth;    /* its length in symbols */
-    uint32_t mark;     /* the mark of the longest pattern that ends here; 0: no pattern does */
-    uint32_t first, n; /* its list in part 2 */
+    uint32_t fail;     /* the node of the longest proper suffix; a root's is the root itself */
+    uint32_t depth;    /* the length of the node's text, in symbols */
+    uint32_t mark;     /* the mark of the longest pattern that ends at this node, or 0 if no pattern does */
+    uint32_t first, n; /* the first entry and the length of its list in part 2 */
 } sampi_match_node;
 
-/* An entry of a hash table, whose length is a power of two. */
+/* An entry of the hash table of the nodes' children. The table's length is a power of two. */
 typedef struct sampi_match_edge {
-    uint32_t from, to; /* to 0: a free entry, because the first root is no child */
+    /* the node, and its child by this symbol; `to` is 0 in a free entry, because the first root is not a child */
+    uint32_t from, to;
     int32_t symbol;
 } sampi_match_edge;
 
-/* A kind of span of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
+/* The tokens that end one type of span of thinking. Part 2 begins with [n_spans] of these structs; the tokens to be
+   forced follow. */
 typedef struct sampi_span {
-    uint32_t first, n; /* the tokens to be forced: words of part 2 */
-    uint32_t is_end;   /* they are the end sequence */
+    uint32_t first, n; /* where in part 2 the tokens to be forced are, in words */
+    uint32_t is_end;   /* 1 if these tokens are the end sequence */
 } sampi_span;
 
-/* Bounds on arguments. */
+/* Bounds on the arguments of constructors. */
 #define SAMPI_MAX_PATTERNS 65536
 #define SAMPI_MAX_PATTERN  1024
 #define SAMPI_MAX_SYMBOLS  (1 << 20)
 #define SAMPI_MAX_PERIOD   (1 << 16)
 #define SAMPI_BANS         256
-#ifndef SAMPI_LONG_LIST /* tests have a smaller one */
+#ifndef SAMPI_LONG_LIST /* tests define a smaller number */
 #define SAMPI_LONG_LIST 512
 #endif
 
@@ -37334,7 +37361,8 @@ static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
     return (const sampi_match_node *)sampi_part(s, 0);
 }
 
-/* Returns the index of this edge in the hash table, or of the free entry for it. There is always a free entry. */
+/* Returns the index of this edge in the hash table, or of the free entry where it would be. The table always has a free
+   entry. */
 static uint32_t sampi_match_slot(const sampi_match_edge *edges, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
@@ -37343,7 +37371,7 @@ static uint32_t sampi_match_slot(const sampi_match_edge *edges, uint32_t mask, u
     return at & mask;
 }
 
-/* Returns the node after one more symbol. */
+/* Returns the automaton's node after one more symbol (a token or a byte). */
 static uint32_t sampi_match_next(const sampi_match_node *nodes, const sampi_match_edge *edges, uint32_t mask,
                                  uint32_t node, int32_t symbol)
 {
@@ -37354,22 +37382,22 @@ static uint32_t sampi_match_next(const sampi_match_node *nodes, const sampi_matc
     }
 }
 
-/* Returns the state after a byte, in the table of a banned pattern (constraints/patterns.h): 64 words with the class of
-   each byte, then a row for each state. */
+/* Returns the state after a byte, in the table of a banned pattern (constraints/patterns.h). The table has 64 words
+   with the class of each byte, then a row for each state. */
 static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
 {
     const uint8_t *class_of = (const uint8_t *)table;
     return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
 }
 
-/* Returns a byte of a string or token as it is compared: folded if any_case. */
+/* Returns a byte of a string or token as it is compared: as a small letter if any_case. */
 static int32_t sampi_fold(char byte, bool any_case)
 {
     unsigned char c = (unsigned char)byte;
     return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* Returns the bytes of a token; empty if it is not in the vocabulary. */
+/* Returns the bytes of a token. *n is 0 if the token is not in the vocabulary. */
 static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t *n)
 {
     *n = 0;
@@ -37382,41 +37410,43 @@ static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t 
 /* ---- constraints: making the arrays of a sampler ----
    The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From patterns of
    tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the tokens that
-   contain it, and those that complete it after other tokens have begun it. The kit owns all its memory, and frees it
-   (constraints/sampler.h). */
+   contain it, and the tokens that complete it after other tokens have begun it. The kit owns all its memory, and frees
+   it (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
-    const samp_token *tokens; /* [n] or NULL */
-    const char *text;         /* [n] */
+    const samp_token *tokens; /* [n] the pattern's tokens, or NULL if it is a text */
+    const char *text;         /* [n] the pattern's bytes */
     size_t n;
-    uint32_t mark;         /* the mark of its last node */
-    uint32_t node, before; /* node: first its root, then its last node; before: the one before that */
+    uint32_t mark; /* the mark of the pattern's last node */
+    /* node: the pattern's root, and when the automaton is made its last node; before: the node before that */
+    uint32_t node, before;
     float bias;
 } sampi_pattern;
 
 typedef struct sampi_kit {
     sampi_sampler t;
-    sampi_pattern *pattern; /* [n_patterns] */
+    sampi_pattern *pattern; /* [n_patterns] the patterns */
     size_t n_patterns;
     sampi_match_node *nodes;
     sampi_match_edge *edges;
     uint32_t n_nodes, n_edges;
-    const samp_token *tokens; /* [n_tokens] the list of the first node, each with this bias */
+    const samp_token *tokens; /* [n_tokens] the list of the first node; each of these tokens has this bias */
     size_t n_tokens;
     float bias;
-    uint32_t *start; /* [65537] for each pair of first bytes, where the tokens with it begin */
+    /* [65537] for each pair of first bytes, the index in by_bytes of the first token that begins with it */
+    uint32_t *start;
     samp_token *by_bytes;
-    sampi_count *entry; /* [n_entries] NULL: entries are only counted */
+    sampi_count *entry; /* [n_entries] the entries of all lists; NULL while they are only counted */
     size_t n_entries;
-    uint32_t *table; /* [n_table] part 1 of a pattern; the first n_lists of its states have lists */
+    uint32_t *table; /* [n_table] part 1 of a banned pattern; the first n_lists of its states have lists */
     size_t n_table;
     uint32_t n_lists;
-    uint32_t *words; /* [n_words] part 2, if it is not a list */
+    uint32_t *words; /* [n_words] part 2 of the sampler, if it is not made of lists */
     size_t n_words, n_symbols;
-    bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
+    bool no_memory, is_doubled, weighs; /* weighs: at least one bias is not -infinity */
 } sampi_kit;
 
-/* Allocates zeroed memory; sets kit->no_memory if there is none. */
+/* Allocates zeroed memory. Returns NULL and sets kit->no_memory if there is none. */
 static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
 {
     void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
@@ -37430,8 +37460,8 @@ static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t
     return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
 }
 
-/* Moves a pattern to the child of its node by symbol i, which is made if necessary. All patterns grow in step, so that
-   all shorter nodes exist, and the longest suffix of a new node is known. */
+/* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. All patterns grow in
+   step, so all shorter nodes exist already, and the longest suffix of a new node is known. */
 static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
 {
     int32_t symbol = sampi_symbol(kit, p, i);
@@ -37475,7 +37505,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 
 /* ---- its lists: counted first, then written ---- */
 
-/* Adds an entry; a bias is stored as its bits, instead of a count. */
+/* Adds an entry to a node's list. Its bias is stored as bits in the member `count`. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
     sampi_match_node *here = &kit->nodes[node];
@@ -37490,7 +37520,7 @@ static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float
     here->n++;
 }
 
-/* Do these bytes begin with the rest of a pattern from symbol d on? */
+/* Do these bytes begin with the rest of a pattern, from its symbol d on? */
 static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
 {
     bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
@@ -37500,14 +37530,14 @@ static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, cons
     return true;
 }
 
-/* Returns the first two bytes of a text as a number, with zeros for missing bytes. */
+/* Returns the first two bytes of a text as a number; missing bytes count as zeros. */
 static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 {
     uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
     return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
 }
 
-/* Sorts all tokens with bytes by their first two bytes. */
+/* Sorts all tokens that have bytes by their first two bytes (counting sort). */
 static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -37519,18 +37549,19 @@ static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
             size_t n;
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
-            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two above its own index: see below */
+            /* two above its own index: the comment below says why */
+            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2];
             if (pass == 0) ++*at;
             if (pass == 1) kit->by_bytes[at[-1]++] = token;
         }
         for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
     }
-    /* counts stored two above became beginnings stored one above; after filling they are ends: the next ones'
-       beginnings */
+    /* The counts were stored two above their index, so their sums are beginnings, stored one above. Filling turns these
+       into ends, which are the beginnings of the next pairs. */
 }
 
-/* Adds the tokens that contain a string to the first node, and to each other node of a string those that begin with its
-   rest. */
+/* Adds to the first node the tokens that contain a banned string, and to each other node of a string the tokens that
+   begin with the string's rest. */
 static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -37560,14 +37591,15 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
     }
 }
 
-/* Does a token complete a pattern from this state, and not from state 0, whose list always applies? */
+/* Does a token complete the pattern from this state, and not from state 0, whose list always applies? */
 static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
 {
     size_t n;
     uint32_t at = state, base = 0;
     bool there = false;
     const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
-    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* equal states stay equal */
+    /* when the two states are equal they stay equal */
+    for (size_t i = 0; i < n && (at != base || !state || !i); i++) {
         at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
         base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
         there |= kit->nodes[at].mark != 0;
@@ -37576,8 +37608,8 @@ static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state,
     return there;
 }
 
-/* Adds the tokens of each state of a pattern's table. First bytes that lead to the same state as from state 0 are
-   skipped. */
+/* Adds the tokens of each state of a pattern's table. A first byte that leads to the same state as it does from state 0
+   is skipped. */
 static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
 {
     const uint32_t n_classes = kit->t.u.limit.n_classes;
@@ -37591,7 +37623,7 @@ static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
         }
 }
 
-/* Adds all entries. */
+/* Adds all entries of all lists. */
 static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 {
     if (kit->table) {
@@ -37636,9 +37668,10 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 
 /* ---- src/constraints/sampler.h ---- */
 /* ---- constraints: from a kit to a sampler ----
-   The beginning and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
-   builds the automaton (constraints/making.h), copies all arrays into the parts of a new sampler and frees the kit.
-   The sampler has the interface of built-in samplers, except its name. */
+   The beginning and the end of every constructor. The beginning makes a blank kit (the arrays of a sampler in the
+   making) and checks arguments. The end is sampi_kit_make, which builds the automaton (constraints/making.h), copies
+   all arrays into the parts of a new sampler and frees the kit. The sampler has the interface of built-in samplers,
+   except its name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
@@ -37662,7 +37695,7 @@ static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name
     return kit;
 }
 
-/* Checks the ids of a list, which may be NULL if it is empty. */
+/* Checks the token ids of a list, which may be NULL if it is empty. */
 static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
 {
     sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
@@ -37671,7 +37704,7 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
         sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
 }
 
-/* Allocates n patterns, which the caller then sets. False: no memory, or an error. */
+/* Allocates n patterns, which the caller then sets. Returns false without memory, or after an error. */
 static SAMPI_COLD bool sampi_kit_room(sampi_kit *kit, const void *given, size_t n, const char *field)
 {
     sampi_require(&kit->t, n == 0 || given, SAMP_E_NULL, field);
@@ -37731,17 +37764,18 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 
 /* ---- src/constraints/constructors.h ---- */
 /* ---- constraints: the constructors ----
-   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a kit (constraints/making.h) with
-   patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h). The caller's lists are copied; the
-   pointer to a vocabulary is kept. */
+   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a kit (the arrays of a sampler in the
+   making, constraints/making.h) with patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h).
+   The caller's lists are copied; the pointer to a vocabulary is kept. */
 
-/* Ends constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
+/* Ends constructors with patterns: makes the automaton of all patterns, and the lists at its nodes. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
 {
     const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
     sampi_kit_patterns(kit, 1);
     if (!rewinds) sampi_kit_lists(kit);
-    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* a string may contain tokens without bytes */
+    /* twice the pattern's length, because a string may contain tokens without bytes */
+    for (size_t i = 0; i < kit->n_patterns && rewinds; i++)
         if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
             kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
     if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
@@ -37796,7 +37830,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *voc
     return sampi_kit_bans(&kit);
 }
 
-/* Ends constructors with a list that does not depend on the text: this is the list of the only node. */
+/* Ends constructors whose list of tokens does not depend on the text: the list is that of the only node. */
 static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");
@@ -37824,7 +37858,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_t
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
 }
 
-/* It counts from the first position, also in the prompt, where nothing is drawn. */
+/* Positions are counted from the first token, also in the prompt, where nothing is drawn. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
                                                        int32_t begin)
 {
@@ -37858,7 +37892,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
     return sampi_kit_tokens(&kit, tokens, n, 0.0f);
 }
 
-/* Makes part 2 the tokens themselves; with sorts in order of ids, each once. */
+/* Makes part 2 of the sampler the tokens themselves; if `sorts`, in order of ids, each token once. */
 static SAMPI_COLD void sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts,
                                       const char *field)
 {
@@ -37912,7 +37946,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return sampi_kit_make(&kit);
 }
 
-/* Checks the definition of a loop, and writes it to the record: for a loop breaker and for a samp_loop. */
+/* Checks the definition of a loop, and writes it to the record t, for a loop breaker and for a samp_loop. */
 static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
                                           int32_t last_n, int32_t every)
 {
@@ -37945,7 +37979,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int
     return sampi_kit_make(&kit);
 }
 
-/* Sizes the window in which a loop is searched. */
+/* Checks and copies the definition of a loop, if there is one, and sizes the window in which loops are searched for. */
 static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -37956,7 +37990,7 @@ static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
     r->has_loop = true;
 }
 
-/* A loop breaker that is on, but changes no logit. */
+/* Makes a loop breaker that finds loops but changes no logit. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_watch(const samp_loop *loop)
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-watch");
@@ -37983,8 +38017,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_
     return sampi_kit_make(&kit);
 }
 
-/* Adds the start and end sequences of spans as patterns: the first root is that of all starts, the next ones are those
-   of each span's end. */
+/* Adds the start and end sequences of spans as patterns: the automaton's first root is that of all starts, and each
+   span's end has a root of its own after it. */
 static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *spans, size_t n_spans)
 {
     for (size_t i = 0; i < 2 * n_spans && kit->pattern && !kit->t.status; i++) {
@@ -37995,7 +38029,7 @@ static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *
     }
 }
 
-/* Appends tokens to part 2; returns where they are. */
+/* Appends tokens to part 2, and returns where they are. */
 static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *tokens, size_t n)
 {
     sampi_span at = { (uint32_t)kit->n_words, (uint32_t)n, 0 };
@@ -38003,7 +38037,8 @@ static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *t
     return at;
 }
 
-/* Checks the tokens that each span forces, and the note; returns the number of words in part 2; 0: an error. */
+/* Checks the tokens that each span forces, and the note (the text before the end). Returns the number of words in part
+   2, or 0 after an error. */
 static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                                const samp_thinking_plan *plan)
 {
@@ -38022,8 +38057,8 @@ static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinki
     return kit->t.status ? 0 : total;
 }
 
-/* Writes the tokens that each span forces, after the table of spans; with a plan the table has the ends too, and the
-   note follows. */
+/* Writes the tokens that each span forces to part 2, after the table of spans. If there is a plan, the table has the
+   end sequences too, and the note follows. */
 static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                        const samp_thinking_plan *plan)
 {
@@ -38041,7 +38076,7 @@ static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *span
     if (plan) kit->t.u.limit.note = sampi_kit_words(kit, plan->note, plan->n_note).first;
 }
 
-/* Copies the numbers of a plan, and checks those without a field. */
+/* Copies the numbers of a plan of a thinking budget, and checks those that no field describes. */
 static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *plan)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -38056,14 +38091,14 @@ static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *
     r->grace = plan->grace;
     r->total = plan->total;
     r->bias = plan->bias;
-    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* the field's check reports a NaN */
+    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* the check of the field reports a NaN */
     r->room = r->ramp ? 1 : 0;
     r->loop_from = plan->loop_from;
     r->n_note = kit->t.status ? 0 : (uint32_t)plan->n_note;
     sampi_kit_loop(kit, plan->loop);
 }
 
-/* The roots: that of all starts, those of each span's end, that of the ends that all spans share. */
+/* The automaton's roots are that of all starts, those of each span's end, and that of the ends that all spans share. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans,
                                                      size_t n_spans, int32_t budget, int32_t open,
                                                      const samp_thinking_plan *plan)
@@ -38099,26 +38134,26 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 /* ---- src/constraints/patterns.h ---- */
 /* ---- constraints: banned patterns ----
    samp_init_banned_pattern: the constructor turns a regular expression into a table, by the derivatives of grammars
-   (grammar/regex.h, grammar/derivatives.h). A state is the rest of "any bytes, then the pattern" after some bytes; in a
-   state that matches the empty text the pattern is complete. The states are the nodes of the sampler, with lists of
-   tokens as an automaton has them: state 0 has the tokens that contain the pattern by themselves, each other state the
-   further tokens that complete it there (see constraints/making.h). */
+   (grammar/regex.h, grammar/derivatives.h). A state is what must follow some bytes so that the whole text is "any
+   bytes, then the pattern". In a state in which nothing must follow, the pattern is complete. The states are the
+   sampler's nodes and have lists of tokens. The list of state 0 has the tokens that contain the pattern by themselves;
+   the list of each other state has further tokens, which complete the pattern there (see constraints/making.h). */
 
 #define SAMPI_PATTERN_STATES 4096
 #define SAMPI_PATTERN_STEPS  (1 << 24)
-#define SAMPI_PATTERN_BACK   1024 /* tokens that are searched for the beginning of a match */
+#define SAMPI_PATTERN_BACK   1024 /* the number of tokens in which the beginning of a match is searched for */
 
-/* A table while it is made. */
+/* The table of states while it is made. */
 typedef struct sampi_pattern_maker {
     sampi_deriver d;
-    sampi_byte_classes bytes; /* each byte is a class of its own */
-    sampi_node *node;         /* [n] the node of each state */
-    uint16_t *next;           /* [n x 256] */
+    sampi_byte_classes bytes; /* the classes of bytes for the derivatives: each byte is a class of its own */
+    sampi_node *node;         /* [n] the grammar's node of each state */
+    uint16_t *next;           /* [n x 256] the next state for each state and byte */
     int32_t n;
     bool any_case;
 } sampi_pattern_maker;
 
-/* Returns the state of a node; a new one if necessary. */
+/* Returns the state of a grammar's node, which is made if it does not exist. */
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
@@ -38136,7 +38171,8 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Returns the node after a byte; if case does not matter, after either letter. */
+/* Returns the grammar's node after a byte; if case does not matter, the alternative of the nodes after the small and
+   the capital letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);
@@ -38146,7 +38182,7 @@ static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_
     return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
 }
 
-/* Fills the row of a state: the next state for each byte. */
+/* Fills the table's row of a state: the next state for each byte. */
 static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
@@ -38161,8 +38197,8 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
     for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
 }
 
-/* Reads a regular expression. ^ is the beginning of the text; $ would be the end, which a running text does not
-   have. */
+/* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
+   that is being generated does not have. */
 static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
                                          sampi_node *plain, sampi_node *begun)
 {
@@ -38187,8 +38223,8 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
     return SAMP_OK;
 }
 
-/* Makes all states. State 0: after any bytes; *start: at the beginning of the text; *alone: the pattern must begin
-   here. */
+/* Makes all states. State 0 is that after any bytes. *start is the state at the beginning of the text. *alone is the
+   state of a pattern that must begin at this place. */
 static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
                                            uint32_t *start, uint32_t *alone, int32_t *n_lists)
 {
@@ -38209,8 +38245,8 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
     return m->d.status;
 }
 
-/* Puts bytes into classes: all states lead to the same next state for the bytes of a class. Returns the number of
-   classes; class_of [256], byte_of [256]. */
+/* Divides the 256 bytes into classes: from each state, all bytes of a class lead to the same next state. Writes
+   class_of [256] and byte_of [256], a byte of each class, and returns the number of classes. */
 static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
 {
     uint32_t n = 0;
@@ -38227,7 +38263,7 @@ static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, u
     return n;
 }
 
-/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows. */
+/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows of next states. */
 static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
@@ -38247,7 +38283,7 @@ static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_m
     kit->t.u.limit.n_classes = n_classes;
 }
 
-/* Makes the automaton of a pattern; returns a status. */
+/* Makes the automaton of a banned pattern. Returns a status. */
 static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -38306,26 +38342,29 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
 #endif
 /* ---- src/constraints/looking.h ---- */
 /* ---- constraints: looking back ----
-   Searches in the window of the last tokens (part 3): the tokens that followed the newest ones before, and the period
-   of a loop. The functions only read, and write the list they return. */
+   Searches in the window of the last tokens (part 3): for the tokens that followed earlier occurrences of the newest
+   tokens, and for the period of a loop. The functions change no state; they write the list that they return. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
-/* Returns the memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
+/* Returns the memory for a list of this draw. The bans follow it: each is a token and the position at which it is
+   banned. */
 static sampi_count *sampi_limit_room(const sampi_sampler *s)
 {
     return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
 }
 static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
 
-/* Returns the token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
+/* Returns the token `back` positions before the newest, so 0 is the newest. It does what sampi_ring_at does without a
+   division. */
 static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *r = &s->u.limit.ring;
     return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
-/* Returns the first position in [back, end) with this token; end if there is none. */
+/* Returns the first position in [back, end), counted back from the newest token, that has this token. If there is none,
+   returns `end`. */
 static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
     const sampi_ring *r = &s->u.limit.ring;
@@ -38337,8 +38376,8 @@ static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t
     return end;
 }
 
-/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once; returns their number.
-   Without a list it only returns whether there is one. */
+/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once. Returns their number.
+   If list is NULL, it only returns whether there is such a token. */
 static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
     const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
@@ -38359,7 +38398,7 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
     return kept;
 }
 
-/* Returns the smallest period of the newest `size` tokens; 0: they have none. */
+/* Returns the smallest period with which the newest `size` tokens end, or 0 if they end with no loop. */
 static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 {
     for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
@@ -38373,21 +38412,21 @@ static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 
 /* ---- src/constraints/thinking.h ---- */
 /* ---- constraints: thinking ----
-   A thinking budget, from a start sequence to an end sequence: what an accepted token changes, where the soft point,
-   the grace and the hard end are, which tokens are forced, and how much the end is biased. samp_init_thinking_budget
-   makes a budget without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it
-   follows from these members of the record.
+   A thinking budget bounds the tokens from a start sequence to an end sequence. This file says what an accepted token
+   changes, where the soft point, the grace and the hard end are, which tokens are forced, and how much the end is
+   biased. samp_init_thinking_budget makes a budget without a plan, samp_init_thinking one with a plan
+   (api/constraints.h). The stage is not stored: it follows from these members of sampi_limit.
 
-     mode      0: no span is open; 2 i + 1: span i is open; 2 i + 2: its end is forced
-     count_in  tokens of the open span so far; while the end is forced: how many of its tokens have come
-     since     with a plan, as the next three: the position at which the span began
-     spent     tokens of earlier spans
-     side      the node of the further end sequences
-     noted     0: the note has not come yet; k: its token k - 1 is forced; n_note + 1: it has come
-     wish      1 + the position at which the span began that samp_thinking_end ends; 0: none. It is not an effect of a
-               token, so samp_rollback does not take it back, as it does not take back a ban */
+     mode      0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced
+     count_in  the tokens of the open span so far; while the end is forced, how many of its tokens have come
+     since     (with a plan, as the next three) the position at which the span began
+     spent     the tokens of earlier spans
+     side      the automaton's node for the end sequences that all spans share
+     noted     0 before the note (a text that asks for the end); k while its token k - 1 is forced; n_note + 1 after it
+     wish      1 + the position at which the span began that samp_thinking_end ends, or 0. No token sets it, so
+               samp_rollback does not take it back, as it does not take back a ban */
 
-/* Returns how many bytes of a character are missing after a token. */
+/* Returns how many bytes of a character are still missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -38419,8 +38458,8 @@ static const sampi_span *sampi_limit_span(const sampi_sampler *s)
 }
 static bool sampi_limit_counts(const sampi_limit *r) { return r->mode % 2 == 1; }
 
-/* sampi_limit_hard: how many tokens the open span may have before its grace. The function after it: the soft point,
-   which is the same if the plan has none. */
+/* sampi_limit_hard returns how many tokens the open span may have before its grace. The function after it returns the
+   soft point, which is the same number if the plan has no soft point. */
 static uint32_t sampi_limit_hard(const sampi_limit *r)
 {
     uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
@@ -38440,7 +38479,7 @@ static uint64_t sampi_limit_latest(const sampi_limit *r)
     return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
 }
 
-/* Has samp_thinking_end been called, while the end is not forced yet because a character must be completed first? */
+/* Does samp_thinking_end end the span now? It has been called, and no character is incomplete. */
 static bool sampi_limit_ends_now(const sampi_limit *r)
 {
     return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
@@ -38454,7 +38493,7 @@ static bool sampi_limit_notes(const sampi_limit *r)
     return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_ends_now(r);
 }
 
-/* Returns the only token that may come, of the end or of the note; NULL: any token. */
+/* Returns the only token that may come next, of the end or of the note, or NULL if any token may come. */
 static const samp_token *sampi_limit_forced(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38467,7 +38506,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
-/* Returns the bias of the end's next token; 0: no bias. */
+/* Returns the bias of the next token of the end sequence, and sets *token to it. Returns 0 if there is no bias. */
 static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38486,7 +38525,7 @@ static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 
 static uint32_t sampi_limit_ends_root(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
-/* Forces the end from here on; tokens of it that the text already ends with count. */
+/* Forces the end from here on. If the text already ends with the first tokens of the end, these count. */
 static void sampi_limit_force(sampi_sampler *s)
 {
     sampi_limit *r = &s->u.limit;
@@ -38503,7 +38542,7 @@ static bool sampi_limit_loops(const sampi_sampler *s)
     return sampi_limit_period(s, size) > 0;
 }
 
-/* Forces the end if the budget is spent; during the grace at the end of a line. */
+/* Forces the end if the budget is used up; during the grace only at the end of a line. */
 static void sampi_limit_check_budget(sampi_sampler *s, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -38515,7 +38554,7 @@ static void sampi_limit_check_budget(sampi_sampler *s, bool line)
     sampi_limit_force(s);
 }
 
-/* Closes the open span. The next span has its whole budget again, less what all spans share. */
+/* Closes the open span. The next span has its whole budget again, but the total that all spans share is reduced. */
 static void sampi_limit_close(sampi_limit *r)
 {
     uint32_t used = r->at + 1 - r->since;
@@ -38527,13 +38566,14 @@ static void sampi_limit_close(sampi_limit *r)
 static void sampi_limit_open(sampi_limit *r, uint32_t mark)
 {
     r->mode = 2 * mark - 1;
-    r->node = mark; /* the root of this span's end */
+    r->node = mark; /* the root of this span's end sequence */
     r->count_in = r->noted = 0;
     r->since = r->has_plan ? r->at + 1 : 0;
     r->side = sampi_limit_ends_root(r);
 }
 
-/* Counts a token of the open span that is neither its end nor forced: the note may begin, or go on. */
+/* Counts a token of the open span that is neither part of its end nor forced. The note may begin or continue with this
+   token. */
 static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -38547,7 +38587,7 @@ static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
     }
 }
 
-/* Counts a forced token. */
+/* Counts a forced token of the end. */
 static void sampi_limit_count_forced(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
@@ -38559,12 +38599,13 @@ static void sampi_limit_count_forced(sampi_sampler *s, samp_token token)
         sampi_limit_close(r);
 }
 
-/* r->node already is the node after the token; `before` is the node before it. */
+/* Updates the state after a token. r->node already is the automaton's node after the token; `before` is the node before
+   it. */
 static void sampi_limit_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_limit *r = &s->u.limit;
     const sampi_match_node *nodes = sampi_match_nodes(s);
-    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* the text is now another one than that span's */
+    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* a rollback has gone back to before that span */
     if (sampi_limit_ends_now(r)) {
         r->mode++;
         r->count_in = sampi_limit_span(s)->is_end ? nodes[before].depth : 0;
@@ -38592,7 +38633,7 @@ static void sampi_limit_accept_thinking(sampi_sampler *s, samp_token token, uint
 
 /* ---- state ---- */
 
-/* Sets the state of a new sampler, before its parts exist. */
+/* Sets the state to that of a new sampler, before its parts (arrays) exist. */
 static void sampi_limit_begin(sampi_limit *r)
 {
     r->since = r->spent = r->noted = r->wish = 0;
@@ -38600,7 +38641,7 @@ static void sampi_limit_begin(sampi_limit *r)
     if (r->open < 0 || r->is_idle) return;
     r->node = (uint32_t)r->open + 1;
     r->mode = 2 * (uint32_t)r->open + 1;
-    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_check_budget */
+    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_check_budget does */
 }
 
 static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
@@ -38609,7 +38650,8 @@ static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
     return node;
 }
 
-/* Can these words be the state of a budget? The node must belong to the mode, because the forced tokens begin there. */
+/* Can these words be the state of a thinking budget? The node must belong to the mode, because the forced tokens begin
+   there. */
 static SAMPI_COLD bool sampi_limit_thinking_is_valid(const sampi_sampler *s, const sampi_limit *now)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);
@@ -38625,15 +38667,16 @@ static SAMPI_COLD bool sampi_limit_thinking_is_valid(const sampi_sampler *s, con
 
 /* ---- src/constraints/schedule.h ---- */
 /* ---- constraints: schedules ----
-   samp_init_schedule: a chain whose first member, the clock, says when the others are active (sampi_is_time, in
-   constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied, saved and rolled back
-   as all chains. A walk over a chain that draws asks sampi_n_active (core/owners.h) for the number of active members.
+   samp_init_schedule makes a chain whose first member, the clock, says when the other members are active
+   (sampi_is_time, in constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied,
+   saved and rolled back as all chains are. A draw calls sampi_n_active (core/owners.h) for the number of active
+   members. The clock's state is in these members:
 
-     mode      0: outside of spans; i + 1: inside span i
-     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
-     missing   1: a token of `until` has come; 2: a loop was found */
+     mode      0 outside of spans, i + 1 inside span i
+     count_in  the tokens or lines since `begin`, since a span began or ended, or since the last loop
+     missing   flags: 1 if a token of `until` has come, 2 if a loop was found */
 
-/* Returns how much a token adds to the clock's count. */
+/* Returns how much a token adds to the clock's count of tokens or lines. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
@@ -38644,7 +38687,7 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
     return lines;
 }
 
-/* r->node already is the node after the token. */
+/* Updates the clock after a token. r->node already is the automaton's node after this token. */
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
@@ -38714,19 +38757,20 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, 
 
 /* ---- src/constraints/accepting.h ---- */
 /* ---- constraints: accepting a token ----
-   The hooks accept, reset and past: what an accepted token changes. If the sampler looks back at tokens (n-grams,
-   loops, rewinds), the token goes into the window (part 3). It moves the current node of the automaton, by the token
-   itself or by each byte of its text. When a banned string is complete, its length in tokens is noted for
-   samp_rewind_length. A thinking budget counts its tokens here. Nothing is allocated, because accept must not fail. */
+   The hooks accept, reset and past: what an accepted token changes in a constraint. If the sampler looks back at tokens
+   (for n-grams, loops, rewinds), the token is added to its window of last tokens (part 3). The current node of the
+   automaton changes, by the token itself or by each byte of its text. When a banned string is complete, its length in
+   tokens is noted for samp_rewind_length. A thinking budget counts its tokens here. Nothing is allocated, because
+   accept must not fail. */
 
-/* A position in the text: in a token of the window, or in the accepted token. */
+/* A place in the text: a byte of a token in the window, or of the accepted token. */
 typedef struct sampi_place_back {
-    uint32_t back; /* how many tokens ago, from 1 on; 0: the accepted token */
-    size_t at, n;  /* at: the byte in its n bytes */
+    uint32_t back; /* how many tokens before the accepted token, from 1 on; 0 for the accepted token */
+    size_t at, n;  /* the index of the byte among the token's n bytes, and n */
     const char *bytes;
 } sampi_place_back;
 
-/* Goes to the next token if this one has no byte left; false: there is none. */
+/* Goes to the next token if this one has no byte left. Returns false if there is no next token. */
 static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
 {
     while (p->at == p->n && p->back > 0) {
@@ -38738,8 +38782,9 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
     return p->at < p->n;
 }
 
-/* Returns how many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's
-   first n bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
+/* Returns how many bytes before the accepted token a match of the banned pattern begins; 0 if it begins within the
+   token. The match ends with the last of bytes [n], the token's first n bytes. If several matches end there, the
+   longest counts. If no match begins within the window, the whole window counts. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38762,7 +38807,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     return all;
 }
 
-/* sampi_limit_walk for a banned pattern, by its table. */
+/* Does what sampi_limit_walk does for a banned pattern (a regular expression), by its table of states. */
 static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38780,8 +38825,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     return node;
 }
 
-/* Returns the node after a token. *before: how many symbols before the token the longest pattern begins that ends in
-   it; -1: no pattern ends in it. */
+/* Returns the automaton's node after a token. If patterns end in the token, *before says how many symbols before the
+   token the longest of them begins; else it is -1. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);
@@ -38801,14 +38846,14 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
     for (size_t i = 0; i < n; i++) {
         node = sampi_match_next(nodes, edges, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
-        if (symbols < 0) symbols = 0; /* inside the token */
+        if (symbols < 0) symbols = 0; /* the pattern begins within the token */
         if (nodes[node].mark && symbols > *before) *before = symbols;
     }
     return node;
 }
 
-/* Notes a ban after a complete pattern of a rewinding ban, which began `before` symbols before this token: the token in
-   which it began is banned at its position. The window has the accepted token already. */
+/* Notes a ban when a pattern of a rewinding ban is complete. The pattern begins `before` symbols before the accepted
+   token, which is in the window already. The token in which the pattern begins is banned at its position. */
 static void sampi_limit_ban(sampi_sampler *s, int64_t before)
 {
     sampi_limit *r = &s->u.limit;
@@ -38825,7 +38870,7 @@ static void sampi_limit_ban(sampi_sampler *s, int64_t before)
     if (r->mode < count) r->mode = count;
 }
 
-/* Must a ban be held back until it is known whether this token of a block is kept (samp_verify_block)? */
+/* Must a ban be held back until it is known whether this token of a draft block is kept (samp_verify_block)? */
 static bool sampi_ban_waits(const sampi_sampler *s)
 {
     bool *waited = s->draft ? s->draft->waited : NULL;
@@ -38838,7 +38883,7 @@ static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
     sampi_count *ban = sampi_limit_bans(s);
-    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans of another text */
+    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans that belong to another text */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
@@ -38890,18 +38935,18 @@ static void sampi_constraint_reset(sampi_sampler *s)
 
 static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_words(r, &s->u.limit.at, 6); /* up to sum */
+    sampi_record_words(r, &s->u.limit.at, 6); /* the members from `at` to `sum` */
     if (s->u.limit.has_plan) sampi_record_words(r, &s->u.limit.since, 4);
     sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
 }
 
 /* ---- src/constraints/drawing.h ---- */
 /* ---- constraints: drawing ----
-   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both find the only allowed tokens, or
-   the lists that apply at the current node, and mask or change these logits. On a row few tokens become changes, many
-   become a mask. */
+   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both functions find the only allowed
+   tokens, or the lists that apply at the current node, and mask or change logits. On a row, a short list becomes
+   changes of single logits, and a long list a mask. */
 
-/* Finds the only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
+/* Finds the only tokens that are allowed now, in order. Returns their number, or 0 if all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38918,7 +38963,8 @@ static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens
     }
 }
 
-/* A walk over the lists that apply now: those of a node and of its suffixes, or one that is made for the draw.
+/* The place of a loop over the lists that apply now: those of the current node and of its suffixes, or one that is made
+   for the draw.
      for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
 typedef struct sampi_lists {
     const sampi_sampler *s;
@@ -38927,7 +38973,7 @@ typedef struct sampi_lists {
     bool is_made, is_over;
 } sampi_lists;
 
-/* Makes the list of this draw, for constraints that need one (loops, n-grams). */
+/* Makes the list of this draw, for constraints that need a list for each draw (loops, n-grams). Returns its length. */
 static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
 {
     const sampi_limit *r = &s->u.limit;
@@ -38980,7 +39026,7 @@ static bool sampi_next_list(sampi_lists *it)
     return it->n > 0;
 }
 
-/* Returns the new logit of a token in a list. */
+/* Returns the new logit of a token in a list of the constraint. */
 static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     const sampi_limit *r = &s->u.limit;
@@ -39001,7 +39047,7 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
     return sampi_bias_change(l, bias);
 }
 
-/* Applies a constraint to an array, which may be in any order. */
+/* Applies a constraint to an array of candidates, which may be in any order. */
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token *only;
@@ -39018,12 +39064,14 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Applies a long list as a mask: of the tokens in it, or of all others. False: not possible for this row. */
+/* Applies a long list as a mask, which allows the tokens in the list (keeps) or all others. Returns false if this is
+   not possible for the row. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
-    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* used by MT19937 only; NULL in slices */
+    /* memory that otherwise only MT19937 uses; NULL in slices */
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits;
     const size_t words = (row->n + 31) / 32;
-    /* nor for a row of products: they cannot overflow as long as the largest is there */
+    /* not possible either if the row has a factor: its products cannot overflow only while the largest is there */
     if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
         row->r != 1.0f || (keeps && row->mask))
         return false;
@@ -39039,7 +39087,7 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
     return true;
 }
 
-/* Keeps only these tokens of a row; the cost depends on their number, not on the row's length. */
+/* Keeps only these tokens of a row. The time depends on their number, not on the row's length. */
 static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 {
     float *x = row->work->x, l;
@@ -39056,7 +39104,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     return sampi_scan(row);
 }
 
-/* Applies a constraint to a row. */
+/* Applies a constraint to a row of logits. */
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;
@@ -39084,10 +39132,11 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/constraints/state.h ---- */
 /* ---- constraints: fingerprint and saved state ----
-   The hooks settings and state (life/state.h). The fingerprint has the numbers, the lists and the automaton. The state
-   is a few words and the window. Each loaded word is checked: it must be one that this sampler can reach. */
+   The hooks settings and state (life/state.h). The fingerprint, a hash of settings, is made of the numbers, the lists
+   and the automaton. The state is a few words and the window. Each loaded word is checked: it must be a value that this
+   sampler can reach. */
 
-/* Adds the lists and automata to the fingerprint, which has the numbers already as fields. */
+/* Adds the lists and automata to the fingerprint. The numbers are in it already, as fields. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)(uint32_t)s->u.limit.flags << 32 | (uint32_t)s->u.limit.open);
@@ -39095,15 +39144,16 @@ static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
 
-/* Saves or loads a word of the state, at most `most`. *x is a copy, which gets the word in all modes. */
+/* Saves or loads a word of the state, which may be at most `most`. *x is a copy of the member, and gets the word when
+   saving too. */
 static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 {
     *x = (uint32_t)sampi_io_int(io, *x, 4);
     io->bad |= *x > most;
 }
 
-/* Saves or loads the words that only a budget with a plan has; for another budget the wish, if `missing` says that it
-   is stored. */
+/* Saves or loads the words that only a thinking budget with a plan has. For a budget without a plan, `wish` is saved or
+   loaded if `missing` says that it is stored. */
 static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
@@ -39129,7 +39179,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     sampi_io_word(io, &missing, thinks && !r->has_plan ? 7 : 3);
     now.missing = missing % 4;
     sampi_io_float(io, &now.sum, 0.0f, r->alarm);
-    sampi_io ahead = *io; /* to read ahead the number of tokens in the window */
+    sampi_io ahead = *io; /* a copy, to read the number of tokens in the window in advance */
     sampi_io_word(&ahead, &now.ring.size, now.at);
     io->bad |= ahead.bad;
     sampi_io_ring(io, &r->ring, sampi_limit_window(s));
@@ -39149,14 +39199,14 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 
 /* ---- src/constraints/kind.h ---- */
 /* ---- constraints: the kind ----
-   The numbers, hooks and table row of the one kind that all constraints are; its samplers have names of their own.
-   top_p with a decay is another kind (constraints/top_p_decay.h). */
+   The numbers and hooks of the kind SAMPI_CONSTRAINT, to which all constraints belong, and its row in the table of
+   kinds. Its samplers have names of their own. top_p with a decay is another kind (constraints/top_p_decay.h). */
 
 /* clang-format off */
-#define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
+#define SAMPI_LIMIT(type, param, member, hi) /* a number that most constraints do not have; it is 0 then */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
-#define SAMPI_LIMIT_LATER(type, param, member, hi) /* and that came when states were saved already */ \
+#define SAMPI_LIMIT_LATER(type, param, member, hi) /* a number that is younger than the first saved states */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0 | SAMPI_LATER, #param }
 /* clang-format on */
@@ -39211,7 +39261,7 @@ static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
 /* ---- constraints: top_p with decay ----
    samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound, and
    goes back to its first value after certain tokens (such as the end of a sentence). A draw calls the functions of
-   top_p: the record has p and min_keep where top_p's has them. */
+   top_p, because the record of this sampler has p and min_keep where top_p's record has them. */
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets,
                                                         size_t n, size_t min_keep)
@@ -39297,9 +39347,10 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: questions of users ----
-   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The other
-   functions read the first member of their kind: the rest of a thinking budget, the tokens used, and its stage; a
-   loop's length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
+   Functions with which users ask constraints. samp_rewind_length returns how many tokens to take back, the largest
+   number that a member of the chain asks for. The other functions read the first member of their type: the rest of a
+   thinking budget, the tokens used, and its stage; the length of a loop; whether a schedule's members are active. All
+   of them only read, except samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
@@ -39317,7 +39368,7 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-/* Returns the first member of this kind; or NULL. */
+/* Returns the first member of this type, or NULL. */
 static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
     sampi_sampler *found = NULL;
@@ -39326,7 +39377,7 @@ static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
-/* Returns the first member of this kind in the user's sampler; NULL, with *status, if there is none. */
+/* Returns the first member of this type in the user's sampler. If there is none, returns NULL and sets *status. */
 static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
 {
     *status = samp_status(s, NULL);
@@ -39369,7 +39420,7 @@ SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
     return r->count_in >= sampi_limit_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
 }
 
-/* It counts as an edit, but rollback's records stay valid. */
+/* The call counts as an edit of the chain, but rollback's records stay valid. */
 SAMP_API int samp_thinking_end(samp_sampler *s)
 {
     int status;

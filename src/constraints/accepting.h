@@ -1,17 +1,18 @@
 /* ---- constraints: accepting a token ----
-   The hooks accept, reset and past: what an accepted token changes. If the sampler looks back at tokens (n-grams,
-   loops, rewinds), the token goes into the window (part 3). It moves the current node of the automaton, by the token
-   itself or by each byte of its text. When a banned string is complete, its length in tokens is noted for
-   samp_rewind_length. A thinking budget counts its tokens here. Nothing is allocated, because accept must not fail. */
+   The hooks accept, reset and past: what an accepted token changes in a constraint. If the sampler looks back at tokens
+   (for n-grams, loops, rewinds), the token is added to its window of last tokens (part 3). The current node of the
+   automaton changes, by the token itself or by each byte of its text. When a banned string is complete, its length in
+   tokens is noted for samp_rewind_length. A thinking budget counts its tokens here. Nothing is allocated, because
+   accept must not fail. */
 
-/* A position in the text: in a token of the window, or in the accepted token. */
+/* A place in the text: a byte of a token in the window, or of the accepted token. */
 typedef struct sampi_place_back {
-    uint32_t back; /* how many tokens ago, from 1 on; 0: the accepted token */
-    size_t at, n;  /* at: the byte in its n bytes */
+    uint32_t back; /* how many tokens before the accepted token, from 1 on; 0 for the accepted token */
+    size_t at, n;  /* the index of the byte among the token's n bytes, and n */
     const char *bytes;
 } sampi_place_back;
 
-/* Goes to the next token if this one has no byte left; false: there is none. */
+/* Goes to the next token if this one has no byte left. Returns false if there is no next token. */
 static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
 {
     while (p->at == p->n && p->back > 0) {
@@ -23,8 +24,9 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
     return p->at < p->n;
 }
 
-/* Returns how many bytes before the accepted token a match begins whose last byte is the last of bytes [n], the token's
-   first n bytes; 0: inside the token. The earliest beginning counts; if the window has none, the whole window does. */
+/* Returns how many bytes before the accepted token a match of the banned pattern begins; 0 if it begins within the
+   token. The match ends with the last of bytes [n], the token's first n bytes. If several matches end there, the
+   longest counts. If no match begins within the window, the whole window counts. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_limit *r = &s->u.limit;
@@ -47,7 +49,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     return all;
 }
 
-/* sampi_limit_walk for a banned pattern, by its table. */
+/* Does what sampi_limit_walk does for a banned pattern (a regular expression), by its table of states. */
 static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_limit *r = &s->u.limit;
@@ -65,8 +67,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     return node;
 }
 
-/* Returns the node after a token. *before: how many symbols before the token the longest pattern begins that ends in
-   it; -1: no pattern ends in it. */
+/* Returns the automaton's node after a token. If patterns end in the token, *before says how many symbols before the
+   token the longest of them begins; else it is -1. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);
@@ -86,14 +88,14 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
     for (size_t i = 0; i < n; i++) {
         node = sampi_match_next(nodes, edges, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
-        if (symbols < 0) symbols = 0; /* inside the token */
+        if (symbols < 0) symbols = 0; /* the pattern begins within the token */
         if (nodes[node].mark && symbols > *before) *before = symbols;
     }
     return node;
 }
 
-/* Notes a ban after a complete pattern of a rewinding ban, which began `before` symbols before this token: the token in
-   which it began is banned at its position. The window has the accepted token already. */
+/* Notes a ban when a pattern of a rewinding ban is complete. The pattern begins `before` symbols before the accepted
+   token, which is in the window already. The token in which the pattern begins is banned at its position. */
 static void sampi_limit_ban(sampi_sampler *s, int64_t before)
 {
     sampi_limit *r = &s->u.limit;
@@ -110,7 +112,7 @@ static void sampi_limit_ban(sampi_sampler *s, int64_t before)
     if (r->mode < count) r->mode = count;
 }
 
-/* Must a ban be held back until it is known whether this token of a block is kept (samp_verify_block)? */
+/* Must a ban be held back until it is known whether this token of a draft block is kept (samp_verify_block)? */
 static bool sampi_ban_waits(const sampi_sampler *s)
 {
     bool *waited = s->draft ? s->draft->waited : NULL;
@@ -123,7 +125,7 @@ static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
     sampi_count *ban = sampi_limit_bans(s);
-    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans of another text */
+    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans that belong to another text */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
@@ -175,7 +177,7 @@ static void sampi_constraint_reset(sampi_sampler *s)
 
 static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_words(r, &s->u.limit.at, 6); /* up to sum */
+    sampi_record_words(r, &s->u.limit.at, 6); /* the members from `at` to `sum` */
     if (s->u.limit.has_plan) sampi_record_words(r, &s->u.limit.since, 4);
     sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
 }

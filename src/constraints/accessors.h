@@ -1,7 +1,8 @@
 /* ---- constraints: questions of users ----
-   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The other
-   functions read the first member of their kind: the rest of a thinking budget, the tokens used, and its stage; a
-   loop's length; whether a schedule's members are active. All of them only read, except samp_thinking_end. */
+   Functions with which users ask constraints. samp_rewind_length returns how many tokens to take back, the largest
+   number that a member of the chain asks for. The other functions read the first member of their type: the rest of a
+   thinking budget, the tokens used, and its stage; the length of a loop; whether a schedule's members are active. All
+   of them only read, except samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
@@ -19,7 +20,7 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-/* Returns the first member of this kind; or NULL. */
+/* Returns the first member of this type, or NULL. */
 static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
     sampi_sampler *found = NULL;
@@ -28,7 +29,7 @@ static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind
     return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
-/* Returns the first member of this kind in the user's sampler; NULL, with *status, if there is none. */
+/* Returns the first member of this type in the user's sampler. If there is none, returns NULL and sets *status. */
 static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
 {
     *status = samp_status(s, NULL);
@@ -71,7 +72,7 @@ SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
     return r->count_in >= sampi_limit_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
 }
 
-/* It counts as an edit, but rollback's records stay valid. */
+/* The call counts as an edit of the chain, but rollback's records stay valid. */
 SAMP_API int samp_thinking_end(samp_sampler *s)
 {
     int status;

@@ -1,15 +1,16 @@
 /* ---- constraints: the constructors ----
-   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a kit (constraints/making.h) with
-   patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h). The caller's lists are copied; the
-   pointer to a vocabulary is kept. */
+   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a kit (the arrays of a sampler in the
+   making, constraints/making.h) with patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h).
+   The caller's lists are copied; the pointer to a vocabulary is kept. */
 
-/* Ends constructors with patterns: makes the automaton of all patterns, with the lists on its nodes. */
+/* Ends constructors with patterns: makes the automaton of all patterns, and the lists at its nodes. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
 {
     const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
     sampi_kit_patterns(kit, 1);
     if (!rewinds) sampi_kit_lists(kit);
-    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* a string may contain tokens without bytes */
+    /* twice the pattern's length, because a string may contain tokens without bytes */
+    for (size_t i = 0; i < kit->n_patterns && rewinds; i++)
         if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
             kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
     if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
@@ -64,7 +65,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *voc
     return sampi_kit_bans(&kit);
 }
 
-/* Ends constructors with a list that does not depend on the text: this is the list of the only node. */
+/* Ends constructors whose list of tokens does not depend on the text: the list is that of the only node. */
 static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");
@@ -92,7 +93,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_t
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
 }
 
-/* It counts from the first position, also in the prompt, where nothing is drawn. */
+/* Positions are counted from the first token, also in the prompt, where nothing is drawn. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
                                                        int32_t begin)
 {
@@ -126,7 +127,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
     return sampi_kit_tokens(&kit, tokens, n, 0.0f);
 }
 
-/* Makes part 2 the tokens themselves; with sorts in order of ids, each once. */
+/* Makes part 2 of the sampler the tokens themselves; if `sorts`, in order of ids, each token once. */
 static SAMPI_COLD void sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts,
                                       const char *field)
 {
@@ -180,7 +181,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return sampi_kit_make(&kit);
 }
 
-/* Checks the definition of a loop, and writes it to the record: for a loop breaker and for a samp_loop. */
+/* Checks the definition of a loop, and writes it to the record t, for a loop breaker and for a samp_loop. */
 static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
                                           int32_t last_n, int32_t every)
 {
@@ -213,7 +214,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int
     return sampi_kit_make(&kit);
 }
 
-/* Sizes the window in which a loop is searched. */
+/* Checks and copies the definition of a loop, if there is one, and sizes the window in which loops are searched for. */
 static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -224,7 +225,7 @@ static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
     r->has_loop = true;
 }
 
-/* A loop breaker that is on, but changes no logit. */
+/* Makes a loop breaker that finds loops but changes no logit. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_watch(const samp_loop *loop)
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-watch");
@@ -251,8 +252,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_
     return sampi_kit_make(&kit);
 }
 
-/* Adds the start and end sequences of spans as patterns: the first root is that of all starts, the next ones are those
-   of each span's end. */
+/* Adds the start and end sequences of spans as patterns: the automaton's first root is that of all starts, and each
+   span's end has a root of its own after it. */
 static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *spans, size_t n_spans)
 {
     for (size_t i = 0; i < 2 * n_spans && kit->pattern && !kit->t.status; i++) {
@@ -263,7 +264,7 @@ static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *
     }
 }
 
-/* Appends tokens to part 2; returns where they are. */
+/* Appends tokens to part 2, and returns where they are. */
 static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *tokens, size_t n)
 {
     sampi_span at = { (uint32_t)kit->n_words, (uint32_t)n, 0 };
@@ -271,7 +272,8 @@ static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *t
     return at;
 }
 
-/* Checks the tokens that each span forces, and the note; returns the number of words in part 2; 0: an error. */
+/* Checks the tokens that each span forces, and the note (the text before the end). Returns the number of words in part
+   2, or 0 after an error. */
 static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                                const samp_thinking_plan *plan)
 {
@@ -290,8 +292,8 @@ static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinki
     return kit->t.status ? 0 : total;
 }
 
-/* Writes the tokens that each span forces, after the table of spans; with a plan the table has the ends too, and the
-   note follows. */
+/* Writes the tokens that each span forces to part 2, after the table of spans. If there is a plan, the table has the
+   end sequences too, and the note follows. */
 static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n,
                                        const samp_thinking_plan *plan)
 {
@@ -309,7 +311,7 @@ static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *span
     if (plan) kit->t.u.limit.note = sampi_kit_words(kit, plan->note, plan->n_note).first;
 }
 
-/* Copies the numbers of a plan, and checks those without a field. */
+/* Copies the numbers of a plan of a thinking budget, and checks those that no field describes. */
 static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *plan)
 {
     sampi_limit *r = &kit->t.u.limit;
@@ -324,14 +326,14 @@ static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *
     r->grace = plan->grace;
     r->total = plan->total;
     r->bias = plan->bias;
-    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* the field's check reports a NaN */
+    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* the check of the field reports a NaN */
     r->room = r->ramp ? 1 : 0;
     r->loop_from = plan->loop_from;
     r->n_note = kit->t.status ? 0 : (uint32_t)plan->n_note;
     sampi_kit_loop(kit, plan->loop);
 }
 
-/* The roots: that of all starts, those of each span's end, that of the ends that all spans share. */
+/* The automaton's roots are that of all starts, those of each span's end, and that of the ends that all spans share. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans,
                                                      size_t n_spans, int32_t budget, int32_t open,
                                                      const samp_thinking_plan *plan)

@@ -1,9 +1,9 @@
 /* ---- constraints: drawing ----
-   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both find the only allowed tokens, or
-   the lists that apply at the current node, and mask or change these logits. On a row few tokens become changes, many
-   become a mask. */
+   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both functions find the only allowed
+   tokens, or the lists that apply at the current node, and mask or change logits. On a row, a short list becomes
+   changes of single logits, and a long list a mask. */
 
-/* Finds the only tokens that are allowed now, in order; returns their number, 0: all tokens are allowed. */
+/* Finds the only tokens that are allowed now, in order. Returns their number, or 0 if all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
 {
     const sampi_limit *r = &s->u.limit;
@@ -20,7 +20,8 @@ static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens
     }
 }
 
-/* A walk over the lists that apply now: those of a node and of its suffixes, or one that is made for the draw.
+/* The place of a loop over the lists that apply now: those of the current node and of its suffixes, or one that is made
+   for the draw.
      for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
 typedef struct sampi_lists {
     const sampi_sampler *s;
@@ -29,7 +30,7 @@ typedef struct sampi_lists {
     bool is_made, is_over;
 } sampi_lists;
 
-/* Makes the list of this draw, for constraints that need one (loops, n-grams). */
+/* Makes the list of this draw, for constraints that need a list for each draw (loops, n-grams). Returns its length. */
 static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
 {
     const sampi_limit *r = &s->u.limit;
@@ -82,7 +83,7 @@ static bool sampi_next_list(sampi_lists *it)
     return it->n > 0;
 }
 
-/* Returns the new logit of a token in a list. */
+/* Returns the new logit of a token in a list of the constraint. */
 static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     const sampi_limit *r = &s->u.limit;
@@ -103,7 +104,7 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
     return sampi_bias_change(l, bias);
 }
 
-/* Applies a constraint to an array, which may be in any order. */
+/* Applies a constraint to an array of candidates, which may be in any order. */
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token *only;
@@ -120,12 +121,14 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Applies a long list as a mask: of the tokens in it, or of all others. False: not possible for this row. */
+/* Applies a long list as a mask, which allows the tokens in the list (keeps) or all others. Returns false if this is
+   not possible for the row. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
-    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* used by MT19937 only; NULL in slices */
+    /* memory that otherwise only MT19937 uses; NULL in slices */
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits;
     const size_t words = (row->n + 31) / 32;
-    /* nor for a row of products: they cannot overflow as long as the largest is there */
+    /* not possible either if the row has a factor: its products cannot overflow only while the largest is there */
     if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
         row->r != 1.0f || (keeps && row->mask))
         return false;
@@ -141,7 +144,7 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
     return true;
 }
 
-/* Keeps only these tokens of a row; the cost depends on their number, not on the row's length. */
+/* Keeps only these tokens of a row. The time depends on their number, not on the row's length. */
 static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 {
     float *x = row->work->x, l;
@@ -158,7 +161,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     return sampi_scan(row);
 }
 
-/* Applies a constraint to a row. */
+/* Applies a constraint to a row of logits. */
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;

@@ -1,12 +1,12 @@
 /* ---- constraints: the kind ----
-   The numbers, hooks and table row of the one kind that all constraints are; its samplers have names of their own.
-   top_p with a decay is another kind (constraints/top_p_decay.h). */
+   The numbers and hooks of the kind SAMPI_CONSTRAINT, to which all constraints belong, and its row in the table of
+   kinds. Its samplers have names of their own. top_p with a decay is another kind (constraints/top_p_decay.h). */
 
 /* clang-format off */
-#define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
+#define SAMPI_LIMIT(type, param, member, hi) /* a number that most constraints do not have; it is 0 then */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
-#define SAMPI_LIMIT_LATER(type, param, member, hi) /* and that came when states were saved already */ \
+#define SAMPI_LIMIT_LATER(type, param, member, hi) /* a number that is younger than the first saved states */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0 | SAMPI_LATER, #param }
 /* clang-format on */

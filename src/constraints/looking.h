@@ -1,24 +1,27 @@
 /* ---- constraints: looking back ----
-   Searches in the window of the last tokens (part 3): the tokens that followed the newest ones before, and the period
-   of a loop. The functions only read, and write the list they return. */
+   Searches in the window of the last tokens (part 3): for the tokens that followed earlier occurrences of the newest
+   tokens, and for the period of a loop. The functions change no state; they write the list that they return. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
-/* Returns the memory for a list of this draw; after it the bans: a token, and the position at which it is banned. */
+/* Returns the memory for a list of this draw. The bans follow it: each is a token and the position at which it is
+   banned. */
 static sampi_count *sampi_limit_room(const sampi_sampler *s)
 {
     return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
 }
 static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
 
-/* Returns the token `back` positions ago, 0 = the newest: sampi_ring_at without a division. */
+/* Returns the token `back` positions before the newest, so 0 is the newest. It does what sampi_ring_at does without a
+   division. */
 static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *r = &s->u.limit.ring;
     return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
-/* Returns the first position in [back, end) with this token; end if there is none. */
+/* Returns the first position in [back, end), counted back from the newest token, that has this token. If there is none,
+   returns `end`. */
 static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
     const sampi_ring *r = &s->u.limit.ring;
@@ -30,8 +33,8 @@ static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t
     return end;
 }
 
-/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once; returns their number.
-   Without a list it only returns whether there is one. */
+/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once. Returns their number.
+   If list is NULL, it only returns whether there is such a token. */
 static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
     const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
@@ -52,7 +55,7 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
     return kept;
 }
 
-/* Returns the smallest period of the newest `size` tokens; 0: they have none. */
+/* Returns the smallest period with which the newest `size` tokens end, or 0 if they end with no loop. */
 static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 {
     for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {

@@ -1,41 +1,43 @@
 /* ---- constraints: making the arrays of a sampler ----
    The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From patterns of
    tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the tokens that
-   contain it, and those that complete it after other tokens have begun it. The kit owns all its memory, and frees it
-   (constraints/sampler.h). */
+   contain it, and the tokens that complete it after other tokens have begun it. The kit owns all its memory, and frees
+   it (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
-    const samp_token *tokens; /* [n] or NULL */
-    const char *text;         /* [n] */
+    const samp_token *tokens; /* [n] the pattern's tokens, or NULL if it is a text */
+    const char *text;         /* [n] the pattern's bytes */
     size_t n;
-    uint32_t mark;         /* the mark of its last node */
-    uint32_t node, before; /* node: first its root, then its last node; before: the one before that */
+    uint32_t mark; /* the mark of the pattern's last node */
+    /* node: the pattern's root, and when the automaton is made its last node; before: the node before that */
+    uint32_t node, before;
     float bias;
 } sampi_pattern;
 
 typedef struct sampi_kit {
     sampi_sampler t;
-    sampi_pattern *pattern; /* [n_patterns] */
+    sampi_pattern *pattern; /* [n_patterns] the patterns */
     size_t n_patterns;
     sampi_match_node *nodes;
     sampi_match_edge *edges;
     uint32_t n_nodes, n_edges;
-    const samp_token *tokens; /* [n_tokens] the list of the first node, each with this bias */
+    const samp_token *tokens; /* [n_tokens] the list of the first node; each of these tokens has this bias */
     size_t n_tokens;
     float bias;
-    uint32_t *start; /* [65537] for each pair of first bytes, where the tokens with it begin */
+    /* [65537] for each pair of first bytes, the index in by_bytes of the first token that begins with it */
+    uint32_t *start;
     samp_token *by_bytes;
-    sampi_count *entry; /* [n_entries] NULL: entries are only counted */
+    sampi_count *entry; /* [n_entries] the entries of all lists; NULL while they are only counted */
     size_t n_entries;
-    uint32_t *table; /* [n_table] part 1 of a pattern; the first n_lists of its states have lists */
+    uint32_t *table; /* [n_table] part 1 of a banned pattern; the first n_lists of its states have lists */
     size_t n_table;
     uint32_t n_lists;
-    uint32_t *words; /* [n_words] part 2, if it is not a list */
+    uint32_t *words; /* [n_words] part 2 of the sampler, if it is not made of lists */
     size_t n_words, n_symbols;
-    bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
+    bool no_memory, is_doubled, weighs; /* weighs: at least one bias is not -infinity */
 } sampi_kit;
 
-/* Allocates zeroed memory; sets kit->no_memory if there is none. */
+/* Allocates zeroed memory. Returns NULL and sets kit->no_memory if there is none. */
 static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
 {
     void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
@@ -49,8 +51,8 @@ static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t
     return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
 }
 
-/* Moves a pattern to the child of its node by symbol i, which is made if necessary. All patterns grow in step, so that
-   all shorter nodes exist, and the longest suffix of a new node is known. */
+/* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. All patterns grow in
+   step, so all shorter nodes exist already, and the longest suffix of a new node is known. */
 static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
 {
     int32_t symbol = sampi_symbol(kit, p, i);
@@ -94,7 +96,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
 
 /* ---- its lists: counted first, then written ---- */
 
-/* Adds an entry; a bias is stored as its bits, instead of a count. */
+/* Adds an entry to a node's list. Its bias is stored as bits in the member `count`. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
 {
     sampi_match_node *here = &kit->nodes[node];
@@ -109,7 +111,7 @@ static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float
     here->n++;
 }
 
-/* Do these bytes begin with the rest of a pattern from symbol d on? */
+/* Do these bytes begin with the rest of a pattern, from its symbol d on? */
 static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
 {
     bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
@@ -119,14 +121,14 @@ static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, cons
     return true;
 }
 
-/* Returns the first two bytes of a text as a number, with zeros for missing bytes. */
+/* Returns the first two bytes of a text as a number; missing bytes count as zeros. */
 static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 {
     uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
     return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
 }
 
-/* Sorts all tokens with bytes by their first two bytes. */
+/* Sorts all tokens that have bytes by their first two bytes (counting sort). */
 static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -138,18 +140,19 @@ static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
             size_t n;
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
-            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two above its own index: see below */
+            /* two above its own index: the comment below says why */
+            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2];
             if (pass == 0) ++*at;
             if (pass == 1) kit->by_bytes[at[-1]++] = token;
         }
         for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
     }
-    /* counts stored two above became beginnings stored one above; after filling they are ends: the next ones'
-       beginnings */
+    /* The counts were stored two above their index, so their sums are beginnings, stored one above. Filling turns these
+       into ends, which are the beginnings of the next pairs. */
 }
 
-/* Adds the tokens that contain a string to the first node, and to each other node of a string those that begin with its
-   rest. */
+/* Adds to the first node the tokens that contain a banned string, and to each other node of a string the tokens that
+   begin with the string's rest. */
 static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 {
     const samp_vocab *v = kit->t.u.limit.vocab;
@@ -179,14 +182,15 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
     }
 }
 
-/* Does a token complete a pattern from this state, and not from state 0, whose list always applies? */
+/* Does a token complete the pattern from this state, and not from state 0, whose list always applies? */
 static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
 {
     size_t n;
     uint32_t at = state, base = 0;
     bool there = false;
     const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
-    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* equal states stay equal */
+    /* when the two states are equal they stay equal */
+    for (size_t i = 0; i < n && (at != base || !state || !i); i++) {
         at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
         base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
         there |= kit->nodes[at].mark != 0;
@@ -195,8 +199,8 @@ static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state,
     return there;
 }
 
-/* Adds the tokens of each state of a pattern's table. First bytes that lead to the same state as from state 0 are
-   skipped. */
+/* Adds the tokens of each state of a pattern's table. A first byte that leads to the same state as it does from state 0
+   is skipped. */
 static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
 {
     const uint32_t n_classes = kit->t.u.limit.n_classes;
@@ -210,7 +214,7 @@ static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
         }
 }
 
-/* Adds all entries. */
+/* Adds all entries of all lists. */
 static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 {
     if (kit->table) {

@@ -1,25 +1,25 @@
 /* ---- constraints: banned patterns ----
    samp_init_banned_pattern: the constructor turns a regular expression into a table, by the derivatives of grammars
-   (grammar/regex.h, grammar/derivatives.h). A state is the rest of "any bytes, then the pattern" after some bytes; in a
-   state that matches the empty text the pattern is complete. The states are the nodes of the sampler, with lists of
-   tokens as an automaton has them: state 0 has the tokens that contain the pattern by themselves, each other state the
-   further tokens that complete it there (see constraints/making.h). */
+   (grammar/regex.h, grammar/derivatives.h). A state is what must follow some bytes so that the whole text is "any
+   bytes, then the pattern". In a state in which nothing must follow, the pattern is complete. The states are the
+   sampler's nodes and have lists of tokens. The list of state 0 has the tokens that contain the pattern by themselves;
+   the list of each other state has further tokens, which complete the pattern there (see constraints/making.h). */
 
 #define SAMPI_PATTERN_STATES 4096
 #define SAMPI_PATTERN_STEPS  (1 << 24)
-#define SAMPI_PATTERN_BACK   1024 /* tokens that are searched for the beginning of a match */
+#define SAMPI_PATTERN_BACK   1024 /* the number of tokens in which the beginning of a match is searched for */
 
-/* A table while it is made. */
+/* The table of states while it is made. */
 typedef struct sampi_pattern_maker {
     sampi_deriver d;
-    sampi_byte_classes bytes; /* each byte is a class of its own */
-    sampi_node *node;         /* [n] the node of each state */
-    uint16_t *next;           /* [n x 256] */
+    sampi_byte_classes bytes; /* the classes of bytes for the derivatives: each byte is a class of its own */
+    sampi_node *node;         /* [n] the grammar's node of each state */
+    uint16_t *next;           /* [n x 256] the next state for each state and byte */
     int32_t n;
     bool any_case;
 } sampi_pattern_maker;
 
-/* Returns the state of a node; a new one if necessary. */
+/* Returns the state of a grammar's node, which is made if it does not exist. */
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
@@ -37,7 +37,8 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Returns the node after a byte; if case does not matter, after either letter. */
+/* Returns the grammar's node after a byte; if case does not matter, the alternative of the nodes after the small and
+   the capital letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);
@@ -47,7 +48,7 @@ static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_
     return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
 }
 
-/* Fills the row of a state: the next state for each byte. */
+/* Fills the table's row of a state: the next state for each byte. */
 static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
@@ -62,8 +63,8 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
     for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
 }
 
-/* Reads a regular expression. ^ is the beginning of the text; $ would be the end, which a running text does not
-   have. */
+/* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
+   that is being generated does not have. */
 static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
                                          sampi_node *plain, sampi_node *begun)
 {
@@ -88,8 +89,8 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
     return SAMP_OK;
 }
 
-/* Makes all states. State 0: after any bytes; *start: at the beginning of the text; *alone: the pattern must begin
-   here. */
+/* Makes all states. State 0 is that after any bytes. *start is the state at the beginning of the text. *alone is the
+   state of a pattern that must begin at this place. */
 static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
                                            uint32_t *start, uint32_t *alone, int32_t *n_lists)
 {
@@ -110,8 +111,8 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
     return m->d.status;
 }
 
-/* Puts bytes into classes: all states lead to the same next state for the bytes of a class. Returns the number of
-   classes; class_of [256], byte_of [256]. */
+/* Divides the 256 bytes into classes: from each state, all bytes of a class lead to the same next state. Writes
+   class_of [256] and byte_of [256], a byte of each class, and returns the number of classes. */
 static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
 {
     uint32_t n = 0;
@@ -128,7 +129,7 @@ static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, u
     return n;
 }
 
-/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows. */
+/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows of next states. */
 static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
@@ -148,7 +149,7 @@ static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_m
     kit->t.u.limit.n_classes = n_classes;
 }
 
-/* Makes the automaton of a pattern; returns a status. */
+/* Makes the automaton of a banned pattern. Returns a status. */
 static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
 {
     sampi_limit *r = &kit->t.u.limit;

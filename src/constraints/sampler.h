@@ -1,7 +1,8 @@
 /* ---- constraints: from a kit to a sampler ----
-   The beginning and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
-   builds the automaton (constraints/making.h), copies all arrays into the parts of a new sampler and frees the kit.
-   The sampler has the interface of built-in samplers, except its name. */
+   The beginning and the end of every constructor. The beginning makes a blank kit (the arrays of a sampler in the
+   making) and checks arguments. The end is sampi_kit_make, which builds the automaton (constraints/making.h), copies
+   all arrays into the parts of a new sampler and frees the kit. The sampler has the interface of built-in samplers,
+   except its name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
@@ -25,7 +26,7 @@ static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name
     return kit;
 }
 
-/* Checks the ids of a list, which may be NULL if it is empty. */
+/* Checks the token ids of a list, which may be NULL if it is empty. */
 static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
 {
     sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
@@ -34,7 +35,7 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
         sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
 }
 
-/* Allocates n patterns, which the caller then sets. False: no memory, or an error. */
+/* Allocates n patterns, which the caller then sets. Returns false without memory, or after an error. */
 static SAMPI_COLD bool sampi_kit_room(sampi_kit *kit, const void *given, size_t n, const char *field)
 {
     sampi_require(&kit->t, n == 0 || given, SAMP_E_NULL, field);

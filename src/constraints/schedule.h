@@ -1,13 +1,14 @@
 /* ---- constraints: schedules ----
-   samp_init_schedule: a chain whose first member, the clock, says when the others are active (sampi_is_time, in
-   constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied, saved and rolled back
-   as all chains. A walk over a chain that draws asks sampi_n_active (core/owners.h) for the number of active members.
+   samp_init_schedule makes a chain whose first member, the clock, says when the other members are active
+   (sampi_is_time, in constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied,
+   saved and rolled back as all chains are. A draw calls sampi_n_active (core/owners.h) for the number of active
+   members. The clock's state is in these members:
 
-     mode      0: outside of spans; i + 1: inside span i
-     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop
-     missing   1: a token of `until` has come; 2: a loop was found */
+     mode      0 outside of spans, i + 1 inside span i
+     count_in  the tokens or lines since `begin`, since a span began or ended, or since the last loop
+     missing   flags: 1 if a token of `until` has come, 2 if a loop was found */
 
-/* Returns how much a token adds to the clock's count. */
+/* Returns how much a token adds to the clock's count of tokens or lines. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
@@ -18,7 +19,7 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
     return lines;
 }
 
-/* r->node already is the node after the token. */
+/* Updates the clock after a token. r->node already is the automaton's node after this token. */
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;

@@ -1,8 +1,9 @@
 /* ---- constraints: fingerprint and saved state ----
-   The hooks settings and state (life/state.h). The fingerprint has the numbers, the lists and the automaton. The state
-   is a few words and the window. Each loaded word is checked: it must be one that this sampler can reach. */
+   The hooks settings and state (life/state.h). The fingerprint, a hash of settings, is made of the numbers, the lists
+   and the automaton. The state is a few words and the window. Each loaded word is checked: it must be a value that this
+   sampler can reach. */
 
-/* Adds the lists and automata to the fingerprint, which has the numbers already as fields. */
+/* Adds the lists and automata to the fingerprint. The numbers are in it already, as fields. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)(uint32_t)s->u.limit.flags << 32 | (uint32_t)s->u.limit.open);
@@ -10,15 +11,16 @@ static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
 
-/* Saves or loads a word of the state, at most `most`. *x is a copy, which gets the word in all modes. */
+/* Saves or loads a word of the state, which may be at most `most`. *x is a copy of the member, and gets the word when
+   saving too. */
 static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 {
     *x = (uint32_t)sampi_io_int(io, *x, 4);
     io->bad |= *x > most;
 }
 
-/* Saves or loads the words that only a budget with a plan has; for another budget the wish, if `missing` says that it
-   is stored. */
+/* Saves or loads the words that only a thinking budget with a plan has. For a budget without a plan, `wish` is saved or
+   loaded if `missing` says that it is stored. */
 static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
@@ -44,7 +46,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     sampi_io_word(io, &missing, thinks && !r->has_plan ? 7 : 3);
     now.missing = missing % 4;
     sampi_io_float(io, &now.sum, 0.0f, r->alarm);
-    sampi_io ahead = *io; /* to read ahead the number of tokens in the window */
+    sampi_io ahead = *io; /* a copy, to read the number of tokens in the window in advance */
     sampi_io_word(&ahead, &now.ring.size, now.at);
     io->bad |= ahead.bad;
     sampi_io_ring(io, &r->ring, sampi_limit_window(s));

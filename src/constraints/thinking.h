@@ -1,19 +1,19 @@
 /* ---- constraints: thinking ----
-   A thinking budget, from a start sequence to an end sequence: what an accepted token changes, where the soft point,
-   the grace and the hard end are, which tokens are forced, and how much the end is biased. samp_init_thinking_budget
-   makes a budget without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it
-   follows from these members of the record.
+   A thinking budget bounds the tokens from a start sequence to an end sequence. This file says what an accepted token
+   changes, where the soft point, the grace and the hard end are, which tokens are forced, and how much the end is
+   biased. samp_init_thinking_budget makes a budget without a plan, samp_init_thinking one with a plan
+   (api/constraints.h). The stage is not stored: it follows from these members of sampi_limit.
 
-     mode      0: no span is open; 2 i + 1: span i is open; 2 i + 2: its end is forced
-     count_in  tokens of the open span so far; while the end is forced: how many of its tokens have come
-     since     with a plan, as the next three: the position at which the span began
-     spent     tokens of earlier spans
-     side      the node of the further end sequences
-     noted     0: the note has not come yet; k: its token k - 1 is forced; n_note + 1: it has come
-     wish      1 + the position at which the span began that samp_thinking_end ends; 0: none. It is not an effect of a
-               token, so samp_rollback does not take it back, as it does not take back a ban */
+     mode      0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced
+     count_in  the tokens of the open span so far; while the end is forced, how many of its tokens have come
+     since     (with a plan, as the next three) the position at which the span began
+     spent     the tokens of earlier spans
+     side      the automaton's node for the end sequences that all spans share
+     noted     0 before the note (a text that asks for the end); k while its token k - 1 is forced; n_note + 1 after it
+     wish      1 + the position at which the span began that samp_thinking_end ends, or 0. No token sets it, so
+               samp_rollback does not take it back, as it does not take back a ban */
 
-/* Returns how many bytes of a character are missing after a token. */
+/* Returns how many bytes of a character are still missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
@@ -45,8 +45,8 @@ static const sampi_span *sampi_limit_span(const sampi_sampler *s)
 }
 static bool sampi_limit_counts(const sampi_limit *r) { return r->mode % 2 == 1; }
 
-/* sampi_limit_hard: how many tokens the open span may have before its grace. The function after it: the soft point,
-   which is the same if the plan has none. */
+/* sampi_limit_hard returns how many tokens the open span may have before its grace. The function after it returns the
+   soft point, which is the same number if the plan has no soft point. */
 static uint32_t sampi_limit_hard(const sampi_limit *r)
 {
     uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
@@ -66,7 +66,7 @@ static uint64_t sampi_limit_latest(const sampi_limit *r)
     return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
 }
 
-/* Has samp_thinking_end been called, while the end is not forced yet because a character must be completed first? */
+/* Does samp_thinking_end end the span now? It has been called, and no character is incomplete. */
 static bool sampi_limit_ends_now(const sampi_limit *r)
 {
     return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
@@ -80,7 +80,7 @@ static bool sampi_limit_notes(const sampi_limit *r)
     return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_ends_now(r);
 }
 
-/* Returns the only token that may come, of the end or of the note; NULL: any token. */
+/* Returns the only token that may come next, of the end or of the note, or NULL if any token may come. */
 static const samp_token *sampi_limit_forced(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
@@ -93,7 +93,7 @@ static const samp_token *sampi_limit_forced(const sampi_sampler *s)
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
-/* Returns the bias of the end's next token; 0: no bias. */
+/* Returns the bias of the next token of the end sequence, and sets *token to it. Returns 0 if there is no bias. */
 static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 {
     const sampi_limit *r = &s->u.limit;
@@ -112,7 +112,7 @@ static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
 
 static uint32_t sampi_limit_ends_root(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
-/* Forces the end from here on; tokens of it that the text already ends with count. */
+/* Forces the end from here on. If the text already ends with the first tokens of the end, these count. */
 static void sampi_limit_force(sampi_sampler *s)
 {
     sampi_limit *r = &s->u.limit;
@@ -129,7 +129,7 @@ static bool sampi_limit_loops(const sampi_sampler *s)
     return sampi_limit_period(s, size) > 0;
 }
 
-/* Forces the end if the budget is spent; during the grace at the end of a line. */
+/* Forces the end if the budget is used up; during the grace only at the end of a line. */
 static void sampi_limit_check_budget(sampi_sampler *s, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -141,7 +141,7 @@ static void sampi_limit_check_budget(sampi_sampler *s, bool line)
     sampi_limit_force(s);
 }
 
-/* Closes the open span. The next span has its whole budget again, less what all spans share. */
+/* Closes the open span. The next span has its whole budget again, but the total that all spans share is reduced. */
 static void sampi_limit_close(sampi_limit *r)
 {
     uint32_t used = r->at + 1 - r->since;
@@ -153,13 +153,14 @@ static void sampi_limit_close(sampi_limit *r)
 static void sampi_limit_open(sampi_limit *r, uint32_t mark)
 {
     r->mode = 2 * mark - 1;
-    r->node = mark; /* the root of this span's end */
+    r->node = mark; /* the root of this span's end sequence */
     r->count_in = r->noted = 0;
     r->since = r->has_plan ? r->at + 1 : 0;
     r->side = sampi_limit_ends_root(r);
 }
 
-/* Counts a token of the open span that is neither its end nor forced: the note may begin, or go on. */
+/* Counts a token of the open span that is neither part of its end nor forced. The note may begin or continue with this
+   token. */
 static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
 {
     sampi_limit *r = &s->u.limit;
@@ -173,7 +174,7 @@ static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
     }
 }
 
-/* Counts a forced token. */
+/* Counts a forced token of the end. */
 static void sampi_limit_count_forced(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
@@ -185,12 +186,13 @@ static void sampi_limit_count_forced(sampi_sampler *s, samp_token token)
         sampi_limit_close(r);
 }
 
-/* r->node already is the node after the token; `before` is the node before it. */
+/* Updates the state after a token. r->node already is the automaton's node after the token; `before` is the node before
+   it. */
 static void sampi_limit_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_limit *r = &s->u.limit;
     const sampi_match_node *nodes = sampi_match_nodes(s);
-    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* the text is now another one than that span's */
+    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* a rollback has gone back to before that span */
     if (sampi_limit_ends_now(r)) {
         r->mode++;
         r->count_in = sampi_limit_span(s)->is_end ? nodes[before].depth : 0;
@@ -218,7 +220,7 @@ static void sampi_limit_accept_thinking(sampi_sampler *s, samp_token token, uint
 
 /* ---- state ---- */
 
-/* Sets the state of a new sampler, before its parts exist. */
+/* Sets the state to that of a new sampler, before its parts (arrays) exist. */
 static void sampi_limit_begin(sampi_limit *r)
 {
     r->since = r->spent = r->noted = r->wish = 0;
@@ -226,7 +228,7 @@ static void sampi_limit_begin(sampi_limit *r)
     if (r->open < 0 || r->is_idle) return;
     r->node = (uint32_t)r->open + 1;
     r->mode = 2 * (uint32_t)r->open + 1;
-    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_check_budget */
+    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_check_budget does */
 }
 
 static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
@@ -235,7 +237,8 @@ static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
     return node;
 }
 
-/* Can these words be the state of a budget? The node must belong to the mode, because the forced tokens begin there. */
+/* Can these words be the state of a thinking budget? The node must belong to the mode, because the forced tokens begin
+   there. */
 static SAMPI_COLD bool sampi_limit_thinking_is_valid(const sampi_sampler *s, const sampi_limit *now)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);

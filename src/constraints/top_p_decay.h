@@ -1,7 +1,7 @@
 /* ---- constraints: top_p with decay ----
    samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound, and
    goes back to its first value after certain tokens (such as the end of a sentence). A draw calls the functions of
-   top_p: the record has p and min_keep where top_p's has them. */
+   top_p, because the record of this sampler has p and min_keep where top_p's record has them. */
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets,
                                                         size_t n, size_t min_keep)

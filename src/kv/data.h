@@ -1,15 +1,16 @@
 /* ---- key-value cache: keys and values ----
-   The buffers, read and written through sampi_kv_rows, which describes type (f32, f16) and layout. A caller's own
-   kernels write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
-   (samp_kv_put, samp_kv_get), kv/update.h and kv/state.h. */
+   The buffers of keys and values, read and written through sampi_kv_rows, which describes their type (f32, f16) and
+   layout. A caller's own kernels write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve
+   callers without kernels (samp_kv_put, samp_kv_get), kv/update.h and kv/state.h. */
 
-/* [2] the keys and the values of a layer; NULL if there is no such layer, or no cache. */
+/* Returns [2] descriptions, of the keys and of the values of a layer. Returns NULL if there is no such layer, or no
+   cache. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
 }
 
-/* The pointer is valid until samp_kv_free: buffers never move. */
+/* The pointer is valid until samp_kv_free, because buffers never move. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -22,8 +23,8 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Writes element i of a cell in the buffer's type; f16 is rounded here. It uses memcpy, because the caller's kernels
-   may have given the memory a type of their own. */
+/* Writes element i of a cell in the buffer's type; for f16 it is rounded here. memcpy is used because the caller's
+   kernels may have given the memory another type. */
 static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -35,7 +36,7 @@ static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, flo
     }
 }
 
-/* Reads element i of a cell. Exact, because every f16 is a float. */
+/* Reads element i of a cell. The result is exact, because every f16 is a float. */
 static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
     const char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -49,8 +50,8 @@ static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
     return x;
 }
 
-/* Copies a cell's elements between rows of one type, bit for bit. One memcpy if the elements are contiguous in both.
-   Moving, saving and loading a cell use it. */
+/* Copies a cell's elements between buffers of one type, bit for bit. If the elements are contiguous in both, one memcpy
+   is enough. Moving, saving and loading a cell use this function. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
@@ -63,8 +64,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* Returns the caller's array of floats as rows with one cell, for sampi_kv_copy. The cast drops const, because the
-   array may be source or target; samp_kv_put's array is only read. */
+/* Returns the caller's array of floats described as a buffer with one cell, for sampi_kv_copy. The cast drops const,
+   because the array may be the source or the target; samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -96,9 +97,9 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
-/* For callers without kernels of their own; samp_kv_get returns the same, rounded to the buffer's type. It does not
-   check which token the cell has, or whether it has one. If there is no such layer or cell nothing is written. While a
-   shift is pending, the keys must be rotated to pos - delta. */
+/* For callers without kernels of their own. samp_kv_get returns the same numbers, rounded to the buffer's type. Which
+   token the cell has, or whether it is free, is not checked. If there is no such layer or cell, nothing is written.
+   While a shift of positions is pending, the given keys must be rotated to pos - delta. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);

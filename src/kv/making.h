@@ -1,9 +1,9 @@
 /* ---- key-value cache: making one ----
-   samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later (the buffers
-   of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so they need no cache
+   samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later. The buffers
+   of keys and values may be the caller's memory. The functions that check parameters and compute sizes need no cache
    (samp_kv_check_params, samp_kv_size). */
 
-/* Returns a copy of the parameters in which defaults replace 0. Checks, sizes and the cache use this copy. */
+/* Returns a copy of the parameters in which defaults replace zeros. Checks, sizes and the cache use this copy. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -13,10 +13,10 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
     return set;
 }
 
-/* Is it one of the two types of buffers? */
+/* Can keys or values be stored in this type? */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
 
-/* Returns the bytes of an element. */
+/* Returns the size of an element in bytes. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
 /* Returns the bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The
@@ -36,8 +36,8 @@ static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
     }
 }
 
-/* Notes the name of the first bad member and returns its status. The checks below return it; they get parameters with
-   defaults filled in. */
+/* Sets *field to the name of the first bad member, and returns its status. The checks below return this status; they
+   get parameters with defaults filled in. */
 static int sampi_kv_bad(const char **field, const char *name, int status)
 {
     *field = name;
@@ -50,7 +50,7 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
         return sampi_kv_bad(field, "rope", SAMP_E_RANGE);
-    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* the other members do not matter */
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* without rope the other members do not matter */
     if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
     if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
         return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
@@ -65,8 +65,8 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 /* Is n_embd in its range? The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
-/* Checks the members of layers. The number of layers is checked first, because it is the length of the arrays; a NULL
-   array is not read. */
+/* Checks the members that describe the layers. The number of layers is checked first, because it is the length of the
+   arrays; a NULL array is not read. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -81,7 +81,7 @@ static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* Checks all members. The memory comes last, because its size follows from valid layers. */
+/* Checks all members. The sizes of memory are checked last, because they follow from valid layers. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     uint64_t k, v;
@@ -102,7 +102,8 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
-/* samp_kv_init and samp_kv_size call it too, so the three agree. *field is NULL if all members are valid. */
+/* samp_kv_init and samp_kv_size also call this function, so the three agree. *field is NULL if all members are
+   valid. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -116,7 +117,7 @@ SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **fie
     return status;
 }
 
-/* `memory` is not checked, because the caller asks for its size. */
+/* `memory` is not checked, because the caller asks for its size here. */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 {
     uint64_t k_bytes = 0, v_bytes = 0;
@@ -131,13 +132,13 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
     return (size_t)(k_bytes + v_bytes);
 }
 
-/* Offsets in bytes in the block of a cache: the record, then these arrays, then, unless the caller gives memory, the
-   buffers, aligned to a cache line. */
+/* Offsets in bytes in the block of a cache. The struct sampi_kv is first; then come these arrays; then, unless the
+   caller gives memory, the buffers, aligned to a cache line. */
 typedef struct sampi_kv_layout {
     size_t cells, rows, turn, end;
 } sampi_kv_layout;
 
-/* Without rope there is no array of angles. A cell has 16 bytes, so the arrays stay aligned. */
+/* Without rope there is no array of angles. A cell has 16 bytes, so the arrays after the cells stay aligned. */
 static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
 {
     sampi_kv_layout at;
@@ -149,7 +150,7 @@ static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
     return at;
 }
 
-/* Describes one layer's keys or values, which begin at data; returns where the next ones begin. */
+/* Describes one layer's keys or values, which begin at `data`. Returns where the next buffer begins. */
 static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
                             bool transposed)
 {
@@ -172,7 +173,7 @@ static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data
         data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
 }
 
-/* After the check of the parameters only memory can be missing. Pointers into the block never change. */
+/* After the check of the parameters, only missing memory can be an error. Pointers into the block never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
     int result = samp_kv_check_params(params, NULL);
@@ -203,17 +204,17 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     return &kv->base;
 }
 
-/* A cache is one block. The caller's own memory stays the caller's. */
+/* A cache is one block of memory. Memory that the caller has given is not freed. */
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 
 SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
-/* Is cell i free? Its pos is -1 exactly if no sequence has it. */
+/* Is cell i free? A free cell has the position -1. */
 static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
-/* samp_kv_init ends with it too. The buffers stay, because a free cell's keys are never read. */
+/* samp_kv_init calls this function too. The buffers keep their contents, because a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;

@@ -1,9 +1,10 @@
 /* ---- key-value cache: operations on a sequence ----
-   samp_kv_seq_rm and the other functions remove, copy, keep, shift and divide. They change sets, positions and deltas
-   of cells, `used` and `head`, but never a key or a value, and not n (sampi_kv_set_n). Each checks its arguments, then
-   walks over all cells, so no list of a sequence's cells has to be kept up to date. */
+   The functions samp_kv_seq_... remove, copy or keep a sequence, or shift or divide its positions. They change the
+   cells (set of sequences, position, delta), `used` and `head`, but never a key or a value, and not `n`
+   (sampi_kv_set_n). Each function checks its arguments, then walks over all cells, so no list of a sequence's cells has
+   to be kept up to date. */
 
-/* Checks that the sequence exists, and replaces open ends of the range (negative numbers). */
+/* Checks that the sequence exists, and replaces open ends of the range of positions, which are negative. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
 {
     if (!kv) return SAMP_E_NULL;
@@ -20,16 +21,16 @@ static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
     return sampi_kv_check_range(kv, seq, &p0, &p1);
 }
 
-/* Does the sequence have this cell? A free cell has an empty set, so no sequence has it. */
+/* Is this cell one of the sequence's? A free cell belongs to no sequence. */
 static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
 
-/* Does the sequence have this cell, at a position in [p0, p1)? */
+/* Is this cell one of the sequence's, with a position in [p0, p1)? */
 static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
 {
     return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
 }
 
-/* Frees cell i, and moves head back to it so that the next search begins there at the latest. All cells are freed here,
+/* Frees cell i, and moves head back to it so that the next search begins no later than there. All cells are freed here,
    except by samp_kv_clear and sampi_kv_move. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
@@ -41,12 +42,12 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
 /* Removes the sequences of `set` from a cell, and frees the cell if no sequence is left. */
 static void sampi_kv_remove_sequences(samp_kv *kv, uint32_t i, uint64_t set)
 {
-    if (!(kv->cells[i].seq & set)) return; /* also true of a free cell, which must not be freed twice */
+    if (!(kv->cells[i].seq & set)) return; /* true of a free cell too, which must not be freed twice */
     kv->cells[i].seq &= ~set;
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
 
-/* A negative sequence means all of them; the check gets 0 in its place, a sequence that always exists. */
+/* A negative `seq` means all sequences; the check gets 0 in its place, a sequence that always exists. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
@@ -57,7 +58,8 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     return SAMP_OK;
 }
 
-/* A fork costs one bit a cell. A shared cell moves for all its sequences, see samp_kv_seq_add. */
+/* A fork takes one bit in each cell. A cell that several sequences share is moved for all of them, see
+   samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, src, &p0, &p1);
@@ -68,7 +70,7 @@ SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, i
     return SAMP_OK;
 }
 
-/* The set of all other sequences is the complement: bits of sequences that do not exist are 0 anyway. */
+/* The complement is the set of all other sequences: bits of sequences that do not exist are 0 anyway. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
     int status = sampi_kv_check_seq(kv, seq);
@@ -77,21 +79,21 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
     return SAMP_OK;
 }
 
-/* Moves cell i to position pos; below 0 it is freed, for all sequences that share it. The keys do not change; delta
-   notes the rotation that is still to be done. */
+/* Moves cell i to position pos, for all sequences that share the cell; if pos is below 0, the cell is freed. The keys
+   do not change: `delta` notes the rotation that is still to be done. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
     if (pos < 0) {
         sampi_kv_release(kv, i);
     } else {
-        cell->delta += (int32_t)(pos - cell->pos); /* pos - delta is the position of its keys: never below 0 */
+        cell->delta += (int32_t)(pos - cell->pos); /* pos - delta, the position of the keys, is never below 0 */
         cell->pos = (int32_t)pos;
         kv->has_shift = true;
     }
 }
 
-/* Two passes: the first finds positions that would be too large, before anything has moved. */
+/* Two passes over the cells: the first finds positions that would be too large, before anything has moved. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
@@ -104,7 +106,7 @@ SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* Positions only get smaller, so nothing can overflow, and one pass is enough. */
+/* Positions only become smaller, so nothing can overflow, and one pass is enough. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
@@ -115,7 +117,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* Returns the largest (sign 1) or smallest (sign -1) position of a sequence; -1 if it has no token. */
+/* Returns the largest (sign 1) or smallest (sign -1) position of a sequence, or -1 if the sequence has no token. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;

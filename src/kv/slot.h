@@ -1,9 +1,9 @@
 /* ---- key-value cache: cells for a batch ----
    samp_kv_find_slot finds a cell for each token of a batch. The checks and the search only read; then sampi_kv_take
-   writes cells, head and used. The search for free neighbours is llama.cpp's, with its constants. */
+   writes cells, head and used. The search for neighbouring free cells is llama.cpp's, with its constants. */
 
-/* Returns the number of cells up to the last one in use; 0 if none is. It searches from the end, where most cells are
-   free. */
+/* Returns the number of cells up to the last one in use, or 0 if no cell is in use. The search begins at the end, where
+   most cells are free. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -11,9 +11,9 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
     return n;
 }
 
-/* Sets n, the number of cells that attention reads: up to the last one in use, rounded up to the padding; never 0.
-   Every function that gives cells to tokens or moves them calls it last. Functions that only free cells do not call it:
-   n may then be larger than needed, which costs time and nothing else. */
+/* Sets n, the number of cells that attention reads: those up to the last cell in use, rounded up to a multiple of the
+   padding, but never 0. Every function that gives cells to tokens or moves cells calls this function last. Functions
+   that only free cells do not call it: n may then be larger than needed, which takes time but is not wrong. */
 static void sampi_kv_set_n(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -24,8 +24,8 @@ static void sampi_kv_set_n(samp_kv *kv)
 /* Returns the set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
-/* Removes the smallest sequence from a set that is not empty, and returns it. A loop over a set takes as many steps as
-   the set has members. */
+/* Removes the smallest sequence from a set that is not empty, and returns it. So a loop over a set takes as many steps
+   as the set has members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
     int seq = 63 - sampi_leading_zeros(*set & (~*set + 1));
@@ -33,8 +33,8 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Checks a batch by itself, for a slot and for a mask. sampi_kv_positions_ascend compares its positions with the
-   cache's. */
+/* Checks a batch without the cache's contents, for a slot and for a mask. sampi_kv_positions_ascend compares the
+   batch's positions with the cache's. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -46,7 +46,8 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
     return SAMP_OK;
 }
 
-/* Sets last [64] to pos for the sequences of the set; false if one of them is at pos already, or beyond. */
+/* Sets last [64] to pos for the sequences of the set. Returns false if a sequence of the set is at pos already, or
+   beyond. */
 static bool sampi_kv_set_last(int32_t *last, uint64_t set, int32_t pos)
 {
     while (set) {
@@ -78,15 +79,16 @@ static bool sampi_kv_positions_ascend(const samp_kv *kv, const samp_kv_batch *ba
     return true;
 }
 
-/* Returns the cell at which a search begins: 0 if head is far behind, because cells before it are probably free. The
-   bound is llama.cpp's. */
+/* Returns the cell at which a search begins: 0 if head is far behind the number of used cells, because cells before it
+   are probably free. The bound is llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* Returns the first of n_tokens neighbouring free cells, or size. A run does not wrap around: the search goes on at 0
-   instead. `tested` counts the cells at which no run begins, so that the search ends after one turn. */
+/* Returns the first of n_tokens neighbouring free cells, or `size` if there are no such cells. They do not wrap around
+   the end of the cache: the search continues at 0 instead. `tested` counts the cells at which they cannot begin, so
+   that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -104,8 +106,9 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
     return kv->size;
 }
 
-/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough. cells
-   [n_tokens] or NULL. Sets pos and seq of these cells (delta is 0 in free cells), head and used. The caller sets n. */
+/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough cells. `cells`
+   [n_tokens] gets their indices, or is NULL. Sets pos and seq of these cells (delta is 0 in free cells), head and used.
+   The caller sets n afterwards. */
 static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
 {
     for (uint32_t i = 0; i < batch->n_tokens; i++) {
@@ -120,7 +123,7 @@ static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, 
     kv->used += batch->n_tokens;
 }
 
-/* Checks and searches first, then takes the cells: nothing can fail after the first change. */
+/* All checks and the search come before the cells are taken, so nothing can fail after the first change. */
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
 {
     int status = sampi_kv_check_batch(kv, batch);

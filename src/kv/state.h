@@ -1,5 +1,5 @@
 /* ---- key-value cache: a sequence as bytes ----
-   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits; everything is little-endian:
+   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits, little-endian:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
@@ -9,8 +9,8 @@
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* Returns field i of a state: the settings that must be equal in the cache that loads it, which compares the fields
-   with its own. Without rope its settings are 0, because they do not matter. */
+/* Returns field i of a state. Fields are the settings that must be equal in the cache that loads the state; that cache
+   compares them with its own. Without rope, the fields of rope are 0, because the settings do not matter. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -51,14 +51,16 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
-/* It is the size for the sequence as it is now. 0: the sequence is unknown; an empty one has fields and a checksum. */
+/* The size is that for the sequence as it is now. It is 0 if there is no such sequence; the state of an empty sequence
+   still has fields and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
     return (size_t)sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Appends n bytes of x to a state; *to advances. samp_kv_state_save has checked the size of the whole state. */
+/* Appends the lowest n bytes of x to a state, and advances *to. samp_kv_state_save has checked the size of the whole
+   state. */
 static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
     x = sampi_little(x);
@@ -91,8 +93,8 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
     }
 }
 
-/* Returns the rows as a state has them, at data: one cell after another, never transposed. So a state fits caches of
-   both layouts, and sampi_kv_copy saves and loads. A load only reads data. */
+/* Returns a description of the elements as a state stores them, at `data`: one cell after another, never transposed. So
+   a state fits caches of both layouts, and sampi_kv_copy can save and load it. Loading only reads `data`. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -102,8 +104,8 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
     return packed;
 }
 
-/* Positions and rows are in the order of the cells. A pending shift is saved as pending, with keys not yet rotated.
-   Nothing is written unless everything fits. */
+/* Positions, keys and values are stored in the order of the cells. A pending shift is saved as pending, with keys that
+   are not rotated yet. Nothing is written unless the whole state fits. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -134,8 +136,8 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     return SAMP_OK;
 }
 
-/* Checks that kv could have saved this state; *n gets its number of cells. The bytes are not trusted: the size is
-   compared before anything inside is read, and every position is checked. */
+/* Checks that kv could have saved this state, and sets *n to its number of cells. The bytes are not trusted: the size
+   is compared before anything inside is read, and every position is checked. */
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
@@ -153,8 +155,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* Returns how many cells would be free without seq: the free ones, and those that seq alone has. samp_kv_state_load
-   asks before it removes anything. */
+/* Returns how many cells would be free without the sequence seq: the free cells, and those that only seq has.
+   samp_kv_state_load calls this function before it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -163,12 +165,12 @@ static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
     return room;
 }
 
-/* Loads cell i of the n cells of a checked state into a free cell, with `set` as its sequences. The caller counts it in
-   `used`. */
+/* Loads cell i of the n cells of a checked state into the free cell `cell`, and gives it to the sequences of `set`. The
+   caller counts the cell in `used`. */
 static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
 {
     samp_kv_cell *c = &kv->base.cells[cell];
-    size_t words = sampi_kv_n_fields(kv) + 1; /* words before the cells */
+    size_t words = sampi_kv_n_fields(kv) + 1; /* the number of words before the cells */
     char *data = (char *)(uintptr_t)bytes + 4 * words + 8 * (size_t)n;
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
@@ -182,7 +184,8 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     if (c->delta != 0) kv->base.has_shift = true;
 }
 
-/* All checks come before the old sequence is removed, so a bad state changes nothing. After them nothing can fail. */
+/* All checks are made before the old sequence is removed, so a bad state changes nothing. After the checks nothing can
+   fail. */
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;

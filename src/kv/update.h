@@ -1,11 +1,12 @@
 /* ---- key-value cache: update and mask ----
    Operations on sequences only note changes that the buffers still need (delta, has_shift, do_defrag). samp_kv_update
-   makes them: it rotates keys to their cells' positions, then moves cells into free ones. Nothing is allocated. The
-   second half is samp_kv_mask: which cells each token of a batch may attend to. */
+   makes these changes: it rotates keys to their cells' positions, then moves cells into free cells. Nothing is
+   allocated. The second half of the file has samp_kv_mask, which says to which cells each token of a batch may
+   attend. */
 
-/* Writes cos and sin of the angles of delta positions to kv->turn. Rotations add up, so keys that are rotated to
-   pos - delta need this rotation only. Computed in double by libm's pow, cos and sin: keys need not have the same bits
-   on every machine. */
+/* Writes the cosines and sines of the angles for `delta` positions to kv->turn. Rotations add up, so keys that are
+   rotated to pos - delta need this rotation only. The angles are computed in double by libm's pow, cos and sin, because
+   keys need not have the same bits on every machine. */
 static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -16,8 +17,8 @@ static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Rotates all heads of a cell's key in one layer by kv->turn, in place: (a, b) becomes (a c - b s, a s + b c), each
-   rounded once. Elements from n_rot on encode no position and stay. */
+/* Rotates all heads of a cell's key in one layer by the angles in kv->turn, in place: (a, b) becomes (a c - b s, a s +
+   b c) for cosine c and sine s, each rounded once. Elements from n_rot on encode no position and do not change. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -33,11 +34,11 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
     }
 }
 
-/* Rotates the keys of all cells with a delta, in all layers, and sets the deltas to 0. Without rope it only sets the
-   deltas to 0. */
+/* Rotates the keys of all cells whose delta is not 0, in all layers, and sets the deltas to 0. Without rope it only
+   sets the deltas to 0. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
-    int32_t turned = 0; /* the delta that kv->turn is for: neighbours mostly share it */
+    int32_t turned = 0; /* the delta for which kv->turn was computed: neighbouring cells mostly have the same */
     for (uint32_t i = 0; i < kv->base.size; i++) {
         int32_t delta = kv->base.cells[i].delta;
         kv->base.cells[i].delta = 0;
@@ -51,15 +52,16 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* Are there more free cells before the last one in use than the threshold allows? A threshold of 0 is off. */
+/* Is the share of free cells among the cells up to the last one in use above the threshold? A threshold of 0 switches
+   this off. */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
-/* Moves a cell with its keys and values to a free one. `used` stays; indices of cells that callers have kept become
-   invalid. */
+/* Moves a cell with its keys and values to a free cell. `used` does not change. Indices of cells that callers have kept
+   become invalid. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -67,8 +69,8 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
 }
 
-/* Defragments. As many cells from `used` on are in use as before it are free, and each moves once. `hole` only
-   increases, so it is one pass. Afterwards the first `used` cells are in use, and no others. */
+/* Defragments the cache. As many cells from index `used` on are in use as cells before it are free, so each is moved
+   once. `hole` only increases, so one pass is enough. Afterwards the first `used` cells are in use, and no others. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
     uint32_t hole = 0, used = kv->base.used;
@@ -91,7 +93,7 @@ SAMP_API int samp_kv_update(samp_kv *kv)
     return SAMP_OK;
 }
 
-/* Only sets the flag: cells move in samp_kv_update, when the caller expects it. */
+/* Only the flag is set here; samp_kv_update moves the cells, when the caller expects it. */
 SAMP_API int samp_kv_defrag(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -100,11 +102,12 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 }
 
 /* ---- the mask ----
-   The mask for the model's attention. Cells are not in the order of their tokens, and hold several sequences, so each
-   token needs a mask of its own. */
+   The mask for the model's attention. Cells are not in the order of their tokens, and belong to several sequences, so
+   each token needs a mask of its own. */
 
-/* A token that several sequences share sees only the cells that all of them have, because its keys serve all. The
-   condition pos <= its own position makes attention causal and includes the token itself. */
+/* A token that several sequences share sees only the cells that all of them have, because its keys serve all of them.
+   The condition that a cell's position is at most the token's own makes attention causal and includes the token
+   itself. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
