@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9243 samplers/greedy.h               21211 grammar/gbnf.h
-     277 api/config.h                     9287 samplers/choose.h               21510 grammar/regex.h
-     308 api/types.h                      9351 samplers/ratio.h                21915 grammar/derivatives.h
-     565 api/missing.h                    9419 samplers/draw.h                 22739 grammar/vocabulary.h
-     579 api/sample.h                     9506 samplers/dist.h                 23221 grammar/triggers.h
-     673 api/chains.h                     9539 samplers/gumbel.h               23558 grammar/matcher.h
-     940 api/samplers.h                   9611 watermark/function.h            23856 grammar/store.h
-    1213 api/gumbel.h                     9729 watermark/text.h                24122 grammar/moving.h
-    1236 api/operator.h                   9921 watermark/draw.h                24481 grammar/visits.h
-    1287 api/kv.h                        10132 samplers/mirostat.h             24769 grammar/states.h
-    1470 api/llama_cpp.h                 10382 samplers/adaptive_p.h           24932 grammar/items.h
-    1516 api/text_error.h                10537 samplers/custom.h               25060 grammar/masks.h
-    1533 api/grammar.h                   10600 config/describe.h               25276 grammar/runs.h
-    1801 api/shards.h                    10783 config/from_params.h            25495 grammar/entries.h
-    1900 api/peers.h                     10849 config/orders.h                 26003 grammar/accepting.h
-    1988 api/drafts.h                    11084 config/numbers.h                26356 grammar/waiting.h
-    2090 api/constraints.h               11228 config/set.h                    26485 grammar/history.h
-    2420 api/watermark.h                 11386 config/texts.h                  26617 grammar/room.h
-    2580 api/parts.h                     11517 config/settings.h               26974 grammar/sampler.h
-    2622 base/switches.h                 11631 life/rollback.h                 27221 grammar/forced.h
-    2948 base/random.h                   11886 life/chain.h                    27413 grammar/hooks.h
-    2971 base/mt19937.h                  12170 life/members.h                  27540 schema/head.h
-    3047 base/exact.h                    12284 life/update.h                   27725 schema/errors.h
-    3280 base/bits128.h                  12481 life/copy.h                     27838 schema/collections.h
-    3361 base/elements.h                 12651 rows/row.h                      27873 schema/references.h
-    3495 watermark/colours.h             12961 rows/reserve.h                  28151 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    13030 rows/pieces.h                   28213 schema/numbers.h
-    3611 kernels/contract.h              13144 rows/thresholds.h               28422 schema/sets.h
-    3750 kernels/scalar.h                13249 rows/compact.h                  28681 schema/formats.h
-    3956 kernels/llama_cpp/scalar.h      13420 rows/sums.h                     28885 schema/scalars.h
-    3977 kernels/sets.h                  13560 rows/changes.h                  29195 schema/goals.h
-    4027 kernels/vectors.h               13641 rows/cuts.h                     29424 schema/alternatives.h
-    4146 kernels/avx512.h                14093 rows/typical.h                  29917 schema/objects.h
-    4232 kernels/avx2.h                  14408 rows/tail_free.h                30447 schema/arrays.h
-    4296 kernels/sse2.h                  14482 rows/selecting.h                30820 schema/whole.h
-    4313 kernels/neon.h                  14613 rows/mirostat.h                 30994 tags/head.h
-    4336 kernels/wasm.h                  14698 watermark/rows.h                31125 tags/words.h
-    4352 kernels/generic.h               14812 rows/flat.h                     31243 tags/inside.h
-    4372 kernels/shared.h                14859 rows/logprobs.h                 31388 tags/formats.h
-    4499 kernels/passes.h                14945 rows/step.h                     31802 grammar/grammars.h
-    5203 kernels/llama_cpp/passes.h      14962 rows/llama_cpp/sums.h           31869 peers/tables.h
-    5288 kernels/check.h                 15288 rows/llama_cpp/samplers.h       32270 peers/values.h
-    5311 kernels/dispatch.h              15765 rows/llama_cpp/step.h           32715 peers/llama_server.h
-    5522 core/array.h                    15796 run/apply.h                     32785 peers/fields.h
-    5864 core/table.h                    15880 run/writing.h                   33051 peers/requests.h
-    6089 core/windows.h                  16004 run/arrays.h                    33197 shards/head.h
-    6182 constraints/record.h            16082 run/arrays_llama_cpp.h          33348 shards/bytes.h
-    6249 watermark/record.h              16282 run/walk.h                      33446 shards/merging.h
-    6269 rows/work.h                     16387 run/finish.h                    33737 shards/row.h
-    6296 life/past.h                     16427 run/draw_llama_cpp.h            33871 shards/answers.h
-    6355 core/record.h                   16503 run/draw.h                      34419 shards/logprobs.h
-    6501 core/plans.h                    16581 run/sample.h                    34566 shards/taking.h
-    6540 core/fields.h                   16677 watermark/making.h              34722 shards/asking.h
-    6632 core/owners.h                   16908 watermark/tails.h               34859 shards/prefix.h
-    6712 core/mt19937.h                  17008 watermark/detect.h              35430 shards/plans.h
-    6771 core/no_mt19937.h               17231 run/verify.h                    35934 samplers/plans.h
-    6805 core/making.h                   17336 run/batch.h                     36207 shards/way.h
-    6940 core/streams.h                  17487 life/state.h                    36356 shards/memory.h
-    6981 life/state_fields.h             17665 operator/weights.h              36426 shards/batch.h
-    7081 samplers/llama_cpp.h            17754 operator/search.h               36834 drafts/head.h
-    7171 samplers/logit_bias.h           17896 operator/run.h                  36893 drafts/block.h
-    7277 samplers/patch.h                18065 kv/cells.h                      37085 drafts/tree.h
-    7328 samplers/penalties.h            18105 kv/making.h                     37220 drafts/relaxed.h
-    7484 samplers/dry.h                  18331 kv/slot.h                       37305 constraints/automaton.h
-    7951 samplers/cut.h                  18474 kv/sequences.h                  37409 constraints/making.h
-    7977 samplers/top_n_sigma.h          18610 kv/data.h                       37669 constraints/sampler.h
-    8090 samplers/top_k.h                18734 kv/update.h                     37765 constraints/constructors.h
-    8148 samplers/tail_free.h            18862 kv/state.h                      38134 constraints/patterns.h
-    8276 samplers/typical.h              19074 llama_cpp/functions.h           38343 constraints/looking.h
-    8355 samplers/top_p.h                19142 llama_cpp/object.h              38413 constraints/thinking.h
-    8401 samplers/min_p.h                19197 llama_cpp/vocabulary.h          38668 constraints/schedule.h
-    8444 samplers/by_sums.h              19275 text/reading.h                  38758 constraints/accepting.h
-    8600 samplers/top_h.h                19387 text/strings.h                  38943 constraints/drawing.h
-    8654 samplers/min_k.h                19488 text/values.h                   39133 constraints/state.h
-    8713 samplers/xtc.h                  19646 text/documents.h                39200 constraints/kind.h
-    8799 samplers/infill.h               19723 grammar/head.h                  39260 constraints/top_p_decay.h
-    8918 samplers/temperature.h          19765 grammar/tree.h                  39348 constraints/accessors.h
-    9091 samplers/smoothing.h            20428 grammar/building.h              39457 core/kinds.h
-    9180 samplers/softmax.h              20809 grammar/finishing.h             39510 base/restore.h
-    9214 samplers/drafted.h              21121 grammar/reading.h               39524 api/license.h
+       2 api/opening.h                    9243 samplers/greedy.h               21212 grammar/gbnf.h
+     277 api/config.h                     9287 samplers/choose.h               21511 grammar/regex.h
+     308 api/types.h                      9351 samplers/ratio.h                21916 grammar/derivatives.h
+     565 api/missing.h                    9419 samplers/draw.h                 22740 grammar/vocabulary.h
+     579 api/sample.h                     9506 samplers/dist.h                 23222 grammar/triggers.h
+     673 api/chains.h                     9539 samplers/gumbel.h               23559 grammar/matcher.h
+     940 api/samplers.h                   9611 watermark/function.h            23857 grammar/store.h
+    1213 api/gumbel.h                     9729 watermark/text.h                24123 grammar/moving.h
+    1236 api/operator.h                   9921 watermark/draw.h                24483 grammar/visits.h
+    1287 api/kv.h                        10132 samplers/mirostat.h             24771 grammar/states.h
+    1470 api/llama_cpp.h                 10382 samplers/adaptive_p.h           24934 grammar/items.h
+    1516 api/text_error.h                10537 samplers/custom.h               25062 grammar/masks.h
+    1533 api/grammar.h                   10600 config/describe.h               25278 grammar/runs.h
+    1801 api/shards.h                    10783 config/from_params.h            25497 grammar/entries.h
+    1900 api/peers.h                     10849 config/orders.h                 26006 grammar/accepting.h
+    1988 api/drafts.h                    11084 config/numbers.h                26359 grammar/waiting.h
+    2090 api/constraints.h               11228 config/set.h                    26488 grammar/history.h
+    2420 api/watermark.h                 11386 config/texts.h                  26620 grammar/room.h
+    2580 api/parts.h                     11517 config/settings.h               26977 grammar/sampler.h
+    2622 base/switches.h                 11631 life/rollback.h                 27224 grammar/forced.h
+    2948 base/random.h                   11886 life/chain.h                    27416 grammar/hooks.h
+    2971 base/mt19937.h                  12170 life/members.h                  27543 schema/head.h
+    3047 base/exact.h                    12284 life/update.h                   27729 schema/errors.h
+    3280 base/bits128.h                  12481 life/copy.h                     27842 schema/collections.h
+    3361 base/elements.h                 12651 rows/row.h                      27877 schema/references.h
+    3495 watermark/colours.h             12961 rows/reserve.h                  28155 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    13030 rows/pieces.h                   28217 schema/numbers.h
+    3611 kernels/contract.h              13144 rows/thresholds.h               28426 schema/sets.h
+    3750 kernels/scalar.h                13249 rows/compact.h                  28685 schema/formats.h
+    3956 kernels/llama_cpp/scalar.h      13420 rows/sums.h                     28889 schema/scalars.h
+    3977 kernels/sets.h                  13560 rows/changes.h                  29200 schema/goals.h
+    4027 kernels/vectors.h               13641 rows/cuts.h                     29431 schema/alternatives.h
+    4146 kernels/avx512.h                14093 rows/typical.h                  29926 schema/objects.h
+    4232 kernels/avx2.h                  14408 rows/tail_free.h                30457 schema/arrays.h
+    4296 kernels/sse2.h                  14482 rows/selecting.h                30831 schema/whole.h
+    4313 kernels/neon.h                  14613 rows/mirostat.h                 31005 tags/head.h
+    4336 kernels/wasm.h                  14698 watermark/rows.h                31136 tags/words.h
+    4352 kernels/generic.h               14812 rows/flat.h                     31254 tags/inside.h
+    4372 kernels/shared.h                14859 rows/logprobs.h                 31399 tags/formats.h
+    4499 kernels/passes.h                14945 rows/step.h                     31813 grammar/grammars.h
+    5203 kernels/llama_cpp/passes.h      14962 rows/llama_cpp/sums.h           31880 peers/tables.h
+    5288 kernels/check.h                 15288 rows/llama_cpp/samplers.h       32281 peers/values.h
+    5311 kernels/dispatch.h              15765 rows/llama_cpp/step.h           32726 peers/llama_server.h
+    5522 core/array.h                    15796 run/apply.h                     32796 peers/fields.h
+    5864 core/table.h                    15880 run/writing.h                   33062 peers/requests.h
+    6089 core/windows.h                  16004 run/arrays.h                    33208 shards/head.h
+    6182 constraints/record.h            16082 run/arrays_llama_cpp.h          33359 shards/bytes.h
+    6249 watermark/record.h              16282 run/walk.h                      33457 shards/merging.h
+    6269 rows/work.h                     16387 run/finish.h                    33748 shards/row.h
+    6296 life/past.h                     16427 run/draw_llama_cpp.h            33882 shards/answers.h
+    6355 core/record.h                   16503 run/draw.h                      34430 shards/logprobs.h
+    6501 core/plans.h                    16581 run/sample.h                    34577 shards/taking.h
+    6540 core/fields.h                   16677 watermark/making.h              34733 shards/asking.h
+    6632 core/owners.h                   16908 watermark/tails.h               34870 shards/prefix.h
+    6712 core/mt19937.h                  17008 watermark/detect.h              35441 shards/plans.h
+    6771 core/no_mt19937.h               17231 run/verify.h                    35945 samplers/plans.h
+    6805 core/making.h                   17336 run/batch.h                     36218 shards/way.h
+    6940 core/streams.h                  17487 life/state.h                    36367 shards/memory.h
+    6981 life/state_fields.h             17665 operator/weights.h              36437 shards/batch.h
+    7081 samplers/llama_cpp.h            17754 operator/search.h               36845 drafts/head.h
+    7171 samplers/logit_bias.h           17896 operator/run.h                  36904 drafts/block.h
+    7277 samplers/patch.h                18065 kv/cells.h                      37096 drafts/tree.h
+    7328 samplers/penalties.h            18105 kv/making.h                     37231 drafts/relaxed.h
+    7484 samplers/dry.h                  18331 kv/slot.h                       37316 constraints/automaton.h
+    7951 samplers/cut.h                  18474 kv/sequences.h                  37420 constraints/making.h
+    7977 samplers/top_n_sigma.h          18610 kv/data.h                       37680 constraints/sampler.h
+    8090 samplers/top_k.h                18734 kv/update.h                     37776 constraints/constructors.h
+    8148 samplers/tail_free.h            18862 kv/state.h                      38145 constraints/patterns.h
+    8276 samplers/typical.h              19074 llama_cpp/functions.h           38354 constraints/looking.h
+    8355 samplers/top_p.h                19142 llama_cpp/object.h              38424 constraints/thinking.h
+    8401 samplers/min_p.h                19197 llama_cpp/vocabulary.h          38679 constraints/schedule.h
+    8444 samplers/by_sums.h              19275 text/reading.h                  38769 constraints/accepting.h
+    8600 samplers/top_h.h                19387 text/strings.h                  38954 constraints/drawing.h
+    8654 samplers/min_k.h                19488 text/values.h                   39144 constraints/state.h
+    8713 samplers/xtc.h                  19646 text/documents.h                39211 constraints/kind.h
+    8799 samplers/infill.h               19723 grammar/head.h                  39271 constraints/top_p_decay.h
+    8918 samplers/temperature.h          19765 grammar/tree.h                  39359 constraints/accessors.h
+    9091 samplers/smoothing.h            20429 grammar/building.h              39468 core/kinds.h
+    9180 samplers/softmax.h              20810 grammar/finishing.h             39521 base/restore.h
+    9214 samplers/drafted.h              21122 grammar/reading.h               39535 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -20167,14 +20167,14 @@ typedef struct sampi_opening {
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
-    /* missing: how many members must still come; left: how many may still come */
+    /* missing: how many members of the list must still come; left: how many may */
     int32_t missing, left;
     bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
-    int32_t n_open; /* the number of open slots */
+    int32_t n_open; /* the number of open slots (witnesses that must still come) */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
-    int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: its number */
+    int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: the number of its witness */
 } sampi_opening;
 
 /* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
@@ -20187,7 +20187,8 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Computes the open slots of a list, and which members with names that are not listed may still come. */
+/* Computes the open slots of a list (witnesses that must still come), and which members with names that are not listed
+   may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;
@@ -22561,7 +22562,7 @@ static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, b
     return far;
 }
 
-/* Returns the estimate of sampi_far for a MULTIPLE node:~ the least number of digits after which the number can be a
+/* Returns the estimate of sampi_far for a MULTIPLE node: the least number of digits after which the number can be a
    multiple. */
 static int32_t sampi_multiple_far(const sampi_expr *e)
 {
@@ -23257,7 +23258,7 @@ typedef struct sampi_program {
 
 typedef struct sampi_lazy {
     sampi_vec ops;      /* sampi_op: the operations of all programs */
-    sampi_vec pool;     /* the bytes of the programs' sets */
+    sampi_vec pool;     /* the byte sets that the programs' operations test */
     sampi_vec programs; /* sampi_program */
     sampi_vec tokens;   /* samp_token: the tokens that are triggers */
     /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy
@@ -23621,12 +23622,12 @@ typedef struct sampi_lex {
     uint32_t *live, *first;
     int32_t one; /* the kinds of characters that complete the state (sampi_one_of); -1: not computed yet */
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
-       state's frame does not end within the run. */
+       called rule does not end within the run. */
     int32_t run[2];
 } sampi_lex;
 
 typedef struct sampi_frame {
-    int32_t rule, edge; /* edge: the first of the frame's edges, as an index, or -1 */
+    int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
@@ -23637,21 +23638,21 @@ typedef struct sampi_item {
 } sampi_item;
 
 /* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
-   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its frame ended. An entry with an odd
-   parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
+   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its called rule ended. An entry with
+   an odd parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */
     const int32_t *tokens; /* [n_tokens] */
-    /* [n_places] the trie nodes where the frame ended before the token did */
+    /* [n_places] the trie nodes where the called rule ended before the token did */
     const uint32_t *places;
     int32_t n_tokens, n_places;
     int32_t used; /* the time of the entry's last use, by the store's clock */
 } sampi_entry;
 
-/* One level of a walk over a trie, for one node of the trie: the numbers of items, frames and edges after that node was
-   visited. The level's items are those above the items of the level before. If there is only one item, it is not on the
-   stack of items but in `state` and `frame`. */
+/* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
+   that node was visited. The level's items are those above the items of the level before. If there is only one item, it
+   is not on the stack of items but in `state` and `frame`. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
@@ -23687,7 +23688,7 @@ typedef struct sampi_progress {
     bool begun;
 } sampi_progress;
 
-/* An entry that samp_grammar_prepare has begun and not completed, with the tokens found so far. */
+/* An entry (a state's allowed tokens) that samp_grammar_prepare has begun and not completed. */
 typedef struct sampi_begun {
     size_t store; /* the serial number of the store (cache) to which the numbers belong; 0 if no entry was begun */
     int32_t parent, state;
@@ -23742,8 +23743,8 @@ typedef struct sampi_workspace {
     int32_t *rule_frame; /* [rules] the parser's frame of each rule's call, if the rule was called in this step */
     sampi_level *level;  /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]; on the heap, as it is too large for a small stack */
-    uint32_t *bits;           /* [n_mask] the tokens of the entry that is being computed */
-    /* how many masks were made with this workspace, and how many of them needed no new entry */
+    uint32_t *bits;           /* [n_mask] the allowed tokens of the state that is being walked */
+    /* how many masks were made with this workspace, and how many of them needed no new token set */
     size_t masks, hits;
 } sampi_workspace;
 
@@ -23788,7 +23789,7 @@ typedef struct sampi_matcher {
     sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
-    /* borrowed from the workspace: the calls of a state, the tokens and places of an entry */
+    /* arrays borrowed from the workspace: the calls of a state, the tokens and places of an entry */
     sampi_vec calls, tokens, places;
     sampi_vec history; /* samp_token: all accepted tokens */
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
@@ -23802,14 +23803,14 @@ typedef struct sampi_matcher {
     sampi_plain_level *plain;
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
-    int32_t n_now, base; /* base: the parser's first frame of the current step */
-    int32_t live;        /* how many frames remained when unreachable ones were last dropped */
+    int32_t n_now, base; /* base: the first call frame of the parser's current step */
+    int32_t live;        /* how many call frames remained when unreachable ones were last dropped */
     int32_t missed;      /* how many token sets (entries) the current mask had to compute */
-    bool ended;          /* an item of the current step ends the outermost frame */
+    bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool again;          /* the accepted text is being read again */
     int64_t max_steps;
     sampi_begun begun;
-    /* The call is one of samp_grammar_prepare: an entry that its steps do not complete is kept, and the next call
+    /* The call is one of samp_grammar_prepare: a token set that its steps do not complete is kept, and the next call
        continues it. */
     bool ahead;
     int32_t idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
@@ -24158,7 +24159,8 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Returns whether a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP nodes. */
+/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP
+   nodes. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
@@ -24945,7 +24947,7 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
-/* Adds an item (a state in a frame) to the parser's current step, unless the step has it already. */
+/* Adds an item (a state in a call frame) to the parser's current step, unless the step has it already. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
@@ -25044,7 +25046,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->d.status ? 0 : m->items.n - first;
 }
 
-/* sampi_mark returns the numbers of items, frames and edges; sampi_drop sets them back to such numbers. */
+/* sampi_mark returns the numbers of items, call frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
@@ -25060,9 +25062,9 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 /* ---- src/grammar/masks.h ---- */
 /* ---- grammars: masks ----
    A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
-   of the tokens that walks find behind the places of an entry, which are the nodes where a frame ends in the middle of
-   a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it skips all
-   nodes below a byte that no item allows. */
+   of the tokens that walks find behind the places of an entry, which are the trie nodes where a called rule ends in the
+   middle of a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it
+   skips all nodes below a byte that no item allows. */
 
 /* Keeps a set of byte classes in the store for all calls. Returns it; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
@@ -25428,7 +25430,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    /* the other states that were visited get the rest of this run */
+    /* the other visited states get the rest of this run (any text of certain characters) */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
@@ -25591,10 +25593,10 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* Finds the plain tokens that an item allows. First the tokens of a run are added. Then the walk visits the nodes that
-   may differ from the run: other tokens are added, and if the run is not sure to hold for this state, some of its
-   tokens are removed. Where a frame ends or a rule is called, sampi_walk continues. at->node is used as *node of
-   sampi_walk. */
+/* Finds the plain tokens (of ordinary characters) that an item allows. First the tokens of a run (any text of certain
+   characters) are added. Then the walk visits the nodes that may differ from the run: other tokens are added, and if
+   the run is not sure to hold for this state, some of its tokens are removed. Where a frame ends or a rule is called,
+   sampi_walk continues. at->node is used as *node of sampi_walk. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -25678,8 +25680,8 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Publishes an entry that was computed. Returns its number, or the number of an equal entry that another thread has
-   published meanwhile; -1 with an error recorded. */
+/* Publishes an entry (the allowed tokens of a state) that was computed. Returns its number, or the number of an equal
+   entry that another thread has published meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
@@ -25701,9 +25703,9 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Does the walks of an entry, from the progress `at` on. For an entry from the roots of the tries only the state's own
-   bytes count, because the rules that it calls are items of their own there. For an entry from places, the state's
-   calls must be made here. */
+/* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
+   from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
+   there. For an entry from places (nodes where another entry's frame ended), the state's calls must be made here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
@@ -25750,8 +25752,8 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps the part of an entry that was computed before the steps ran out. Without memory the entry begins again
-   later. */
+/* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. Without memory the
+   entry begins again later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -25843,8 +25845,8 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
     for (; i < n; i++) bits[i] |= more[i];
 }
 
-/* Adds an entry to the mask, and then the entries of all states that wait for `frame`, at the entry's places. With bits
-   NULL the function only computes the entries. */
+/* Adds an entry (a state's allowed tokens) to the mask, and then the entries of all states that wait for the call
+   `frame`, at the places where it ends. With bits NULL the function only computes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -25899,7 +25901,8 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* Makes the mask as the union of the entries of all items. With bits NULL it only computes the entries. */
+/* Makes the mask as the union of the entries (allowed tokens) of all items. With bits NULL it only computes the
+   entries. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -25910,7 +25913,7 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 }
 
 /* Makes the mask by one walk over the tries with all items at once, each in its frame. Nothing is kept. This is faster
-   if a grammar is so ambiguous that it has too many ways back through its frames for an entry each. */
+   if a grammar is so ambiguous that it has too many ways back through its call frames for an entry each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -26014,7 +26017,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Makes the parser's items from index `first` on the text's position. */
+/* Sets the text's position to the parser's items from index `first` on. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -26062,11 +26065,11 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames that an item can return to: the frame's rule becomes ~rule. Returns false if there is no memory for
-   this. */
+/* Marks the frames (calls of rules) that an item can return to: the frame's rule becomes ~rule. Returns false if there
+   is no memory for this. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    /* room for a stack of the parser's frames whose edges must be followed; later a table of the frames' new numbers */
+    /* room for a stack of the call frames whose edges must be followed; later a table of the frames' new numbers */
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
@@ -26097,9 +26100,9 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
     }
 }
 
-/* Drops the frames that no item can return to, and their edges. The other frames keep their order, and get new numbers.
-   The arrays are compacted in place. Only valid between two steps, when no frame is looked up by its rule. If there is
-   no memory for the marks, all frames stay. */
+/* Drops the call frames that no item can return to, and their edges. The other frames keep their order, and get new
+   numbers. The arrays are compacted in place. Only valid between two steps, when no frame is looked up by its rule. If
+   there is no memory for the marks, all frames stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -26120,7 +26123,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     }
     for (int32_t e = 0; e < m->edges.n; e++) {
         sampi_edge edge = *sampi_edge_at(m, e);
-        if (edge.next >= -1) continue; /* the edge's frame is dropped */
+        if (edge.next >= -1) continue; /* the call frame of this edge is dropped */
         sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
         edge.frame = to[edge.frame];
         edge.next = frame->edge;
@@ -26485,7 +26488,7 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 /* ---- src/grammar/history.h ---- */
 /* ---- positions before the last tokens ----
    The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. A position is a set
-   of items, which stay valid as long as their states and frames are kept (sampi_held_at). */
+   of items, which stay valid as long as their states and call frames are kept (sampi_held_at). */
 
 /* Appends n items to the items of the kept positions. Returns false if there is no memory. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
@@ -27645,8 +27648,9 @@ typedef struct sampi_scalars {
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    int32_t first, n; /* the goal's literals, in ascending order, are n elements of the arena from index `first` on */
-    int32_t rule;     /* the number of the goal's rule in the tree; -1 if it has none */
+    /* the goal's literals (conditions), in ascending order, are n elements of the arena from index `first` on */
+    int32_t first, n;
+    int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
     uint8_t possible;
 } sampi_goal;
@@ -27662,11 +27666,11 @@ typedef struct sampi_schema {
     uint8_t *key_of;              /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
     sampi_scalars *scalars;       /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
     uint8_t *scalars_known;       /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
-    sampi_vec goals, slots;       /* goals: sampi_goal; slots: a hash table of their indexes */
-    sampi_vec arena;              /* int32_t: the literals of goals, and lists of texts; it only grows */
+    sampi_vec goals, slots;       /* goals: sampi_goal (condition sets); slots: a hash table of their indexes */
+    sampi_vec arena;              /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
     sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;              /* int32_t: the goals whose rules have no body yet */
+    sampi_vec queue;              /* int32_t: the goals (condition sets) whose rules have no body yet */
     sampi_vec asked;              /* sampi_asked: a stack of the schemas whose scalars are being computed */
     sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
@@ -27686,7 +27690,7 @@ typedef struct sampi_schema {
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
     int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says;           /* [n_nodes] the result of sampi_schema_says, + 1; 0 if it was not computed yet */
+    uint8_t *says; /* [n_nodes] how many keywords constrain a value (sampi_schema_says), + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps;                  /* the number of steps that may still be taken */
@@ -28897,7 +28901,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
-/* Operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
+/* Operations on scalars, which are three sets: of null, false and true; of numbers; of strings. The arguments are
+   copies; a list in the arena never changes. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -29012,7 +29017,7 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
         }
-        texts->n = x->arena.n - texts->list; /* fewer elements if there was an error */
+        texts->n = x->arena.n - texts->list; /* after an error there are fewer elements */
     }
     return s;
 }
@@ -29215,8 +29220,9 @@ static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
     return n;
 }
 
-/* Adds a literal to the goal on the stack, which begins at index `first`. The literals are sorted and have no
-   duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the literal. */
+/* Adds a literal (a condition) to the goal on the stack, which begins at index `first`. The literals are sorted and
+   have no duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the
+   literal. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
@@ -29231,7 +29237,8 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not less than the new one */
+    /* finds the first literal that is not less than the new one, by bisection */
+    for (int32_t end = x->stack.n; at < end;) {
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
@@ -29245,7 +29252,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
-/* Returns the hash table's slot of the goal with these literals, or the free slot for it. */
+/* Returns the hash table's slot of the goal with these literals (conditions), or the free slot for it. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -29268,8 +29275,8 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* Returns the goal, made if new, whose literals are on the stack from index `first` on, and removes them from the
-   stack. */
+/* Returns the goal, made if new, whose literals (conditions) are on the stack from index `first` on, and removes them
+   from the stack. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -29296,7 +29303,7 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
-/* Returns the scalars that satisfy all literals of a goal. */
+/* Returns the scalars that satisfy all literals (conditions) of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -29310,8 +29317,8 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Returns which of arrays and objects a literal may allow, as a set of types. It may have a type too many, but never
-   one too few. */
+/* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. It may have a type too
+   many, but never one too few. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -29360,8 +29367,8 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Returns whether any value satisfies a goal. False is exact; true may also mean that an exact answer would take too
-   long. */
+/* Returns whether any value satisfies a goal (a set of conditions). False is exact; true may also mean that an exact
+   answer would take too long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
@@ -29377,7 +29384,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* Returns the node of the texts of all scalars that a goal allows. */
+/* Returns the node of the texts of all scalars that a goal (a set of conditions) allows. */
 static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
 {
     sampi_tree *t = x->tree;
@@ -29388,8 +29395,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* Returns the node of a goal: its texts if it allows only scalars, else a reference to its rule, whose body is made
-   later. */
+/* Returns the node of a goal (a set of conditions): its texts if it allows only scalars, else a reference to its rule,
+   whose body is made later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
@@ -29438,19 +29445,20 @@ typedef enum sampi_atom_kind {
     SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
     SAMPI_ATOM_FORBID,  /* the object has no member `name` */
     SAMPI_ATOM_REQUIRE, /* the object has a member `name` */
-    SAMPI_ATOM_MEMBER,  /* the value of member `name`, if the object has one, satisfies `literal` */
+    SAMPI_ATOM_MEMBER,  /* the value of member `name`, if the object has one, satisfies the condition `literal` */
     SAMPI_ATOM_LEAST,   /* there are at least `name` members or items */
     SAMPI_ATOM_MOST,    /* there are at most `name` members or items */
-    SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies `literal` */
-    SAMPI_ATOM_ITEMS,   /* all items satisfy `literal` */
-    SAMPI_ATOM_SOME,    /* at least `name` items satisfy `literal` */
+    SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies the condition `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items satisfy the condition `literal` */
+    SAMPI_ATOM_SOME,    /* at least `name` items satisfy the condition `literal` */
     /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
-       satisfies `literal` */
+       satisfies the condition `literal` */
     SAMPI_ATOM_EXISTS,
     SAMPI_ATOM_WITNESS, /* as EXISTS (some member violates a keyword), and its name is not listed (objects.h) */
-    SAMPI_ATOM_JOINED,  /* as EXISTS (some member violates a keyword), and it is the member of the witness `with` */
-    SAMPI_ATOM_MET,     /* as EXISTS (some member violates a keyword), and other atoms ensure this */
-    SAMPI_ATOM_REFUSED  /* the keyword or value `node` must not hold, which cannot be expressed */
+    /* as EXISTS (some member violates a keyword), and it is the same member as that of the atom `with` */
+    SAMPI_ATOM_JOINED,
+    SAMPI_ATOM_MET,    /* as EXISTS (some member violates a keyword), and other atoms ensure this */
+    SAMPI_ATOM_REFUSED /* the keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
@@ -29461,7 +29469,7 @@ typedef struct sampi_atom {
 
 /* The kinds of conditions that still have to be split. They are linked lists in x->todo. */
 typedef enum sampi_todo_kind {
-    SAMPI_TODO_LITERAL, /* `node` is a literal */
+    SAMPI_TODO_LITERAL, /* `node` is a condition (a literal) */
     SAMPI_TODO_ANY_OF,  /* `node` is an array of schemas */
     SAMPI_TODO_ONE_OF,
     SAMPI_TODO_IF,        /* `node` is the schema that has if, then, else */
@@ -29474,12 +29482,12 @@ typedef struct sampi_todo {
     int32_t node, next;
 } sampi_todo;
 
-/* The alternatives of one goal, while they are collected. */
+/* The alternatives of one goal (a set of conditions), while they are collected. */
 typedef struct sampi_shapes {
     unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
     bool ask;      /* true: only `found` is computed */
     bool found;    /* there is an alternative */
-    int32_t first; /* the first atom of the current way, as an index of x->atoms */
+    int32_t first; /* the first atom (simple condition) of the current way, as an index of x->atoms */
     int depth;
     sampi_node node; /* the alternatives so far, as one node */
 } sampi_shapes;
@@ -29543,8 +29551,8 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
     x->atoms.n = atoms;
 }
 
-/* Returns whether a schema can hold together with the atoms so far. If the question is nested too deeply, the answer is
-   true. */
+/* Returns whether a schema can hold together with the atoms (simple conditions) so far. If the question is nested too
+   deeply, the answer is true. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= 3) return true;
@@ -29565,7 +29573,8 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Returns whether the current way has this atom already. If so, the same schema is applied again, and adds nothing. */
+/* Returns whether the current sequence of choices has this atom (a simple condition) already. If so, the same schema is
+   applied again, and adds nothing. */
 static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
                                       int32_t node)
 {
@@ -29574,8 +29583,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies join the lists of
-   what is still to split. Returns false if it cannot hold. */
+/* Splits a schema that must hold: its own keywords become an atom (a simple condition), and the schemas that it applies
+   join the lists of what is still to split. Returns false if it cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -29722,9 +29731,9 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms, so that nothing
-   has to be excluded. Otherwise follows all ways in which the schema is violated, one for each keyword, and returns
-   false. */
+/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms (simple
+   conditions), so that nothing has to be excluded. Otherwise follows all ways in which the schema is violated, one for
+   each keyword, and returns false. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -29894,9 +29903,9 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
-/* Returns the arrays, or the objects, that satisfy a goal, as one node. The node has one alternative for each way that
-   sampi_expand finds. The function may be called while another goal is being split: it leaves that goal's atoms
-   unchanged. */
+/* Returns the arrays, or the objects, that satisfy a goal (a set of conditions), as one node. The node has one
+   alternative for each way that sampi_expand finds. The function may be called while another goal is being split: it
+   leaves that goal's atoms unchanged. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
@@ -29924,10 +29933,10 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
 
    A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
 
-/* A listed name, which is a name that some atom mentions. */
+/* A listed name: some atom (a simple condition of the object) mentions it. */
 typedef struct sampi_name {
     int32_t name; /* a string of the document */
-    int32_t goal; /* the goal of the member's value; -1 if the member must be absent */
+    int32_t goal; /* the goal (conditions) of the member's value; -1 if the member must be absent */
     bool required;
 } sampi_name;
 
@@ -29941,8 +29950,8 @@ typedef struct sampi_witness {
 /* An object whose grammar is being made. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
-    int32_t last;        /* the object's atoms are those from index shapes->first up to this index */
-    sampi_vec names;     /* sampi_name, in the order in which the names were met */
+    int32_t last;    /* the object's atoms (simple conditions) are those from index shapes->first up to this index */
+    sampi_vec names; /* sampi_name, in the order in which the names were met */
     sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
     sampi_vec witnesses; /* sampi_witness */
     int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
@@ -30047,9 +30056,9 @@ static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, ui
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
-/* Returns the goal of the value of a member with this name (-1: a name that is not listed). The name matches the
-   patterns in `bits`, and the member violates the keywords that each of `witnesses` must violate. Returns -1 if there
-   can be no such member. */
+/* Returns the goal (conditions) of the value of a member with this name (-1: a name that is not listed). The name
+   matches the patterns in `bits`, and the member violates the keywords that each of `witnesses` must violate. Returns
+   -1 if there can be no such member. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
                                             uint64_t witnesses)
 {
@@ -30080,8 +30089,8 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* Computes the goals of the listed names; with shapes->ask only those of required names. Returns false if a required
-   member is impossible. */
+/* Computes the goals (conditions on the values) of the listed names; with shapes->ask only those of required names.
+   Returns false if a required member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
@@ -30222,8 +30231,8 @@ static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_obj
     return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
 }
 
-/* Computes the members that may come behind witnesses, for each set of the kinds that the witnesses' names have: others
-   [SAMPI_SETS_OF_KINDS]. */
+/* Computes the members that may come behind witnesses (required members without listed names), for each set of the
+   kinds that the witnesses' names have: others [SAMPI_SETS_OF_KINDS]. */
 static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
 {
     sampi_texts names = sampi_object_unlisted(x, o);
@@ -30277,9 +30286,9 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
 }
 
 /* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
-   minProperties that needs two such members is refused, unless witnesses with names of different kinds are enough. With
-   the option "ordered", witnesses come behind the listed members. But if members must be counted, or if by_kind is set,
-   members come in any order. */
+   minProperties that needs two such members is refused, unless witnesses (required members without listed names) whose
+   names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
+   members must be counted, or if by_kind is set, members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -30315,7 +30324,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
-/* Returns the set of names of the members that can violate the keyword of an EXISTS atom. */
+/* Returns the set of names of the members that can violate the keyword of an EXISTS atom (a condition). */
 static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
@@ -30377,8 +30386,8 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
     return true;
 }
 
-/* Also sets by_kind if minProperties can be reached only with more than one witness; the witnesses' names must then
-   differ. */
+/* Also sets by_kind if minProperties can be reached only with more than one witness (required member without a listed
+   name); the witnesses' names must then differ. */
 static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
@@ -30406,8 +30415,9 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-/* Makes objects from the current atoms. The member that an EXISTS atom demands has one of the listed names, or it is a
-   witness of its own, or it is the same member as an earlier witness. All of these cases are tried. */
+/* Makes objects from the current atoms (simple conditions). The member that an EXISTS atom demands has one of the
+   listed names, or it is a witness (a required member without a listed name) of its own, or it is the same member as an
+   earlier witness. All of these cases are tried. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
@@ -30460,7 +30470,7 @@ typedef struct sampi_some {
 /* An array whose grammar is being made. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
-    int32_t last;     /* the array's atoms are those from index shapes->first up to this index */
+    int32_t last;     /* the array's atoms (simple conditions) are those from index shapes->first up to this index */
     int32_t n_prefix; /* the number of first items that have goals (conditions) of their own */
     int32_t least, most;
     int32_t unique; /* the node of uniqueItems; -1 if there is none */
@@ -30514,10 +30524,10 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* Returns the goal of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such item is
-   possible. `which` is a set of bits, one for each condition in a->some (-1: these conditions are ignored). The item
-   must satisfy the literals whose bits are set. Of the other literals it must violate those that have an upper
-   bound. */
+/* Returns the goal (the conditions) of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such
+   item is possible. `which` is a set of bits, one for each condition in a->some (-1: these conditions are ignored). The
+   item must satisfy the literals whose bits are set. Of the other literals (conditions) it must violate those that have
+   an upper bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -30544,7 +30554,8 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Collects what all atoms demand of the array. If no item is possible at some index, `most` becomes that index. */
+/* Collects what all atoms (simple conditions) demand of the array. If no item is possible at some index, that index
+   becomes the array's largest length. */
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
@@ -30680,8 +30691,8 @@ static bool sampi_array_enough(const sampi_array *a, int32_t found)
     return true;
 }
 
-/* Computes the nodes of item i with the comma before it: items [which] for each set of literals of a->some that the
-   item satisfies. */
+/* Computes the nodes of item i with the comma before it: items [which] for each set `which` of conditions in a->some
+   that the item satisfies. */
 static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
 {
     const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
@@ -30733,7 +30744,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
         for (int32_t found = 0; found < n && !x->status; found++) {
-            /* place [] for counts above `found` still has what may follow item i + 1 */
+            /* for counts above `found`, place [] was not replaced yet: it has what may follow item i + 1 */
             sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
@@ -30748,8 +30759,8 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     return node;
 }
 
-/* Returns the node of the items of an array without counts: first the items with goals of their own, then the
-   others. */
+/* Returns the node of the items of an array without counts: first the items with goals (conditions) of their own, then
+   the others. */
 static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
 {
     sampi_tree *t = x->tree;
@@ -30775,7 +30786,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     return behind;
 }
 
-/* Makes an array from the current atoms. */
+/* Makes an array from the current atoms (simple conditions). */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
@@ -30801,7 +30812,7 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
     int32_t refused = -1;
     for (int32_t i = s->first; i < x->atoms.n; i++)
         if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
-    if (refused >= 0 && !s->ask) { /* a refused atom is an error only if the other atoms can hold */
+    if (refused >= 0 && !s->ask) { /* a refused atom (condition) is an error only if the other atoms can hold */
         sampi_shapes ask = *s;
         ask.ask = true;
         if (s->type == SAMPI_T_OBJECT)

@@ -11,7 +11,7 @@ static void sampi_leave_place(sampi_matcher *m)
     if (m->begun.store) sampi_drop_begun(m);
 }
 
-/* Makes the parser's items from index `first` on the text's position. */
+/* Sets the text's position to the parser's items from index `first` on. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
@@ -59,11 +59,11 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames that an item can return to: the frame's rule becomes ~rule. Returns false if there is no memory for
-   this. */
+/* Marks the frames (calls of rules) that an item can return to: the frame's rule becomes ~rule. Returns false if there
+   is no memory for this. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    /* room for a stack of the parser's frames whose edges must be followed; later a table of the frames' new numbers */
+    /* room for a stack of the call frames whose edges must be followed; later a table of the frames' new numbers */
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
@@ -94,9 +94,9 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
     }
 }
 
-/* Drops the frames that no item can return to, and their edges. The other frames keep their order, and get new numbers.
-   The arrays are compacted in place. Only valid between two steps, when no frame is looked up by its rule. If there is
-   no memory for the marks, all frames stay. */
+/* Drops the call frames that no item can return to, and their edges. The other frames keep their order, and get new
+   numbers. The arrays are compacted in place. Only valid between two steps, when no frame is looked up by its rule. If
+   there is no memory for the marks, all frames stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -117,7 +117,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     }
     for (int32_t e = 0; e < m->edges.n; e++) {
         sampi_edge edge = *sampi_edge_at(m, e);
-        if (edge.next >= -1) continue; /* the edge's frame is dropped */
+        if (edge.next >= -1) continue; /* the call frame of this edge is dropped */
         sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
         edge.frame = to[edge.frame];
         edge.next = frame->edge;

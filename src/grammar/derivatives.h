@@ -646,7 +646,7 @@ static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, b
     return far;
 }
 
-/* Returns the estimate of sampi_far for a MULTIPLE node:~ the least number of digits after which the number can be a
+/* Returns the estimate of sampi_far for a MULTIPLE node: the least number of digits after which the number can be a
    multiple. */
 static int32_t sampi_multiple_far(const sampi_expr *e)
 {

@@ -96,10 +96,10 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* Finds the plain tokens that an item allows. First the tokens of a run are added. Then the walk visits the nodes that
-   may differ from the run: other tokens are added, and if the run is not sure to hold for this state, some of its
-   tokens are removed. Where a frame ends or a rule is called, sampi_walk continues. at->node is used as *node of
-   sampi_walk. */
+/* Finds the plain tokens (of ordinary characters) that an item allows. First the tokens of a run (any text of certain
+   characters) are added. Then the walk visits the nodes that may differ from the run: other tokens are added, and if
+   the run is not sure to hold for this state, some of its tokens are removed. Where a frame ends or a rule is called,
+   sampi_walk continues. at->node is used as *node of sampi_walk. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -183,8 +183,8 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Publishes an entry that was computed. Returns its number, or the number of an equal entry that another thread has
-   published meanwhile; -1 with an error recorded. */
+/* Publishes an entry (the allowed tokens of a state) that was computed. Returns its number, or the number of an equal
+   entry that another thread has published meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
@@ -206,9 +206,9 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Does the walks of an entry, from the progress `at` on. For an entry from the roots of the tries only the state's own
-   bytes count, because the rules that it calls are items of their own there. For an entry from places, the state's
-   calls must be made here. */
+/* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
+   from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
+   there. For an entry from places (nodes where another entry's frame ended), the state's calls must be made here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
@@ -255,8 +255,8 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps the part of an entry that was computed before the steps ran out. Without memory the entry begins again
-   later. */
+/* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. Without memory the
+   entry begins again later. */
 static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_begun *begun = &m->begun;
@@ -348,8 +348,8 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
     for (; i < n; i++) bits[i] |= more[i];
 }
 
-/* Adds an entry to the mask, and then the entries of all states that wait for `frame`, at the entry's places. With bits
-   NULL the function only computes the entries. */
+/* Adds an entry (a state's allowed tokens) to the mask, and then the entries of all states that wait for the call
+   `frame`, at the places where it ends. With bits NULL the function only computes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -404,7 +404,8 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* Makes the mask as the union of the entries of all items. With bits NULL it only computes the entries. */
+/* Makes the mask as the union of the entries (allowed tokens) of all items. With bits NULL it only computes the
+   entries. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -415,7 +416,7 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 }
 
 /* Makes the mask by one walk over the tries with all items at once, each in its frame. Nothing is kept. This is faster
-   if a grammar is so ambiguous that it has too many ways back through its frames for an entry each. */
+   if a grammar is so ambiguous that it has too many ways back through its call frames for an entry each. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;

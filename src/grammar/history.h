@@ -1,6 +1,6 @@
 /* ---- positions before the last tokens ----
    The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. A position is a set
-   of items, which stay valid as long as their states and frames are kept (sampi_held_at). */
+   of items, which stay valid as long as their states and call frames are kept (sampi_held_at). */
 
 /* Appends n items to the items of the kept positions. Returns false if there is no memory. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)

@@ -13,7 +13,7 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
 }
 
-/* Adds an item (a state in a frame) to the parser's current step, unless the step has it already. */
+/* Adds an item (a state in a call frame) to the parser's current step, unless the step has it already. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
@@ -112,7 +112,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->d.status ? 0 : m->items.n - first;
 }
 
-/* sampi_mark returns the numbers of items, frames and edges; sampi_drop sets them back to such numbers. */
+/* sampi_mark returns the numbers of items, call frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };

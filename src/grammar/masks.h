@@ -1,8 +1,8 @@
 /* ---- grammars: masks ----
    A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
-   of the tokens that walks find behind the places of an entry, which are the nodes where a frame ends in the middle of
-   a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it skips all
-   nodes below a byte that no item allows. */
+   of the tokens that walks find behind the places of an entry, which are the trie nodes where a called rule ends in the
+   middle of a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it
+   skips all nodes below a byte that no item allows. */
 
 /* Keeps a set of byte classes in the store for all calls. Returns it; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)

@@ -63,12 +63,12 @@ typedef struct sampi_lex {
     uint32_t *live, *first;
     int32_t one; /* the kinds of characters that complete the state (sampi_one_of); -1: not computed yet */
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
-       state's frame does not end within the run. */
+       called rule does not end within the run. */
     int32_t run[2];
 } sampi_lex;
 
 typedef struct sampi_frame {
-    int32_t rule, edge; /* edge: the first of the frame's edges, as an index, or -1 */
+    int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
@@ -79,21 +79,21 @@ typedef struct sampi_item {
 } sampi_item;
 
 /* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
-   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its frame ended. An entry with an odd
-   parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
+   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its called rule ended. An entry with
+   an odd parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */
     const int32_t *tokens; /* [n_tokens] */
-    /* [n_places] the trie nodes where the frame ended before the token did */
+    /* [n_places] the trie nodes where the called rule ended before the token did */
     const uint32_t *places;
     int32_t n_tokens, n_places;
     int32_t used; /* the time of the entry's last use, by the store's clock */
 } sampi_entry;
 
-/* One level of a walk over a trie, for one node of the trie: the numbers of items, frames and edges after that node was
-   visited. The level's items are those above the items of the level before. If there is only one item, it is not on the
-   stack of items but in `state` and `frame`. */
+/* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
+   that node was visited. The level's items are those above the items of the level before. If there is only one item, it
+   is not on the stack of items but in `state` and `frame`. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
@@ -129,7 +129,7 @@ typedef struct sampi_progress {
     bool begun;
 } sampi_progress;
 
-/* An entry that samp_grammar_prepare has begun and not completed, with the tokens found so far. */
+/* An entry (a state's allowed tokens) that samp_grammar_prepare has begun and not completed. */
 typedef struct sampi_begun {
     size_t store; /* the serial number of the store (cache) to which the numbers belong; 0 if no entry was begun */
     int32_t parent, state;
@@ -184,8 +184,8 @@ typedef struct sampi_workspace {
     int32_t *rule_frame; /* [rules] the parser's frame of each rule's call, if the rule was called in this step */
     sampi_level *level;  /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]; on the heap, as it is too large for a small stack */
-    uint32_t *bits;           /* [n_mask] the tokens of the entry that is being computed */
-    /* how many masks were made with this workspace, and how many of them needed no new entry */
+    uint32_t *bits;           /* [n_mask] the allowed tokens of the state that is being walked */
+    /* how many masks were made with this workspace, and how many of them needed no new token set */
     size_t masks, hits;
 } sampi_workspace;
 
@@ -230,7 +230,7 @@ typedef struct sampi_matcher {
     sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
-    /* borrowed from the workspace: the calls of a state, the tokens and places of an entry */
+    /* arrays borrowed from the workspace: the calls of a state, the tokens and places of an entry */
     sampi_vec calls, tokens, places;
     sampi_vec history; /* samp_token: all accepted tokens */
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
@@ -244,14 +244,14 @@ typedef struct sampi_matcher {
     sampi_plain_level *plain;
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
-    int32_t n_now, base; /* base: the parser's first frame of the current step */
-    int32_t live;        /* how many frames remained when unreachable ones were last dropped */
+    int32_t n_now, base; /* base: the first call frame of the parser's current step */
+    int32_t live;        /* how many call frames remained when unreachable ones were last dropped */
     int32_t missed;      /* how many token sets (entries) the current mask had to compute */
-    bool ended;          /* an item of the current step ends the outermost frame */
+    bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool again;          /* the accepted text is being read again */
     int64_t max_steps;
     sampi_begun begun;
-    /* The call is one of samp_grammar_prepare: an entry that its steps do not complete is kept, and the next call
+    /* The call is one of samp_grammar_prepare: a token set that its steps do not complete is kept, and the next call
        continues it. */
     bool ahead;
     int32_t idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */

@@ -36,7 +36,8 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
-/* Returns whether a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP nodes. */
+/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP
+   nodes. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||

@@ -152,7 +152,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     if (*reach < FAR && limit == MANY)
         (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
-    /* the other states that were visited get the rest of this run */
+    /* the other visited states get the rest of this run (any text of certain characters) */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];

@@ -402,14 +402,14 @@ typedef struct sampi_opening {
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
-    /* missing: how many members must still come; left: how many may still come */
+    /* missing: how many members of the list must still come; left: how many may */
     int32_t missing, left;
     bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
-    int32_t n_open; /* the number of open slots */
+    int32_t n_open; /* the number of open slots (witnesses that must still come) */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
-    int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: its number */
+    int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: the number of its witness */
 } sampi_opening;
 
 /* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
@@ -422,7 +422,8 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Computes the open slots of a list, and which members with names that are not listed may still come. */
+/* Computes the open slots of a list (witnesses that must still come), and which members with names that are not listed
+   may still come. */
 static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
 {
     p->taken = 0;

@@ -36,7 +36,7 @@ typedef struct sampi_program {
 
 typedef struct sampi_lazy {
     sampi_vec ops;      /* sampi_op: the operations of all programs */
-    sampi_vec pool;     /* the bytes of the programs' sets */
+    sampi_vec pool;     /* the byte sets that the programs' operations test */
     sampi_vec programs; /* sampi_program */
     sampi_vec tokens;   /* samp_token: the tokens that are triggers */
     /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy

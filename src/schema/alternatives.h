@@ -14,19 +14,20 @@ typedef enum sampi_atom_kind {
     SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
     SAMPI_ATOM_FORBID,  /* the object has no member `name` */
     SAMPI_ATOM_REQUIRE, /* the object has a member `name` */
-    SAMPI_ATOM_MEMBER,  /* the value of member `name`, if the object has one, satisfies `literal` */
+    SAMPI_ATOM_MEMBER,  /* the value of member `name`, if the object has one, satisfies the condition `literal` */
     SAMPI_ATOM_LEAST,   /* there are at least `name` members or items */
     SAMPI_ATOM_MOST,    /* there are at most `name` members or items */
-    SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies `literal` */
-    SAMPI_ATOM_ITEMS,   /* all items satisfy `literal` */
-    SAMPI_ATOM_SOME,    /* at least `name` items satisfy `literal` */
+    SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies the condition `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items satisfy the condition `literal` */
+    SAMPI_ATOM_SOME,    /* at least `name` items satisfy the condition `literal` */
     /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
-       satisfies `literal` */
+       satisfies the condition `literal` */
     SAMPI_ATOM_EXISTS,
     SAMPI_ATOM_WITNESS, /* as EXISTS (some member violates a keyword), and its name is not listed (objects.h) */
-    SAMPI_ATOM_JOINED,  /* as EXISTS (some member violates a keyword), and it is the member of the witness `with` */
-    SAMPI_ATOM_MET,     /* as EXISTS (some member violates a keyword), and other atoms ensure this */
-    SAMPI_ATOM_REFUSED  /* the keyword or value `node` must not hold, which cannot be expressed */
+    /* as EXISTS (some member violates a keyword), and it is the same member as that of the atom `with` */
+    SAMPI_ATOM_JOINED,
+    SAMPI_ATOM_MET,    /* as EXISTS (some member violates a keyword), and other atoms ensure this */
+    SAMPI_ATOM_REFUSED /* the keyword or value `node` must not hold, which cannot be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
@@ -37,7 +38,7 @@ typedef struct sampi_atom {
 
 /* The kinds of conditions that still have to be split. They are linked lists in x->todo. */
 typedef enum sampi_todo_kind {
-    SAMPI_TODO_LITERAL, /* `node` is a literal */
+    SAMPI_TODO_LITERAL, /* `node` is a condition (a literal) */
     SAMPI_TODO_ANY_OF,  /* `node` is an array of schemas */
     SAMPI_TODO_ONE_OF,
     SAMPI_TODO_IF,        /* `node` is the schema that has if, then, else */
@@ -50,12 +51,12 @@ typedef struct sampi_todo {
     int32_t node, next;
 } sampi_todo;
 
-/* The alternatives of one goal, while they are collected. */
+/* The alternatives of one goal (a set of conditions), while they are collected. */
 typedef struct sampi_shapes {
     unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
     bool ask;      /* true: only `found` is computed */
     bool found;    /* there is an alternative */
-    int32_t first; /* the first atom of the current way, as an index of x->atoms */
+    int32_t first; /* the first atom (simple condition) of the current way, as an index of x->atoms */
     int depth;
     sampi_node node; /* the alternatives so far, as one node */
 } sampi_shapes;
@@ -119,8 +120,8 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
     x->atoms.n = atoms;
 }
 
-/* Returns whether a schema can hold together with the atoms so far. If the question is nested too deeply, the answer is
-   true. */
+/* Returns whether a schema can hold together with the atoms (simple conditions) so far. If the question is nested too
+   deeply, the answer is true. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= 3) return true;
@@ -141,7 +142,8 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Returns whether the current way has this atom already. If so, the same schema is applied again, and adds nothing. */
+/* Returns whether the current sequence of choices has this atom (a simple condition) already. If so, the same schema is
+   applied again, and adds nothing. */
 static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
                                       int32_t node)
 {
@@ -150,8 +152,8 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* Splits a schema that must hold: its own keywords become an atom, and the schemas that it applies join the lists of
-   what is still to split. Returns false if it cannot hold. */
+/* Splits a schema that must hold: its own keywords become an atom (a simple condition), and the schemas that it applies
+   join the lists of what is still to split. Returns false if it cannot hold. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -298,9 +300,9 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms, so that nothing
-   has to be excluded. Otherwise follows all ways in which the schema is violated, one for each keyword, and returns
-   false. */
+/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms (simple
+   conditions), so that nothing has to be excluded. Otherwise follows all ways in which the schema is violated, one for
+   each keyword, and returns false. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -470,9 +472,9 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
-/* Returns the arrays, or the objects, that satisfy a goal, as one node. The node has one alternative for each way that
-   sampi_expand finds. The function may be called while another goal is being split: it leaves that goal's atoms
-   unchanged. */
+/* Returns the arrays, or the objects, that satisfy a goal (a set of conditions), as one node. The node has one
+   alternative for each way that sampi_expand finds. The function may be called while another goal is being split: it
+   leaves that goal's atoms unchanged. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };

@@ -13,7 +13,7 @@ typedef struct sampi_some {
 /* An array whose grammar is being made. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
-    int32_t last;     /* the array's atoms are those from index shapes->first up to this index */
+    int32_t last;     /* the array's atoms (simple conditions) are those from index shapes->first up to this index */
     int32_t n_prefix; /* the number of first items that have goals (conditions) of their own */
     int32_t least, most;
     int32_t unique; /* the node of uniqueItems; -1 if there is none */
@@ -67,10 +67,10 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* Returns the goal of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such item is
-   possible. `which` is a set of bits, one for each condition in a->some (-1: these conditions are ignored). The item
-   must satisfy the literals whose bits are set. Of the other literals it must violate those that have an upper
-   bound. */
+/* Returns the goal (the conditions) of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such
+   item is possible. `which` is a set of bits, one for each condition in a->some (-1: these conditions are ignored). The
+   item must satisfy the literals whose bits are set. Of the other literals (conditions) it must violate those that have
+   an upper bound. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -97,7 +97,8 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Collects what all atoms demand of the array. If no item is possible at some index, `most` becomes that index. */
+/* Collects what all atoms (simple conditions) demand of the array. If no item is possible at some index, that index
+   becomes the array's largest length. */
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
@@ -233,8 +234,8 @@ static bool sampi_array_enough(const sampi_array *a, int32_t found)
     return true;
 }
 
-/* Computes the nodes of item i with the comma before it: items [which] for each set of literals of a->some that the
-   item satisfies. */
+/* Computes the nodes of item i with the comma before it: items [which] for each set `which` of conditions in a->some
+   that the item satisfies. */
 static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
 {
     const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
@@ -286,7 +287,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
         for (int32_t found = 0; found < n && !x->status; found++) {
-            /* place [] for counts above `found` still has what may follow item i + 1 */
+            /* for counts above `found`, place [] was not replaced yet: it has what may follow item i + 1 */
             sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
@@ -301,8 +302,8 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     return node;
 }
 
-/* Returns the node of the items of an array without counts: first the items with goals of their own, then the
-   others. */
+/* Returns the node of the items of an array without counts: first the items with goals (conditions) of their own, then
+   the others. */
 static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
 {
     sampi_tree *t = x->tree;
@@ -328,7 +329,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     return behind;
 }
 
-/* Makes an array from the current atoms. */
+/* Makes an array from the current atoms (simple conditions). */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
@@ -354,7 +355,7 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
     int32_t refused = -1;
     for (int32_t i = s->first; i < x->atoms.n; i++)
         if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
-    if (refused >= 0 && !s->ask) { /* a refused atom is an error only if the other atoms can hold */
+    if (refused >= 0 && !s->ask) { /* a refused atom (condition) is an error only if the other atoms can hold */
         sampi_shapes ask = *s;
         ask.ask = true;
         if (s->type == SAMPI_T_OBJECT)

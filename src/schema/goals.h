@@ -20,8 +20,9 @@ static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
     return n;
 }
 
-/* Adds a literal to the goal on the stack, which begins at index `first`. The literals are sorted and have no
-   duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the literal. */
+/* Adds a literal (a condition) to the goal on the stack, which begins at index `first`. The literals are sorted and
+   have no duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the
+   literal. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
@@ -36,7 +37,8 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    for (int32_t end = x->stack.n; at < end;) { /* finds the first literal that is not less than the new one */
+    /* finds the first literal that is not less than the new one, by bisection */
+    for (int32_t end = x->stack.n; at < end;) {
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
@@ -50,7 +52,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     return true;
 }
 
-/* Returns the hash table's slot of the goal with these literals, or the free slot for it. */
+/* Returns the hash table's slot of the goal with these literals (conditions), or the free slot for it. */
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
@@ -73,8 +75,8 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
     return true;
 }
 
-/* Returns the goal, made if new, whose literals are on the stack from index `first` on, and removes them from the
-   stack. */
+/* Returns the goal, made if new, whose literals (conditions) are on the stack from index `first` on, and removes them
+   from the stack. */
 static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
@@ -101,7 +103,7 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
-/* Returns the scalars that satisfy all literals of a goal. */
+/* Returns the scalars that satisfy all literals (conditions) of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
@@ -115,8 +117,8 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Returns which of arrays and objects a literal may allow, as a set of types. It may have a type too many, but never
-   one too few. */
+/* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. It may have a type too
+   many, but never one too few. */
 static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -165,8 +167,8 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Returns whether any value satisfies a goal. False is exact; true may also mean that an exact answer would take too
-   long. */
+/* Returns whether any value satisfies a goal (a set of conditions). False is exact; true may also mean that an exact
+   answer would take too long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
@@ -182,7 +184,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* Returns the node of the texts of all scalars that a goal allows. */
+/* Returns the node of the texts of all scalars that a goal (a set of conditions) allows. */
 static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
 {
     sampi_tree *t = x->tree;
@@ -193,8 +195,8 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* Returns the node of a goal: its texts if it allows only scalars, else a reference to its rule, whose body is made
-   later. */
+/* Returns the node of a goal (a set of conditions): its texts if it allows only scalars, else a reference to its rule,
+   whose body is made later. */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;

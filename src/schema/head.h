@@ -105,8 +105,9 @@ typedef struct sampi_scalars {
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    int32_t first, n; /* the goal's literals, in ascending order, are n elements of the arena from index `first` on */
-    int32_t rule;     /* the number of the goal's rule in the tree; -1 if it has none */
+    /* the goal's literals (conditions), in ascending order, are n elements of the arena from index `first` on */
+    int32_t first, n;
+    int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
     uint8_t possible;
 } sampi_goal;
@@ -122,11 +123,11 @@ typedef struct sampi_schema {
     uint8_t *key_of;              /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
     sampi_scalars *scalars;       /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
     uint8_t *scalars_known;       /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
-    sampi_vec goals, slots;       /* goals: sampi_goal; slots: a hash table of their indexes */
-    sampi_vec arena;              /* int32_t: the literals of goals, and lists of texts; it only grows */
+    sampi_vec goals, slots;       /* goals: sampi_goal (condition sets); slots: a hash table of their indexes */
+    sampi_vec arena;              /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
     sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;              /* int32_t: the goals whose rules have no body yet */
+    sampi_vec queue;              /* int32_t: the goals (condition sets) whose rules have no body yet */
     sampi_vec asked;              /* sampi_asked: a stack of the schemas whose scalars are being computed */
     sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
@@ -146,7 +147,7 @@ typedef struct sampi_schema {
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
     int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says;           /* [n_nodes] the result of sampi_schema_says, + 1; 0 if it was not computed yet */
+    uint8_t *says; /* [n_nodes] how many keywords constrain a value (sampi_schema_says), + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps;                  /* the number of steps that may still be taken */

@@ -7,10 +7,10 @@
 
    A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
 
-/* A listed name, which is a name that some atom mentions. */
+/* A listed name: some atom (a simple condition of the object) mentions it. */
 typedef struct sampi_name {
     int32_t name; /* a string of the document */
-    int32_t goal; /* the goal of the member's value; -1 if the member must be absent */
+    int32_t goal; /* the goal (conditions) of the member's value; -1 if the member must be absent */
     bool required;
 } sampi_name;
 
@@ -24,8 +24,8 @@ typedef struct sampi_witness {
 /* An object whose grammar is being made. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
-    int32_t last;        /* the object's atoms are those from index shapes->first up to this index */
-    sampi_vec names;     /* sampi_name, in the order in which the names were met */
+    int32_t last;    /* the object's atoms (simple conditions) are those from index shapes->first up to this index */
+    sampi_vec names; /* sampi_name, in the order in which the names were met */
     sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
     sampi_vec witnesses; /* sampi_witness */
     int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
@@ -130,9 +130,9 @@ static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, ui
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
-/* Returns the goal of the value of a member with this name (-1: a name that is not listed). The name matches the
-   patterns in `bits`, and the member violates the keywords that each of `witnesses` must violate. Returns -1 if there
-   can be no such member. */
+/* Returns the goal (conditions) of the value of a member with this name (-1: a name that is not listed). The name
+   matches the patterns in `bits`, and the member violates the keywords that each of `witnesses` must violate. Returns
+   -1 if there can be no such member. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
                                             uint64_t witnesses)
 {
@@ -163,8 +163,8 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* Computes the goals of the listed names; with shapes->ask only those of required names. Returns false if a required
-   member is impossible. */
+/* Computes the goals (conditions on the values) of the listed names; with shapes->ask only those of required names.
+   Returns false if a required member is impossible. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
@@ -305,8 +305,8 @@ static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_obj
     return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
 }
 
-/* Computes the members that may come behind witnesses, for each set of the kinds that the witnesses' names have: others
-   [SAMPI_SETS_OF_KINDS]. */
+/* Computes the members that may come behind witnesses (required members without listed names), for each set of the
+   kinds that the witnesses' names have: others [SAMPI_SETS_OF_KINDS]. */
 static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
 {
     sampi_texts names = sampi_object_unlisted(x, o);
@@ -360,9 +360,9 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
 }
 
 /* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
-   minProperties that needs two such members is refused, unless witnesses with names of different kinds are enough. With
-   the option "ordered", witnesses come behind the listed members. But if members must be counted, or if by_kind is set,
-   members come in any order. */
+   minProperties that needs two such members is refused, unless witnesses (required members without listed names) whose
+   names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
+   members must be counted, or if by_kind is set, members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -398,7 +398,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
-/* Returns the set of names of the members that can violate the keyword of an EXISTS atom. */
+/* Returns the set of names of the members that can violate the keyword of an EXISTS atom (a condition). */
 static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
@@ -460,8 +460,8 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
     return true;
 }
 
-/* Also sets by_kind if minProperties can be reached only with more than one witness; the witnesses' names must then
-   differ. */
+/* Also sets by_kind if minProperties can be reached only with more than one witness (required member without a listed
+   name); the witnesses' names must then differ. */
 static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
@@ -489,8 +489,9 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-/* Makes objects from the current atoms. The member that an EXISTS atom demands has one of the listed names, or it is a
-   witness of its own, or it is the same member as an earlier witness. All of these cases are tried. */
+/* Makes objects from the current atoms (simple conditions). The member that an EXISTS atom demands has one of the
+   listed names, or it is a witness (a required member without a listed name) of its own, or it is the same member as an
+   earlier witness. All of these cases are tried. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;

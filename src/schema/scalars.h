@@ -12,7 +12,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
-/* Operations on each of the three sets. The arguments are copies; a list in the arena never changes. */
+/* Operations on scalars, which are three sets: of null, false and true; of numbers; of strings. The arguments are
+   copies; a list in the arena never changes. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -127,7 +128,7 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
         }
-        texts->n = x->arena.n - texts->list; /* fewer elements if there was an error */
+        texts->n = x->arena.n - texts->list; /* after an error there are fewer elements */
     }
     return s;
 }
