@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2630 gpu/prefix.h                     5283 gpu/device.h
-     150 gpu/api.h                        3196 gpu/choosing.h                   5449 gpu/contexts.h
-     288 gpu/switches.h                   3304 gpu/ending.h                     5619 gpu/steps.h
-     360 gpu/records.h                    3460 gpu/answers.h                    5717 gpu/where.h
-     669 gpu/elements.h                   4259 samplers/plans.h                 5892 gpu/sending.h
-     957 gpu/passes.h                     4532 gpu/users.h                      6169 gpu/batch.h
-    1521 gpu/list.h                       4638 gpu/logprobs.h                   6458 gpu/results.h
-    2232 gpu/left.h                       4805 gpu/advance.h                    6758 gpu/canary.h
-    2493 gpu/done.h                       5070 gpu/shapes.h
+       2 gpu/opening.h                    2624 gpu/prefix.h                     5279 gpu/device.h
+     150 gpu/api.h                        3190 gpu/choosing.h                   5445 gpu/contexts.h
+     288 gpu/switches.h                   3298 gpu/ending.h                     5615 gpu/steps.h
+     352 gpu/records.h                    3454 gpu/answers.h                    5713 gpu/where.h
+     662 gpu/elements.h                   4253 samplers/plans.h                 5889 gpu/sending.h
+     949 gpu/passes.h                     4526 gpu/users.h                      6166 gpu/batch.h
+    1514 gpu/list.h                       4632 gpu/logprobs.h                   6455 gpu/results.h
+    2226 gpu/left.h                       4799 gpu/advance.h                    6756 gpu/canary.h
+    2487 gpu/done.h                       5065 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -159,7 +159,7 @@ extern "C" {
 #define SAMP_GPU_WAIT 20000
 #endif
 
-#define SAMP_GPU_HOST (-1) /* as `device`: the kernels run as plain C on the host, for tests */
+#define SAMP_GPU_HOST (-1) /* value of `device` with which the kernels run as plain C on the host, for tests */
 
 typedef struct samp_gpu samp_gpu;
 
@@ -339,22 +339,14 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #ifndef SAMPI_TEAMS
 #define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif
-#define SAMPI_GROUP \
-    1024                 /* elements of a group; 32 of them, a
-                                                                         "cell", belong to each lane */
-#define SAMPI_STEPS 24   /* most samplers of a chain */
-#define SAMPI_RULES 1024 /* most changed logits of a row */
-#define SAMPI_FOLD \
-    512                    /* maxima among which a threshold is
-                                                                         searched */
-#define SAMPI_BUCKETS 2048 /* buckets of a histogram of a row */
-#define SAMPI_FINE \
-    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024) /* buckets of the histogram of a window
-                                                                         of logits */
-#define SAMPI_HEAD \
-    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list that a pass for
-                                                                         sums makes too */
-#define SAMPI_WIDE (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
+#define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
+#define SAMPI_STEPS   24                                              /* most samplers of a chain */
+#define SAMPI_RULES   1024                                            /* most changed logits of a row */
+#define SAMPI_FOLD    512                                             /* maxima that a threshold is searched in */
+#define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
+#define SAMPI_FINE    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024)   /* buckets of a range (window) of logits */
+#define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
+#define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
 
 /* ---- src/gpu/records.h ---- */
@@ -410,29 +402,29 @@ typedef struct sampi_gpu_rule {
     int32_t id;
     uint32_t at; /* index of the id among the row's changed ids */
     float scale, fall;
-    int32_t count; /* penalties: how often the id is in the window (the last tokens) */
+    int32_t count; /* penalties: how often the id is among the last tokens */
 } sampi_gpu_rule;
 
 /* Where a row's rules are, and the ids that they change. */
 enum {
-    SAMPI_GPU_LEFT,  /* in the first of the row's two places in args.kept_rule and kept_id */
-    SAMPI_GPU_RIGHT, /* in the second; each token moves the rules of penalties to the other place */
-    SAMPI_GPU_SENT   /* in args.rule and args.id: the host sent them with this batch */
+    SAMPI_GPU_LEFT,  /* rules and ids are in the first of the row's two places in args.kept_rule, kept_id */
+    SAMPI_GPU_RIGHT, /* they are in the second place; each token moves penalties' rules to the other */
+    SAMPI_GPU_SENT   /* they are in args.rule and args.id, sent with this batch */
 };
 
 /* A chain. It stays on the device, which updates its state with each token: the position, mirostat's mu, adaptive_p's
    averages, the window of penalties. The host keeps the same bytes in its stage (the copy of what is sent), and updates
    them likewise, so a job can be sent again at any time without a question to the device. */
 typedef struct sampi_gpu_job {
-    uint32_t id, n_ids; /* first and number of the ids that any rule changes; ascending */
+    uint32_t id, n_ids; /* first and number of the ids that the row's rules change */
     uint32_t side;      /* a SAMPI_GPU_LEFT, _RIGHT or _SENT: where ids and rules are */
-    uint32_t kept_step; /* 1 + the step whose rules stay on the device; 0: no step's do */
+    uint32_t kept_step; /* 1 + index of the step whose rules stay on the device; 0: none */
     uint32_t window;    /* where the window begins in args.id, if this batch sent it */
     sampi_ring ring;    /* ring of the window; capacity 0: the rules do not change */
     uint32_t draws;     /* 1: each token advances the position; 0: no sampler draws */
     uint32_t n_steps;
     uint64_t position;
-    sampi_gpu_step step[SAMPI_STEPS]; /* the last one selects, or exports; only args.job_size bytes of the
+    sampi_gpu_step step[SAMPI_STEPS]; /* the last step selects or exports; only args.job_size bytes of a
                                          job are allocated */
 } sampi_gpu_job;
 
@@ -497,8 +489,8 @@ enum {
 /* Whether a pass has summed the draw's envelope before the draw asks for it; sampi_gpu_look_ahead decides that. */
 enum {
     SAMPI_GPU_AHEAD_NO,
-    SAMPI_GPU_AHEAD_ASKED, /* the passes over windows are to sum it */
-    SAMPI_GPU_AHEAD_MADE   /* the sums of the groups are those of the draw */
+    SAMPI_GPU_AHEAD_ASKED, /* passes over windows of logits are to sum the envelope too */
+    SAMPI_GPU_AHEAD_MADE   /* args.sum has the envelope's sums for the draw */
 };
 
 /* The stages of a search for the last token of a prefix (the first tokens of an order). */
@@ -518,10 +510,10 @@ enum {
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* true: typical's order; false: the order of keys */
-    uint64_t mass, count; /* mass and number of tokens that are still needed, from code lo on */
+    uint64_t mass, count; /* mass (sum of weights) and number of tokens still needed from code lo on */
     uint64_t before;      /* number of tokens with codes below lo */
     uint64_t lo, hi;      /* the range that is searched, in codes of the order: a smaller code comes earlier */
-    uint32_t shift;       /* a bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
+    uint32_t shift;       /* a histogram's bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
     double mean;          /* typical's mean, which its scores are distances from */
     uint64_t key, score;  /* the result: key and score of the prefix's last token */
     /* members of a window */
@@ -532,59 +524,60 @@ typedef struct sampi_gpu_search {
     uint64_t in_mass, above_mass, above_count;
 } sampi_gpu_search;
 
-/* The state of a row: how far its chain has been run. The team that ends a pass writes it, between its two memory
-   fences; all teams of the row read it during the next pass. Only n_list and the counters at the beginning change while
-   teams run a pass.
-     max          valid if max_known: the maximum of the remaining tokens, changed ones included
-     n, z, s, low valid if sums_known: number, sum of weights, sum of weights times distance, the smallest logit
-     floor        valid if listed or overflown: the list holds all tokens with keys >= floor, or they were too many
-     bar          always valid: no remaining token is below it, so cells with smaller maxima are not read
-     order_*, p_* what the CPU's array would have been made of when a sampler last sorted it, or set p; the host needs
-                  them if the row is exported
-   A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate); the operations say what the row
-   is now. */
+/* The state of a row: how far its chain has been run. The team (thread block) that ends a pass writes it, between its
+   two memory fences; all teams of the row read it during the next pass. Only n_list and the counters at the beginning
+   change while teams run a pass.
+
+   If max_known, max is the maximum of the remaining tokens, changed ones included. If sums_known, n is their number, z
+   the sum of their weights, s the sum of weight times distance, low the smallest logit. If listed, the list holds all
+   tokens with keys (logit above id) >= floor; if overflown, they were too many. No remaining token is below bar, so
+   cells (32 elements) with smaller maxima are not read. The members order_* and p_* describe the CPU's array when a
+   sampler last sorted it, or set p; the host needs them if the row is exported.
+
+   A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate). The operations say what samplers
+   have done to the row. */
 typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes over rows of this number since the block was zeroed */
     uint32_t arrived; /* number of teams that have ended the current pass */
-    uint32_t met;     /* 0; sampi_gpu_meet adds 0 to it for the sake of a barrier */
+    uint32_t met;     /* always 0; sampi_gpu_meet adds 0 to it, for a barrier */
     /* these are zero when a row begins, up to op */
     int32_t pass; /* the next pass */
     uint32_t passes;
     uint32_t at;         /* index of the step to run next */
-    sampi_memory memory; /* what that step's plan keeps from one entry to the next */
+    sampi_memory memory; /* what the plan of that step keeps from one entry to the next */
     /* the remaining tokens */
     bool max_known, sums_known, drawn;
     float max, low;
     uint64_t n, z, s;
-    float dense_max; /* the maximum without the changed tokens, before any operation */
+    float dense_max; /* the row's maximum without the changed tokens, before any operation */
     float bar;       /* lower bound: cells with smaller maxima have no remaining tokens */
     bool thinned;    /* true: a cell's maximum need not belong to a remaining token */
     uint32_t n_ops;
     /* the list */
-    bool listed;    /* it holds all remaining tokens with keys >= floor */
-    bool complete;  /* it holds all remaining tokens */
+    bool listed;    /* the list holds all remaining tokens with keys >= floor */
+    bool complete;  /* the list holds all remaining tokens */
     bool overflown; /* more tokens than a list holds had keys >= floor */
-    bool listing;   /* the pass SUMS makes a list too */
+    bool listing;   /* true: the pass SUMS also makes a list of the first tokens */
     uint32_t n_list, buffer, asked;
-    uint32_t n_shown; /* number of tokens that the user's sampler got */
+    uint32_t n_shown; /* number of tokens that the user's sampler was given */
     uint64_t floor;
     sampi_gpu_search search;
-    int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; then and factor are for the other two */
-    float then, factor; /* maximum at the draw, and factor of the logits until then */
+    int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; if it is not 0, then and factor are set */
+    float then, factor; /* the maximum at the draw, and the factor of all logits until then */
     double scale;       /* top_n_sigma's scale and sums */
     uint64_t sigma[4];
     /* what the CPU's array would look like */
     int32_t order; /* a SAMPI_GPU_BY_*: the order of the last sort */
     bool sorted, p_set;
-    int32_t order_at, p_at; /* 1 + the number of operations before the last sort, the last p; 0: none */
+    int32_t order_at, p_at; /* 1 + number of operations before the last sort, or the last p; 0: none */
     float order_max, p_max;
     double order_mean;
     uint64_t p_z;
     /* log-probabilities */
     uint64_t chosen;     /* key of the chosen token */
     float value;         /* the number that its sampler learns from it */
-    uint32_t n_given;    /* number of keys in args.given: all of the row as given */
-    uint64_t given_from; /* with keys from this one on */
+    uint32_t n_given;    /* number of keys in args.given: all tokens of the row as given */
+    uint64_t given_from; /* whose keys are >= this one */
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
@@ -652,7 +645,7 @@ typedef struct sampi_gpu_args {
     sampi_gpu_part *part;       /* [teams] */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] two lists per row, in turns */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
-    uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: the token's place in an order */
+    uint64_t *code;             /* another number: the token's place in an order */
     uint64_t *sum;              /* [rows][groups] sums of the envelope over groups */
     uint64_t *time, *winner;    /* [teams * 32] gumbel: the best time of a lane, as bits, and its token's key */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] the histogram */
@@ -663,7 +656,7 @@ typedef struct sampi_gpu_args {
     uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see given_from in the state */
     sampi_gpu_basis *basis;     /* [n_rows][2] of the row as given, after the chain; then keys
                                    [n_rows][2][n_top], unordered */
-    uint32_t n_top;             /* the largest n_top of the batch's rows */
+    uint32_t n_top;             /* the largest n_top (top log-probabilities) of the batch's rows */
 } sampi_gpu_args;
 
 /* ---- src/gpu/elements.h ---- */
@@ -779,8 +772,7 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
 {
     const uint32_t last = v->n - 1;
     const bool full = base + 31 * apart + SAMPI_WARP <= v->n, pairs = paired && full;
-    /* loads past the end read the last element instead: a load behind a branch would not be issued together with the
-       others */
+    /* a load past the end reads the last element instead: a load behind a branch would not be issued with the others */
 #define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
 #define SAMPI_AT            (base + SAMPI_PLACE(pairs, apart))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
@@ -795,7 +787,7 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
         uint32_t u[32];
         if (pairs) {
             const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
-            /* all words first, then their halves */
+            /* all words are read first, and then divided into halves */
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
         } else {
@@ -853,7 +845,7 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
-    /* distances in nats: of a score from 0, of a logit from the maximum */
+    /* both are distances in nats (the unit of logits): a score from 0, a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
@@ -910,7 +902,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
-    /* in the order of the samplers; a removed token stays removed */
+    /* operations are repeated in the order of the samplers; a removed token stays removed */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
         if (!sampi_gpu_removing(o))
@@ -992,10 +984,10 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* SCAN, the first pass: maxima of cells (32 elements of a lane), of lanes and of the team's share, which is NaN if any
-   element is. It reads every element once, and computes so little that only the memory's speed counts. Later passes can
-   skip most cells by its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not
-   noticed, as on the CPU; end_scan, which reads the tokens with changed logits, finds a NaN among those. */
+/* SCAN, the first pass, computes maxima of cells (32 elements of a lane), of lanes and of the team's share, which is
+   NaN if any element is. It reads every element once, and computes so little that only the memory's speed counts. Later
+   passes can skip most cells by its maxima; cell and lane_max stay as written here until the next batch. A masked NaN
+   is not noticed, as on the CPU; end_scan, which reads the tokens with changed logits, finds a NaN among those. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -1185,10 +1177,10 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* SUMS: n, z, s and low, and, if asked for, the list of tokens with keys (logit above id) from a floor on. All elements
-   of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch would take longer.
-   require_sums asks for this pass when the maximum is known, which weights are relative to. It writes the team's part;
-   end_sums adds the parts up. */
+/* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys (logit above id)
+   from a floor on. All elements of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch
+   would take longer. require_sums asks for this pass when the maximum is known, which weights are relative to. It
+   writes the team's part; end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1242,9 +1234,9 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass with only its maximum used, for a row whose
-   first tokens were removed or changed, so that its maximum is unknown. That is rare, and not worth a function. (MAX's
-   sums use an old maximum and scale, and are not read.) */
+/* SIGMA computes the four sums of sampi_gpu_squares, and the maximum, for top_n_sigma. MAX is the same pass with only
+   its maximum used, for a row whose first tokens were removed or changed, so that its maximum is unknown. That is rare,
+   and not worth a function. (MAX's sums use an old maximum and scale, and are not read.) */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1273,11 +1265,11 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER and BUCKET: passes that make a list, for GATHER of tokens with keys (logit above id) from floor on
-   (require_list), for BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and
-   no lane waits for another: each looks through the maxima of its own cells, and reads only cells that can have one.
-   The function that asked has set n_list to 0. The items come in no order, and differently each time, and nothing may
-   depend on that. Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
+/* GATHER and BUCKET make a list, for GATHER of tokens with keys (logit above id) from floor on (require_list), for
+   BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and no lane waits for
+   another: each looks through the maxima of its own cells, and reads only cells that can have one. The function that
+   asked has set n_list to 0. The items come in no order, and differently each time, and nothing may depend on that.
+   Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1353,9 +1345,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the tokens
-   above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead),
-   also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
+/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the
+   tokens above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more
+   (st->ahead), also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1406,9 +1398,10 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
     part->max = -INFINITY, part->low = low;
 }
 
-/* HIST: mass (sum of weights) and count of each bucket; search_window has cleared the buckets. Both are integers, so no
-   result shows the order of the atomics. If no mass is searched for, only counts are needed, and weights are not
-   computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
+/* HIST computes mass (sum of weights) and count of each bucket of a histogram; search_window has cleared the buckets.
+   Both are integers, so no result shows the order of the atomics. If no mass is searched for, only counts are needed,
+   and weights are not computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may
+   not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1445,9 +1438,9 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* DRAW: the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw (row_draw in
-   gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements again. Groups
-   without remaining tokens are written too, because their sums may be those of an earlier draw. */
+/* DRAW computes the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw
+   (row_draw in gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements
+   again. Groups without remaining tokens are written too, because their sums may be those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1467,7 +1460,7 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* RACE, for gumbel: the race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
+/* RACE runs gumbel's race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
    times the larger key (logit above id), as sampi_race_run does; the step then finds the first of all lanes. Elements
    are read one by one: each takes so much work that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
@@ -1523,13 +1516,13 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
    What one team (a thread block of one warp) does with the tokens of a list. It takes at most SAMP_GPU_LIST items, in
    no order, and the maximum of the remaining tokens. It returns sums, ends of prefixes, or a chosen key, or makes the
    list shorter or changes its logits. No order is needed for most: the end of a prefix is searched among codes (places
-   in an order, as integers), in a long list by bisection with sums over the whole list, in a short one by comparing
-   each code with all others. Only tail_free, top_h, min_k and mirostat's estimate need neighbours; for these the keys
-   are sorted.
+   in an order, as integers), in a long list by dividing the range of codes into four, again and again, with sums over
+   the whole list, in a short one by comparing each code with all others. Only tail_free, top_h, min_k and mirostat's
+   estimate need neighbours; for these the keys are sorted.
 
    The steps (gpu/left.h to gpu/advance.h) call these functions in the one team that advances a row. No other team works
-   on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions
-   write n_list and buffer (list_keep) and n, z, s, low (list_sums). The arrays `wide` and `code` are scratch that one
+   on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions write
+   n_list and buffer (list_keep) and n, z, s, low (list_sums). The arrays `wide` and `code` are scratch that one
    function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free); no
    function may use them in between.
 
@@ -1687,7 +1680,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
     const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
                                                     : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
-    h->st->buffer = other; /* read before the loops, because lanes do not run in lockstep */
+    h->st->buffer = other; /* both were read before the loops, as lanes do not run in lockstep */
     h->st->n_list = all;
 }
 
@@ -1771,13 +1764,13 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     uint64_t *key = h->code;
-    uint32_t m = 16; /* at most SAMP_GPU_LIST, which is a power of two: there is room */
+    uint32_t m = 16; /* m stays at most SAMP_GPU_LIST, which is a power of two */
     while (m < n) m *= 2;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP) key[i] = i < n ? item[i].key : 0;
     sampi_gpu_sort_runs(key, m);
     for (uint32_t size = 32; size <= m; size *= 2) {
-        uint32_t upto = size; /* the steps of distance upto / 2 and less are still to be done */
+        uint32_t upto = size; /* steps of distance upto / 2 and less are still to be done */
         for (; upto >= 16; upto /= 16) sampi_gpu_sort_steps(key, m, size, upto / 16, 8);
         if (upto > 1) sampi_gpu_sort_steps(key, m, size, 1, upto / 2);
     }
@@ -1879,7 +1872,7 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes, each is compared with all others */
+#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes are each compared with all others */
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes (places in an order) such that the tokens up to it have at least
    this sum of w, or this number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays
@@ -2028,7 +2021,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     const uint32_t n_a = n_abc & 0xFFFFF, n_b = n_abc >> 20 & 0xFFFFF, n_c = (uint32_t)(n_abc >> 40);
     uint64_t mass_below = 0;
     uint32_t below = 0;
-    /* the first of the three bounds that has enough up to it is the new upper end; else the end is above all three */
+    /* the first of the three bounds that has enough up to it is the new upper end; if none has, the end is above all
+       three */
     if (mass_a >= next.mass && n_a >= next.count)
         next.hi = a, upto = n_a;
     else if (mass_b >= next.mass && n_b >= next.count)
@@ -2114,8 +2108,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t
     SAMPI_LANES
     {
         uint64_t rest = exceeded, before = 0;
-        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the stack,
-                                                         which is short */
+        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the short
+                                                         stack */
             uint64_t sums[16];
             SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
             SAMPI_AT_ONCE(16, sums);
@@ -2224,7 +2218,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
-        /* the token is taken with probability true weight / envelope; else the next two random numbers are tried */
+        /* the token is taken with the probability weight / envelope; else the next two random numbers are tried */
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
 }
@@ -2391,7 +2385,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
-    /* fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
+    /* there are fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
     if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
@@ -2412,7 +2406,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         const uint32_t count = n_c >= want ? n_c : n_b >= want ? n_b : n_a;
         if (n_c < want) hi = n_b >= want ? high : n_a >= want ? mid : low;
         if (count >= want) lo = n_c >= want ? high : n_b >= want ? mid : low;
-        /* near enough: a longer search costs more than a longer list */
+        /* the count is near enough: a longer search would cost more than a longer list */
         if (count >= want && count <= want + want / 4 + 4) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
@@ -2444,7 +2438,7 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
-    /* room for twice as many as wanted: a floor found among maxima lets in more than that */
+    /* a list has room for twice as many as wanted: a floor found among maxima lets in more than that */
     if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
     sampi_gpu_meet(st);
     st->asked = (uint32_t)want;
@@ -2674,8 +2668,8 @@ static uint32_t sampi_gpu_nearly_weight(float max, float l)
     return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
 }
 
-/* Returns the sum of the sample's mass that corresponds to `more` of the row's mass beyond `from`; the second function:
-   `less` before it. */
+/* Returns a value of the sample's running sum of mass (weights): `from`, plus the sample's equivalent of `more` of the
+   row's mass. The second function subtracts that of `less`. */
 static double sampi_gpu_sampled(uint64_t from, uint64_t more)
 {
     return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
@@ -3221,7 +3215,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     uint64_t *q = h->wide;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t group = which; group < which + 1;
-                     group++) /* without a loop gcc 12's device compiler fails */
+                     group++) /* gcc 12's device compiler fails without a loop */
     {
         const bool pairs = sampi_gpu_paired(&p.v, group);
         float l[32];
@@ -3327,7 +3321,7 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->p_max = st->p_max;
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
-    r->batch = h->a->batch; /* the host reads it after the kernel, other teams after the next epoch has begun */
+    r->batch = h->a->batch; /* the host reads it after the kernel; other teams after the next epoch has begun */
 }
 
 /* Returns the rules (changes of single logits) of a step: those sent with the batch, or those in the row's own place.
@@ -3379,17 +3373,17 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
-    /* later the window is on the device already */
+    /* in later batches the window is on the device already */
     const uint32_t n_window = sent ? ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
-    /* old: the token that leaves, or an id without a rule if the window is not full */
+    /* old is the token that leaves the window, or an id without a rule if the window is not full */
     const int32_t old = !counts ? token : ring.size < ring.cap ? -1 : window[ring.head], in = counts ? token : -1;
     const bool same = old == token; /* the same token leaves and enters: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
-    (void)sampi_ring_push(&ring, window, token); /* after the barriers of these loops */
+    (void)sampi_ring_push(&ring, window, token); /* comes after the barriers of these loops */
     job->ring = ring;
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
     const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq, present = step->u.penalties.present;
@@ -3398,7 +3392,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     {
         sampi_gpu_rule r = { in, 0, repeat, 0.0f, 0 };
         uint32_t at = i == n ? in_at.below : i;
-        /* index n is the rule that is inserted, if there is one; the rule that leaves is not copied */
+        /* i == n is the rule that is inserted, if there is one; the rule that leaves is not copied */
         if (i == n ? !inserts : removes && i == out_at.below) continue;
         if (i < n) {
             r = from[i];
@@ -3412,7 +3406,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
         to[at] = r;
         id[r.at] = r.id;
     }
-    /* from now on, for this job: the next batch reads the rules from here */
+    /* from now on the next batch reads this job's rules from here */
     job->side = side;
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
@@ -3432,12 +3426,12 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     const uint64_t position = h->job->position + h->job->draws;
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
-    /* whole words: all holes of the row are cleared, and each has its id here */
+    /* whole words are cleared: every changed token of the row has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
     if (status == SAMP_OK) h->job->position = position;
     if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
-    /* all members from `pass` up to the operations, which n_ops makes invalid */
+    /* zeroes all members from `pass` up to the operations, which n_ops = 0 makes invalid */
     word *w = (word *)(void *)&h->st->pass;
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, pass)) / sizeof(word));
     SAMPI_SIMD()
@@ -3687,7 +3681,7 @@ static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *
     if (known != 1) return known;
     if (m > st->n) m = (size_t)st->n;
     if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
-    /* require_first excludes this; but the code below would read past the list */
+    /* require_first excludes this case, but without the check the code below would read past the list */
     if (st->n_list < m) return SAMPI_GPU_DECLINED;
     sampi_gpu_list_sort(h);
     sampi_gpu_zipf_of_first(h, (uint32_t)m, zipf);
@@ -3717,7 +3711,7 @@ static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
-    uint64_t above = 0, last = UINT64_MAX; /* how many tokens reach t; the last of them in order */
+    uint64_t above = 0, last = UINT64_MAX; /* number of tokens that reach t; key of the last of them */
     SAMPI_SIMD(reduction(+ : above) reduction(min : last))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -3820,7 +3814,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     const uint32_t n = st->n_list - 2;
     uint64_t *bend = sampi_gpu_spare(h), keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
     const uint64_t total = sampi_gpu_list_bends(h->wide, n, bend);
-    /* weights with hardly any second differences, as on the CPU: then places count instead */
+    /* if the weights have hardly any second differences, places in the order count instead, as on the CPU */
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
     if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
@@ -3914,8 +3908,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint3
 static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
                                                    sampi_gpu_running *sums, uint64_t *upto)
 {
-    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops, because
-                                                        lanes share the sums */
+    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the loops' barriers, because lanes
+                                                        share the sums */
     sampi_gpu_run_up(z, n, old_z, upto);
     sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
     const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
@@ -3972,7 +3966,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, doubl
         if (first < m) break;
     }
     uint64_t z = sums.z, s = sums.s;
-    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is computed to be */
+    for (; keep < n; keep++) { /* the first token is kept whatever its computed entropy */
         z += w[keep], s += weighted[keep];
         if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
     }
@@ -4041,7 +4035,7 @@ static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step
     return sampi_gpu_keep_first(h, (size_t)st->memory.count, false);
 }
 
-/* xtc: removes the tokens before that one. */
+/* Removes the tokens before that one, for xtc. */
 static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
 {
     sampi_gpu_mark_p(h);
@@ -4060,7 +4054,7 @@ static int sampi_gpu_scale(sampi_gpu_row *h, float t)
     return 1;
 }
 
-/* smoothing: changes logits by their distance from the maximum, as one operation. */
+/* Changes logits by their distance from the maximum, for smoothing, as one operation (a change of the whole row). */
 static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     const int known = sampi_gpu_require_max(h);
@@ -4072,7 +4066,7 @@ static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
     return 1;
 }
 
-/* log_softmax: subtracts one number from all logits. */
+/* Subtracts one number from all logits, for log_softmax. */
 static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 {
     sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SHIFT, 0.0f, 0);
@@ -4537,8 +4531,8 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
    result, and launches again; the row then continues with an empty pass. sampi_gpu_export ends a row whose later
    samplers run on the CPU: the remaining tokens go to the host. */
 
-#define SAMPI_GPU_STOPPED (-2)        /* a token: the host must call the user's sampler */
-#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: the user's sampler has chosen, or failed */
+#define SAMPI_GPU_STOPPED (-2)        /* value of a token: the host must call the user's sampler */
+#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* value of a size: the user's sampler has chosen, or failed */
 
 /* Writes the list of remaining tokens to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row.
    p is computed as for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
@@ -4617,7 +4611,7 @@ static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
     if (st->memory.phase == 1) return sampi_gpu_repack(h);
     int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
-    /* the call after the stop is in phase 1, and reads what the user's sampler has left */
+    /* the call after the stop is in phase 1, and takes over what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->n_shown = st->n_list;
     st->memory.phase = 1;
@@ -4673,7 +4667,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    /* at most all tokens can be reported; if none is wanted, no list is needed */
+    /* no more than all tokens can be reported; if no token is wanted, no list is needed */
     if (n_top > st->n) n_top = (uint32_t)st->n;
     if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
@@ -4766,13 +4760,13 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     if (st->memory.phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
-        /* the chosen token is the last of those kept, so their number is its rank */
+        /* the chosen token is the last of the tokens kept, so their number is its rank */
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
-        /* done, unless the given row must be counted */
+        /* the row is done, unless the row as given must be counted */
         if (key >= st->given_from) return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
         sampi_gpu_restore_row(h, given->max);
         sampi_gpu_keep_from(h, key);
@@ -5011,7 +5005,8 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
-    /* an error, or "not on the device": the host gets the status, and the row is ready for the next batch */
+    /* a negative status is an error, or "not on the device": the host gets it, and the row is ready for the next
+       batch */
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
@@ -5037,16 +5032,16 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (done != mark) { /* else this team did it in an earlier launch */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
-            sampi_gpu_fence(); /* parts, lists and histograms are visible before the arrival is */
+            sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
             const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
-            a->done[team] = mark; /* a barrier precedes: all lanes have read it */
+            a->done[team] = mark; /* all lanes have read it: there was a barrier */
             if (last) {
-                sampi_gpu_fence(); /* read the others' results only after the last arrival */
+                sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
                 sampi_gpu_bring_near(a, row);
                 st->arrived = 0; /* no other team accesses it before the epoch changes */
                 sampi_gpu_advance(a, row);
                 sampi_gpu_meet(st);
-                sampi_gpu_fence(); /* the new state is visible before the epoch is */
+                sampi_gpu_fence(); /* the other teams see the new state before the epoch */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
                 if (a->wait || a->splits == 1) continue;
@@ -5084,7 +5079,7 @@ static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
-enum { SAMPI_GPU_FOUND = 4 }; /* ranges of the caller's arrays that are remembered: for a few arrays in turns */
+enum { SAMPI_GPU_FOUND = 4 }; /* how many ranges of the caller's arrays are remembered, for buffers in turns */
 
 /* Up to so many members accept the token by direct calls; more, by a walk over the chain. */
 enum { SAMPI_GPU_LISTENERS = 2 };
@@ -5105,9 +5100,11 @@ typedef struct sampi_gpu_slot {
     size_t serial, n_vocab, n_edits;
     sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that must accept the token */
     int n_listeners;                              /* their number, or more than SAMPI_GPU_LISTENERS */
-    bool draws, custom;                           /* some member draws; some member is the user's */
+    bool draws, custom;                           /* a member of the chain draws; a member is the user's
+                                                     sampler */
     bool kept;
-    int32_t n_top[2]; /* n_top of its log-probabilities, as given and after the chain; -1: none are asked for */
+    int32_t n_top[2]; /* n_top of the chain's log-probabilities, as given and after it; -1: none are asked
+                         for */
 } sampi_gpu_slot;
 
 /* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
@@ -5120,11 +5117,10 @@ struct samp_gpu {
     void *keep;
     size_t job_at, data_at, mask_at, zeroed;
     bool unsure;                       /* true: a batch has failed, and the device may be in the middle of it */
-    size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; rules and ids come before
-                                          the args */
+    size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; the args follow rules and ids */
     sampi_gpu_args args;               /* addresses are the device's */
     uint32_t batch, launches;
-    uint32_t teams, wait; /* teams that run at once, if wait is not 0 */
+    uint32_t teams, wait; /* number of teams that run at once, if wait is not 0 */
     /* first and last byte of the ranges that were found to be the device's memory: see sampi_gpu_require_memory */
     uintptr_t found[SAMPI_GPU_FOUND][2];
     uint32_t n_found;
@@ -5193,7 +5189,7 @@ static bool sampi_gpu_races(void)
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base ? base + *used : NULL; /* NULL: a layout only counts */
-    /* a size that overflows stays the maximum, which no block has */
+    /* a size that overflows stays the maximum, which no block can have */
     const bool fits = n <= (SIZE_MAX / 2 - 255) / size && *used <= SIZE_MAX / 2;
     *used = fits ? *used + ((n * size + 255) & ~(size_t)255) : SIZE_MAX;
     return at;
@@ -5208,7 +5204,7 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     size_t used = 0, local[3];
     if (!at) at = local;
     sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
-    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end at a multiple of 16 bytes */
+    sampi_gpu_reserve(NULL, &used, 2, 16); /* rules and ids both end at a multiple of 16 bytes */
     at[0] = used;
     sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
     at[1] = used;
@@ -5238,7 +5234,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
     a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    *zeroed = used; /* the parts after this are written before they are read */
+    *zeroed = used; /* the parts from here on are written before they are read */
     a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
     a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
@@ -5725,14 +5721,14 @@ enum { SAMPI_GPU_CHAIN = 64 };
 
 /* What one walk over a chain finds out about it, and where its samplers run. */
 typedef struct sampi_gpu_route {
-    uint64_t checked;    /* bit i: a sampler that is off follows list[i], and still looks for NaN */
-    int n, n_device;     /* samplers in the list, of which the first n_device run on the device */
+    uint64_t checked;    /* bit i: list[i] is followed by a sampler that is off, which still looks for NaN */
+    int n, n_device;     /* number of samplers in the list; the first n_device run on the device */
     const char *why;     /* why the others do not */
     int status;          /* what samp_status returns for the chain */
-    bool llama, crowded; /* a sampler uses MT19937; there are too many samplers */
-    bool moves;          /* a token changes a sampler's numbers in a way that the device does not have */
-    bool custom, draws;  /* a sampler is the user's; a sampler draws */
-    int n_listeners;     /* samplers that must accept the token; more if chains are among them */
+    bool llama, crowded; /* a sampler of the chain uses MT19937; it has too many samplers */
+    bool moves;          /* tokens change a sampler in a way that the device cannot follow */
+    bool custom, draws;  /* a sampler of the chain is the user's; one draws */
+    int n_listeners;     /* number of samplers that must accept the token; more if chains are among them */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS];
     int n_patchers;                       /* samplers that change single logits */
     sampi_sampler *patcher;               /* the last of these */
@@ -5750,7 +5746,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
     int32_t n = sampi_n_active(s);
     if (sampi_is_chain(s) &&
-        n < s->u.chain.n) { /* a schedule that waits: only its clock runs, for which the device has no step */
+        n < s->u.chain.n) { /* a schedule that waits runs only its clock, for which the device has no step */
         r->draws |= sampi_draws(s);
         r->custom |= sampi_has_custom(s);
         n = 1;
@@ -5832,13 +5828,14 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
-    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it is valid */
+    memset(r, 0, offsetof(sampi_gpu_route, list)); /* all but the list is zeroed, as n says how much of the
+                                                      list is valid */
     sampi_gpu_flatten(s, r);
     r->why = sampi_gpu_why_not(gpu, r);
     if (r->why) return;
     while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
         selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
-    /* a user's sampler that is last must choose; judge_user checks that */
+    /* a user's sampler that is last in the chain must choose; judge_user checks that */
     if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* by its own word */
     if (r->n_device == r->n) {
         if (!selects) r->why = "no sampler selects";
@@ -5856,7 +5853,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
              : sampi_is_custom(stops)                  ? "a sampler of your own"
                                                        : "not on the device";
     const int user = sampi_gpu_users_before(r);
-    /* the chain does not run there as a whole: so not its users' samplers */
+    /* the chain does not run on the device as a whole, so its users' samplers do not either */
     if (user) r->n_device = user - 1;
     if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
     r->n_device = sampi_gpu_clean_part(r, r->n_device);
@@ -5891,11 +5888,11 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 
 /* ---- src/gpu/sending.h ---- */
 /* ---- from a chain to steps ----
-   From a chain to steps. sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of
-   what is sent), with its rules and ids after those of the jobs before. The device may keep the job, so it depends only
-   on the chain, the vocabulary and the log-probabilities asked for; the context's slot records these three.
-   sampi_gpu_divide (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the
-   context's counts of rules and ids, and the slot. */
+   sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of what is sent), with its
+   rules and ids after those of the jobs before. The device may keep the job, so it depends only on the chain, the
+   vocabulary and the log-probabilities asked for; the context's slot records these three. sampi_gpu_divide
+   (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts of
+   rules and ids, and the slot. */
 
 /* Adds an id to those that the row's rules (changes of single logits) change, unless it is there. The ids are
    ascending, because the device searches them by bisection; each occurs once, because a changed token has one logit
@@ -6069,7 +6066,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->n_device == r->n;
-    const bool shown = !whole || r->custom; /* to the CPU's samplers, or to the user's */
+    const bool shown = !whole || r->custom; /* p is shown to the CPU's samplers or the user's */
     const sampi_sampler *kept = sampi_gpu_kept_patcher(r, n_vocab);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
     for (int i = 0; i < r->n_device; i++) {
@@ -6084,7 +6081,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
             return false;
         rules += step->n;
-        /* left out: n does not grow, and the next sampler takes the place */
+        /* softmax is left out here: n does not grow, and the next sampler takes the place */
         if (!shown && step->kind == SAMPI_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
@@ -6095,7 +6092,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
     sampi_gpu_place_rules(gpu, job, rules);
-    /* only now: a chain that does not fit leaves no rules behind */
+    /* the counts grow only now, so that a chain that does not fit leaves no rules behind */
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
     if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
@@ -6121,7 +6118,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    /* log-probabilities need two steps more, in a chain that runs on the device as a whole */
+    /* log-probabilities need two steps more, and a chain that runs on the device as a whole */
     if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
     sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
@@ -6147,7 +6144,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
-    /* one range from the first new job to the last; kept jobs in between are sent too */
+    /* the new jobs are sent as one range from the first to the last; kept jobs in between are sent too */
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
@@ -6170,8 +6167,8 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
 /* ---- a batch on the device ----
    Jobs in the stage come in, results go out. A copy takes its time whatever its size, so there is one for everything
    that the device does not have, one for results, and copies of logits only if they are in host memory. Every batch has
-   a number, by which the device distinguishes its results and marks from older ones. The functions here change no
-   chain, so a failure has nothing to restore. Rows that do not run on the device are sampled by sampi_gpu_cpu_row. */
+   a number, by which the device distinguishes its results and marks from older ones. sampi_gpu_cpu_row samples the rows
+   that do not run on the device; no other function here changes a chain, so a failure has nothing to restore. */
 
 /* The caller's strides may be 0, and row_index NULL, for packed rows. All readers of a row's logits or mask use these
    functions: the copies to the device and the rows on the CPU. */
@@ -6304,10 +6301,10 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
     size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
     size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
-    /* jobs between the places and the first new one are sent needlessly, so only if they are few */
+    /* jobs between the places and the first new job would be sent needlessly, which is done only if they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
-    /* rules and ids end where the args begin, so that one copy sends all */
+    /* rules and ids are copied to where they end at the args, so that one copy sends all */
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
     memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
@@ -6416,7 +6413,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     const bool decided = status || token >= 0;
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
-    /* first the size, then the row is unfinished again */
+    /* the size is written first, and then the row becomes unfinished again */
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
@@ -6433,14 +6430,14 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
         launched += n;
-        /* no row needs so many: the device does not work, and this loop must end */
+        /* no row needs so many launches: the device does not work, and this loop must end */
         if (launched > gpu->most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
-            /* a result of an earlier batch does not count */
+            /* a result of an earlier batch does not count as one */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
             waiting += res->batch != gpu->batch;
             left += stopped || res->batch != gpu->batch;
@@ -6483,7 +6480,8 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     sampi_order by_score;
     int status = sampi_gpu_get(gpu, gpu->item, from, res->n_list * sizeof *from);
     if (status) return status;
-    for (uint32_t i = 0; i < res->n_list; i++) { /* sorted by the logits of that time; p carries the index */
+    for (uint32_t i = 0; i < res->n_list; i++) { /* p carries the index; the sort is by the logits of the
+                                                    last sort */
         d[i].id = (samp_token)sampi_gpu_id(gpu->item[i].key);
         d[i].logit = res->order ? gpu->item[i].at_order : 0.0f;
         memcpy(&d[i].p, &i, 4);
@@ -6540,7 +6538,7 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->position = slot->chain->position;
     sampi_gpu_follow_last(step, slot->last);
     if (!patcher) return;
-    if (patcher->kind == SAMPI_LOGIT_BIAS) { /* its rules move once, from where they were sent */
+    if (patcher->kind == SAMPI_LOGIT_BIAS) { /* the rules of logit_bias move once, from where they were sent */
         copy->side = SAMPI_GPU_LEFT;
         return;
     }
@@ -6567,7 +6565,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
     sampi_moves(s);
-    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done cannot fail any more */
+    if (slot->custom || token < 0) sampi_save_state(s); /* a step that the device has done cannot fail now */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
@@ -6579,7 +6577,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (!status && slot->custom) status = sampi_accept(s, token, true);
     if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
         status = sampi_accept(s, token, false);
-    } else if (!status) { /* the other members need no call */
+    } else if (!status) { /* only these members need to accept the token */
         sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
         for (int i = 0; i < slot->n_listeners; i++)
             sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
@@ -6676,7 +6674,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
-        /* such a row has no logits, and its chain stays as it is */
+        /* a row with a negative index has no logits, and its chain stays as it is */
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
@@ -6735,12 +6733,12 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     if (!status) status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
-    /* a failure in any of these three forgets the batch */
+    /* a failure in any of these three calls forgets the batch */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
-    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is on the device */
+    size_t written = 0; /* rows whose token the kernels have left in `out` on the device */
     for (uint32_t j = 0; j < gpu->n_jobs; j++) written += sampi_gpu_end_job(gpu, j, rows, logits);
     for (size_t r = 0; r < n_rows; r++) {
         if (gpu->where[r] != SAMPI_GPU_BY_CPU) continue;
@@ -6778,7 +6776,7 @@ enum {
     SAMPI_CANARY_VALUES = SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS + 2 * SAMPI_CANARY_RANDOM,
     SAMPI_CANARY_SHAPES = 5, /* rows of logits; the last one has a NaN */
     SAMPI_CANARY_TOP = SAMP_GPU_LIST < 40 ? SAMP_GPU_LIST : 40,
-    SAMPI_CANARY_LAUNCHES = 64, /* for one batch: far more than its passes */
+    SAMPI_CANARY_LAUNCHES = 64, /* most launches for one batch: far more than its passes */
     SAMPI_CANARY_DEVICES = 64   /* devices whose verdicts are kept */
 };
 
@@ -6893,7 +6891,7 @@ static int sampi_canary_arithmetic(samp_gpu *gpu)
 {
     float x[SAMPI_CANARY_ARGUMENTS];
     uint64_t here[SAMPI_CANARY_VALUES], there[SAMPI_CANARY_VALUES];
-    /* from the maximum down to where weights are 0, and some masked; near the maximum the floats are close together */
+    /* the arguments go from the maximum down to where weights are 0, closest near the maximum; some are masked */
     for (int i = 0; i < SAMPI_CANARY_ARGUMENTS; i++)
         x[i] = i % 32 == 31 ? -INFINITY : 32.0f - (float)(i * i) / 507.0f;
     if (sampi_canary_compute_there(gpu, x, there)) return SAMPI_CANARY_FAILED;
@@ -7042,7 +7040,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);
     c->gpu->config.dtype = l.dtype;
-    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* teams with several groups, and with one */
+    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* so that a team has several groups, or one */
     if (logprobs) l.mask = c->mask, l.logprobs = c->lp;
     int status = samp_gpu_sample_batch(c->gpu, c->there, &l, there);
     if (status) return SAMPI_CANARY_FAILED;

@@ -206,7 +206,8 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
-    /* an error, or "not on the device": the host gets the status, and the row is ready for the next batch */
+    /* a negative status is an error, or "not on the device": the host gets it, and the row is ready for the next
+       batch */
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
@@ -232,16 +233,16 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (done != mark) { /* else this team did it in an earlier launch */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
-            sampi_gpu_fence(); /* parts, lists and histograms are visible before the arrival is */
+            sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
             const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
-            a->done[team] = mark; /* a barrier precedes: all lanes have read it */
+            a->done[team] = mark; /* all lanes have read it: there was a barrier */
             if (last) {
-                sampi_gpu_fence(); /* read the others' results only after the last arrival */
+                sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
                 sampi_gpu_bring_near(a, row);
                 st->arrived = 0; /* no other team accesses it before the epoch changes */
                 sampi_gpu_advance(a, row);
                 sampi_gpu_meet(st);
-                sampi_gpu_fence(); /* the new state is visible before the epoch is */
+                sampi_gpu_fence(); /* the other teams see the new state before the epoch */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
                 if (a->wait || a->splits == 1) continue;

@@ -227,7 +227,7 @@ static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *
     if (known != 1) return known;
     if (m > st->n) m = (size_t)st->n;
     if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
-    /* require_first excludes this; but the code below would read past the list */
+    /* require_first excludes this case, but without the check the code below would read past the list */
     if (st->n_list < m) return SAMPI_GPU_DECLINED;
     sampi_gpu_list_sort(h);
     sampi_gpu_zipf_of_first(h, (uint32_t)m, zipf);
@@ -257,7 +257,7 @@ static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
-    uint64_t above = 0, last = UINT64_MAX; /* how many tokens reach t; the last of them in order */
+    uint64_t above = 0, last = UINT64_MAX; /* number of tokens that reach t; key of the last of them */
     SAMPI_SIMD(reduction(+ : above) reduction(min : last))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -360,7 +360,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     const uint32_t n = st->n_list - 2;
     uint64_t *bend = sampi_gpu_spare(h), keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
     const uint64_t total = sampi_gpu_list_bends(h->wide, n, bend);
-    /* weights with hardly any second differences, as on the CPU: then places count instead */
+    /* if the weights have hardly any second differences, places in the order count instead, as on the CPU */
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
     if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
@@ -454,8 +454,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint3
 static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
                                                    sampi_gpu_running *sums, uint64_t *upto)
 {
-    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the barriers of the loops, because
-                                                        lanes share the sums */
+    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the loops' barriers, because lanes
+                                                        share the sums */
     sampi_gpu_run_up(z, n, old_z, upto);
     sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
     const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
@@ -512,7 +512,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, doubl
         if (first < m) break;
     }
     uint64_t z = sums.z, s = sums.s;
-    for (; keep < n; keep++) { /* a first token is kept whatever its entropy is computed to be */
+    for (; keep < n; keep++) { /* the first token is kept whatever its computed entropy */
         z += w[keep], s += weighted[keep];
         if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
     }
@@ -581,7 +581,7 @@ static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step
     return sampi_gpu_keep_first(h, (size_t)st->memory.count, false);
 }
 
-/* xtc: removes the tokens before that one. */
+/* Removes the tokens before that one, for xtc. */
 static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
 {
     sampi_gpu_mark_p(h);
@@ -600,7 +600,7 @@ static int sampi_gpu_scale(sampi_gpu_row *h, float t)
     return 1;
 }
 
-/* smoothing: changes logits by their distance from the maximum, as one operation. */
+/* Changes logits by their distance from the maximum, for smoothing, as one operation (a change of the whole row). */
 static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     const int known = sampi_gpu_require_max(h);
@@ -612,7 +612,7 @@ static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
     return 1;
 }
 
-/* log_softmax: subtracts one number from all logits. */
+/* Subtracts one number from all logits, for log_softmax. */
 static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 {
     sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SHIFT, 0.0f, 0);

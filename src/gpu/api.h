@@ -9,7 +9,7 @@
 #define SAMP_GPU_WAIT 20000
 #endif
 
-#define SAMP_GPU_HOST (-1) /* as `device`: the kernels run as plain C on the host, for tests */
+#define SAMP_GPU_HOST (-1) /* value of `device` with which the kernels run as plain C on the host, for tests */
 
 typedef struct samp_gpu samp_gpu;
 

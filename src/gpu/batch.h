@@ -1,8 +1,8 @@
 /* ---- a batch on the device ----
    Jobs in the stage come in, results go out. A copy takes its time whatever its size, so there is one for everything
    that the device does not have, one for results, and copies of logits only if they are in host memory. Every batch has
-   a number, by which the device distinguishes its results and marks from older ones. The functions here change no
-   chain, so a failure has nothing to restore. Rows that do not run on the device are sampled by sampi_gpu_cpu_row. */
+   a number, by which the device distinguishes its results and marks from older ones. sampi_gpu_cpu_row samples the rows
+   that do not run on the device; no other function here changes a chain, so a failure has nothing to restore. */
 
 /* The caller's strides may be 0, and row_index NULL, for packed rows. All readers of a row's logits or mask use these
    functions: the copies to the device and the rows on the CPU. */
@@ -135,10 +135,10 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
     size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
     size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
-    /* jobs between the places and the first new one are sent needlessly, so only if they are few */
+    /* jobs between the places and the first new job would be sent needlessly, which is done only if they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
-    /* rules and ids end where the args begin, so that one copy sends all */
+    /* rules and ids are copied to where they end at the args, so that one copy sends all */
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
     memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
@@ -247,7 +247,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     const bool decided = status || token >= 0;
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
-    /* first the size, then the row is unfinished again */
+    /* the size is written first, and then the row becomes unfinished again */
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
@@ -264,14 +264,14 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
         launched += n;
-        /* no row needs so many: the device does not work, and this loop must end */
+        /* no row needs so many launches: the device does not work, and this loop must end */
         if (launched > gpu->most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
-            /* a result of an earlier batch does not count */
+            /* a result of an earlier batch does not count as one */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
             waiting += res->batch != gpu->batch;
             left += stopped || res->batch != gpu->batch;

@@ -20,7 +20,7 @@ enum {
     SAMPI_CANARY_VALUES = SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS + 2 * SAMPI_CANARY_RANDOM,
     SAMPI_CANARY_SHAPES = 5, /* rows of logits; the last one has a NaN */
     SAMPI_CANARY_TOP = SAMP_GPU_LIST < 40 ? SAMP_GPU_LIST : 40,
-    SAMPI_CANARY_LAUNCHES = 64, /* for one batch: far more than its passes */
+    SAMPI_CANARY_LAUNCHES = 64, /* most launches for one batch: far more than its passes */
     SAMPI_CANARY_DEVICES = 64   /* devices whose verdicts are kept */
 };
 
@@ -135,7 +135,7 @@ static int sampi_canary_arithmetic(samp_gpu *gpu)
 {
     float x[SAMPI_CANARY_ARGUMENTS];
     uint64_t here[SAMPI_CANARY_VALUES], there[SAMPI_CANARY_VALUES];
-    /* from the maximum down to where weights are 0, and some masked; near the maximum the floats are close together */
+    /* the arguments go from the maximum down to where weights are 0, closest near the maximum; some are masked */
     for (int i = 0; i < SAMPI_CANARY_ARGUMENTS; i++)
         x[i] = i % 32 == 31 ? -INFINITY : 32.0f - (float)(i * i) / 507.0f;
     if (sampi_canary_compute_there(gpu, x, there)) return SAMPI_CANARY_FAILED;
@@ -284,7 +284,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);
     c->gpu->config.dtype = l.dtype;
-    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* teams with several groups, and with one */
+    c->gpu->most_splits = batch < 2 ? 5 : UINT32_MAX; /* so that a team has several groups, or one */
     if (logprobs) l.mask = c->mask, l.logprobs = c->lp;
     int status = samp_gpu_sample_batch(c->gpu, c->there, &l, there);
     if (status) return SAMPI_CANARY_FAILED;

@@ -25,7 +25,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     uint64_t *q = h->wide;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t group = which; group < which + 1;
-                     group++) /* without a loop gcc 12's device compiler fails */
+                     group++) /* gcc 12's device compiler fails without a loop */
     {
         const bool pairs = sampi_gpu_paired(&p.v, group);
         float l[32];

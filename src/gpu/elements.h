@@ -110,8 +110,7 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
 {
     const uint32_t last = v->n - 1;
     const bool full = base + 31 * apart + SAMPI_WARP <= v->n, pairs = paired && full;
-    /* loads past the end read the last element instead: a load behind a branch would not be issued together with the
-       others */
+    /* a load past the end reads the last element instead: a load behind a branch would not be issued with the others */
 #define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
 #define SAMPI_AT            (base + SAMPI_PLACE(pairs, apart))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
@@ -126,7 +125,7 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
         uint32_t u[32];
         if (pairs) {
             const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
-            /* all words first, then their halves */
+            /* all words are read first, and then divided into halves */
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
         } else {
@@ -184,7 +183,7 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
-    /* distances in nats: of a score from 0, of a logit from the maximum */
+    /* both are distances in nats (the unit of logits): a score from 0, a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
@@ -241,7 +240,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
-    /* in the order of the samplers; a removed token stays removed */
+    /* operations are repeated in the order of the samplers; a removed token stays removed */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
         if (!sampi_gpu_removing(o))

@@ -23,7 +23,7 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->p_max = st->p_max;
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
-    r->batch = h->a->batch; /* the host reads it after the kernel, other teams after the next epoch has begun */
+    r->batch = h->a->batch; /* the host reads it after the kernel; other teams after the next epoch has begun */
 }
 
 /* Returns the rules (changes of single logits) of a step: those sent with the batch, or those in the row's own place.
@@ -75,17 +75,17 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
-    /* later the window is on the device already */
+    /* in later batches the window is on the device already */
     const uint32_t n_window = sent ? ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
-    /* old: the token that leaves, or an id without a rule if the window is not full */
+    /* old is the token that leaves the window, or an id without a rule if the window is not full */
     const int32_t old = !counts ? token : ring.size < ring.cap ? -1 : window[ring.head], in = counts ? token : -1;
     const bool same = old == token; /* the same token leaves and enters: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
-    (void)sampi_ring_push(&ring, window, token); /* after the barriers of these loops */
+    (void)sampi_ring_push(&ring, window, token); /* comes after the barriers of these loops */
     job->ring = ring;
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
     const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq, present = step->u.penalties.present;
@@ -94,7 +94,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     {
         sampi_gpu_rule r = { in, 0, repeat, 0.0f, 0 };
         uint32_t at = i == n ? in_at.below : i;
-        /* index n is the rule that is inserted, if there is one; the rule that leaves is not copied */
+        /* i == n is the rule that is inserted, if there is one; the rule that leaves is not copied */
         if (i == n ? !inserts : removes && i == out_at.below) continue;
         if (i < n) {
             r = from[i];
@@ -108,7 +108,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
         to[at] = r;
         id[r.at] = r.id;
     }
-    /* from now on, for this job: the next batch reads the rules from here */
+    /* from now on the next batch reads this job's rules from here */
     job->side = side;
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
@@ -128,12 +128,12 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     const uint64_t position = h->job->position + h->job->draws;
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
-    /* whole words: all holes of the row are cleared, and each has its id here */
+    /* whole words are cleared: every changed token of the row has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
     if (status == SAMP_OK) h->job->position = position;
     if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
-    /* all members from `pass` up to the operations, which n_ops makes invalid */
+    /* zeroes all members from `pass` up to the operations, which n_ops = 0 makes invalid */
     word *w = (word *)(void *)&h->st->pass;
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, pass)) / sizeof(word));
     SAMPI_SIMD()

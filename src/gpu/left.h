@@ -159,7 +159,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
-    /* fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
+    /* there are fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
     if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
@@ -180,7 +180,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         const uint32_t count = n_c >= want ? n_c : n_b >= want ? n_b : n_a;
         if (n_c < want) hi = n_b >= want ? high : n_a >= want ? mid : low;
         if (count >= want) lo = n_c >= want ? high : n_b >= want ? mid : low;
-        /* near enough: a longer search costs more than a longer list */
+        /* the count is near enough: a longer search would cost more than a longer list */
         if (count >= want && count <= want + want / 4 + 4) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
@@ -212,7 +212,7 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
-    /* room for twice as many as wanted: a floor found among maxima lets in more than that */
+    /* a list has room for twice as many as wanted: a floor found among maxima lets in more than that */
     if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
     sampi_gpu_meet(st);
     st->asked = (uint32_t)want;

@@ -2,13 +2,13 @@
    What one team (a thread block of one warp) does with the tokens of a list. It takes at most SAMP_GPU_LIST items, in
    no order, and the maximum of the remaining tokens. It returns sums, ends of prefixes, or a chosen key, or makes the
    list shorter or changes its logits. No order is needed for most: the end of a prefix is searched among codes (places
-   in an order, as integers), in a long list by bisection with sums over the whole list, in a short one by comparing
-   each code with all others. Only tail_free, top_h, min_k and mirostat's estimate need neighbours; for these the keys
-   are sorted.
+   in an order, as integers), in a long list by dividing the range of codes into four, again and again, with sums over
+   the whole list, in a short one by comparing each code with all others. Only tail_free, top_h, min_k and mirostat's
+   estimate need neighbours; for these the keys are sorted.
 
    The steps (gpu/left.h to gpu/advance.h) call these functions in the one team that advances a row. No other team works
-   on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions
-   write n_list and buffer (list_keep) and n, z, s, low (list_sums). The arrays `wide` and `code` are scratch that one
+   on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions write
+   n_list and buffer (list_keep) and n, z, s, low (list_sums). The arrays `wide` and `code` are scratch that one
    function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free); no
    function may use them in between.
 
@@ -166,7 +166,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
     const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
                                                     : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
-    h->st->buffer = other; /* read before the loops, because lanes do not run in lockstep */
+    h->st->buffer = other; /* both were read before the loops, as lanes do not run in lockstep */
     h->st->n_list = all;
 }
 
@@ -250,13 +250,13 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     uint64_t *key = h->code;
-    uint32_t m = 16; /* at most SAMP_GPU_LIST, which is a power of two: there is room */
+    uint32_t m = 16; /* m stays at most SAMP_GPU_LIST, which is a power of two */
     while (m < n) m *= 2;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP) key[i] = i < n ? item[i].key : 0;
     sampi_gpu_sort_runs(key, m);
     for (uint32_t size = 32; size <= m; size *= 2) {
-        uint32_t upto = size; /* the steps of distance upto / 2 and less are still to be done */
+        uint32_t upto = size; /* steps of distance upto / 2 and less are still to be done */
         for (; upto >= 16; upto /= 16) sampi_gpu_sort_steps(key, m, size, upto / 16, 8);
         if (upto > 1) sampi_gpu_sort_steps(key, m, size, 1, upto / 2);
     }
@@ -358,7 +358,7 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes, each is compared with all others */
+#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes are each compared with all others */
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes (places in an order) such that the tokens up to it have at least
    this sum of w, or this number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays
@@ -507,7 +507,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     const uint32_t n_a = n_abc & 0xFFFFF, n_b = n_abc >> 20 & 0xFFFFF, n_c = (uint32_t)(n_abc >> 40);
     uint64_t mass_below = 0;
     uint32_t below = 0;
-    /* the first of the three bounds that has enough up to it is the new upper end; else the end is above all three */
+    /* the first of the three bounds that has enough up to it is the new upper end; if none has, the end is above all
+       three */
     if (mass_a >= next.mass && n_a >= next.count)
         next.hi = a, upto = n_a;
     else if (mass_b >= next.mass && n_b >= next.count)
@@ -593,8 +594,8 @@ static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t
     SAMPI_LANES
     {
         uint64_t rest = exceeded, before = 0;
-        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the stack,
-                                                         which is short */
+        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the short
+                                                         stack */
             uint64_t sums[16];
             SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
             SAMPI_AT_ONCE(16, sums);
@@ -703,7 +704,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
-        /* the token is taken with probability true weight / envelope; else the next two random numbers are tried */
+        /* the token is taken with the probability weight / envelope; else the next two random numbers are tried */
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
 }

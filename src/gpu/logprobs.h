@@ -35,7 +35,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    /* at most all tokens can be reported; if none is wanted, no list is needed */
+    /* no more than all tokens can be reported; if no token is wanted, no list is needed */
     if (n_top > st->n) n_top = (uint32_t)st->n;
     if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
@@ -128,13 +128,13 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     if (st->memory.phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
-        /* the chosen token is the last of those kept, so their number is its rank */
+        /* the chosen token is the last of the tokens kept, so their number is its rank */
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
-        /* done, unless the given row must be counted */
+        /* the row is done, unless the row as given must be counted */
         if (key >= st->given_from) return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
         sampi_gpu_restore_row(h, given->max);
         sampi_gpu_keep_from(h, key);

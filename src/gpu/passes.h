@@ -35,10 +35,10 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* SCAN, the first pass: maxima of cells (32 elements of a lane), of lanes and of the team's share, which is NaN if any
-   element is. It reads every element once, and computes so little that only the memory's speed counts. Later passes can
-   skip most cells by its maxima; cell and lane_max stay as written here until the next batch. A masked NaN is not
-   noticed, as on the CPU; end_scan, which reads the tokens with changed logits, finds a NaN among those. */
+/* SCAN, the first pass, computes maxima of cells (32 elements of a lane), of lanes and of the team's share, which is
+   NaN if any element is. It reads every element once, and computes so little that only the memory's speed counts. Later
+   passes can skip most cells by its maxima; cell and lane_max stay as written here until the next batch. A masked NaN
+   is not noticed, as on the CPU; end_scan, which reads the tokens with changed logits, finds a NaN among those. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -228,10 +228,10 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* SUMS: n, z, s and low, and, if asked for, the list of tokens with keys (logit above id) from a floor on. All elements
-   of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch would take longer.
-   require_sums asks for this pass when the maximum is known, which weights are relative to. It writes the team's part;
-   end_sums adds the parts up. */
+/* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys (logit above id)
+   from a floor on. All elements of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch
+   would take longer. require_sums asks for this pass when the maximum is known, which weights are relative to. It
+   writes the team's part; end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -285,9 +285,9 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass with only its maximum used, for a row whose
-   first tokens were removed or changed, so that its maximum is unknown. That is rare, and not worth a function. (MAX's
-   sums use an old maximum and scale, and are not read.) */
+/* SIGMA computes the four sums of sampi_gpu_squares, and the maximum, for top_n_sigma. MAX is the same pass with only
+   its maximum used, for a row whose first tokens were removed or changed, so that its maximum is unknown. That is rare,
+   and not worth a function. (MAX's sums use an old maximum and scale, and are not read.) */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -316,11 +316,11 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER and BUCKET: passes that make a list, for GATHER of tokens with keys (logit above id) from floor on
-   (require_list), for BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and
-   no lane waits for another: each looks through the maxima of its own cells, and reads only cells that can have one.
-   The function that asked has set n_list to 0. The items come in no order, and differently each time, and nothing may
-   depend on that. Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
+/* GATHER and BUCKET make a list, for GATHER of tokens with keys (logit above id) from floor on (require_list), for
+   BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and no lane waits for
+   another: each looks through the maxima of its own cells, and reads only cells that can have one. The function that
+   asked has set n_list to 0. The items come in no order, and differently each time, and nothing may depend on that.
+   Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -396,9 +396,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* WINDOW: the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the tokens
-   above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead),
-   also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
+/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the
+   tokens above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more
+   (st->ahead), also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -449,9 +449,10 @@ static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t 
     part->max = -INFINITY, part->low = low;
 }
 
-/* HIST: mass (sum of weights) and count of each bucket; search_window has cleared the buckets. Both are integers, so no
-   result shows the order of the atomics. If no mass is searched for, only counts are needed, and weights are not
-   computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
+/* HIST computes mass (sum of weights) and count of each bucket of a histogram; search_window has cleared the buckets.
+   Both are integers, so no result shows the order of the atomics. If no mass is searched for, only counts are needed,
+   and weights are not computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may
+   not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -488,9 +489,9 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* DRAW: the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw (row_draw in
-   gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements again. Groups
-   without remaining tokens are written too, because their sums may be those of an earlier draw. */
+/* DRAW computes the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw
+   (row_draw in gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements
+   again. Groups without remaining tokens are written too, because their sums may be those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -510,7 +511,7 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* RACE, for gumbel: the race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
+/* RACE runs gumbel's race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
    times the larger key (logit above id), as sampi_race_run does; the step then finds the first of all lanes. Elements
    are read one by one: each takes so much work that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)

@@ -44,8 +44,8 @@ static uint32_t sampi_gpu_nearly_weight(float max, float l)
     return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
 }
 
-/* Returns the sum of the sample's mass that corresponds to `more` of the row's mass beyond `from`; the second function:
-   `less` before it. */
+/* Returns a value of the sample's running sum of mass (weights): `from`, plus the sample's equivalent of `more` of the
+   row's mass. The second function subtracts that of `less`. */
 static double sampi_gpu_sampled(uint64_t from, uint64_t more)
 {
     return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);

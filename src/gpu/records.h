@@ -50,29 +50,29 @@ typedef struct sampi_gpu_rule {
     int32_t id;
     uint32_t at; /* index of the id among the row's changed ids */
     float scale, fall;
-    int32_t count; /* penalties: how often the id is in the window (the last tokens) */
+    int32_t count; /* penalties: how often the id is among the last tokens */
 } sampi_gpu_rule;
 
 /* Where a row's rules are, and the ids that they change. */
 enum {
-    SAMPI_GPU_LEFT,  /* in the first of the row's two places in args.kept_rule and kept_id */
-    SAMPI_GPU_RIGHT, /* in the second; each token moves the rules of penalties to the other place */
-    SAMPI_GPU_SENT   /* in args.rule and args.id: the host sent them with this batch */
+    SAMPI_GPU_LEFT,  /* rules and ids are in the first of the row's two places in args.kept_rule, kept_id */
+    SAMPI_GPU_RIGHT, /* they are in the second place; each token moves penalties' rules to the other */
+    SAMPI_GPU_SENT   /* they are in args.rule and args.id, sent with this batch */
 };
 
 /* A chain. It stays on the device, which updates its state with each token: the position, mirostat's mu, adaptive_p's
    averages, the window of penalties. The host keeps the same bytes in its stage (the copy of what is sent), and updates
    them likewise, so a job can be sent again at any time without a question to the device. */
 typedef struct sampi_gpu_job {
-    uint32_t id, n_ids; /* first and number of the ids that any rule changes; ascending */
+    uint32_t id, n_ids; /* first and number of the ids that the row's rules change */
     uint32_t side;      /* a SAMPI_GPU_LEFT, _RIGHT or _SENT: where ids and rules are */
-    uint32_t kept_step; /* 1 + the step whose rules stay on the device; 0: no step's do */
+    uint32_t kept_step; /* 1 + index of the step whose rules stay on the device; 0: none */
     uint32_t window;    /* where the window begins in args.id, if this batch sent it */
     sampi_ring ring;    /* ring of the window; capacity 0: the rules do not change */
     uint32_t draws;     /* 1: each token advances the position; 0: no sampler draws */
     uint32_t n_steps;
     uint64_t position;
-    sampi_gpu_step step[SAMPI_STEPS]; /* the last one selects, or exports; only args.job_size bytes of the
+    sampi_gpu_step step[SAMPI_STEPS]; /* the last step selects or exports; only args.job_size bytes of a
                                          job are allocated */
 } sampi_gpu_job;
 
@@ -137,8 +137,8 @@ enum {
 /* Whether a pass has summed the draw's envelope before the draw asks for it; sampi_gpu_look_ahead decides that. */
 enum {
     SAMPI_GPU_AHEAD_NO,
-    SAMPI_GPU_AHEAD_ASKED, /* the passes over windows are to sum it */
-    SAMPI_GPU_AHEAD_MADE   /* the sums of the groups are those of the draw */
+    SAMPI_GPU_AHEAD_ASKED, /* passes over windows of logits are to sum the envelope too */
+    SAMPI_GPU_AHEAD_MADE   /* args.sum has the envelope's sums for the draw */
 };
 
 /* The stages of a search for the last token of a prefix (the first tokens of an order). */
@@ -158,10 +158,10 @@ enum {
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* true: typical's order; false: the order of keys */
-    uint64_t mass, count; /* mass and number of tokens that are still needed, from code lo on */
+    uint64_t mass, count; /* mass (sum of weights) and number of tokens still needed from code lo on */
     uint64_t before;      /* number of tokens with codes below lo */
     uint64_t lo, hi;      /* the range that is searched, in codes of the order: a smaller code comes earlier */
-    uint32_t shift;       /* a bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
+    uint32_t shift;       /* a histogram's bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
     double mean;          /* typical's mean, which its scores are distances from */
     uint64_t key, score;  /* the result: key and score of the prefix's last token */
     /* members of a window */
@@ -172,59 +172,60 @@ typedef struct sampi_gpu_search {
     uint64_t in_mass, above_mass, above_count;
 } sampi_gpu_search;
 
-/* The state of a row: how far its chain has been run. The team that ends a pass writes it, between its two memory
-   fences; all teams of the row read it during the next pass. Only n_list and the counters at the beginning change while
-   teams run a pass.
-     max          valid if max_known: the maximum of the remaining tokens, changed ones included
-     n, z, s, low valid if sums_known: number, sum of weights, sum of weights times distance, the smallest logit
-     floor        valid if listed or overflown: the list holds all tokens with keys >= floor, or they were too many
-     bar          always valid: no remaining token is below it, so cells with smaller maxima are not read
-     order_*, p_* what the CPU's array would have been made of when a sampler last sorted it, or set p; the host needs
-                  them if the row is exported
-   A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate); the operations say what the row
-   is now. */
+/* The state of a row: how far its chain has been run. The team (thread block) that ends a pass writes it, between its
+   two memory fences; all teams of the row read it during the next pass. Only n_list and the counters at the beginning
+   change while teams run a pass.
+
+   If max_known, max is the maximum of the remaining tokens, changed ones included. If sums_known, n is their number, z
+   the sum of their weights, s the sum of weight times distance, low the smallest logit. If listed, the list holds all
+   tokens with keys (logit above id) >= floor; if overflown, they were too many. No remaining token is below bar, so
+   cells (32 elements) with smaller maxima are not read. The members order_* and p_* describe the CPU's array when a
+   sampler last sorted it, or set p; the host needs them if the row is exported.
+
+   A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate). The operations say what samplers
+   have done to the row. */
 typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes over rows of this number since the block was zeroed */
     uint32_t arrived; /* number of teams that have ended the current pass */
-    uint32_t met;     /* 0; sampi_gpu_meet adds 0 to it for the sake of a barrier */
+    uint32_t met;     /* always 0; sampi_gpu_meet adds 0 to it, for a barrier */
     /* these are zero when a row begins, up to op */
     int32_t pass; /* the next pass */
     uint32_t passes;
     uint32_t at;         /* index of the step to run next */
-    sampi_memory memory; /* what that step's plan keeps from one entry to the next */
+    sampi_memory memory; /* what the plan of that step keeps from one entry to the next */
     /* the remaining tokens */
     bool max_known, sums_known, drawn;
     float max, low;
     uint64_t n, z, s;
-    float dense_max; /* the maximum without the changed tokens, before any operation */
+    float dense_max; /* the row's maximum without the changed tokens, before any operation */
     float bar;       /* lower bound: cells with smaller maxima have no remaining tokens */
     bool thinned;    /* true: a cell's maximum need not belong to a remaining token */
     uint32_t n_ops;
     /* the list */
-    bool listed;    /* it holds all remaining tokens with keys >= floor */
-    bool complete;  /* it holds all remaining tokens */
+    bool listed;    /* the list holds all remaining tokens with keys >= floor */
+    bool complete;  /* the list holds all remaining tokens */
     bool overflown; /* more tokens than a list holds had keys >= floor */
-    bool listing;   /* the pass SUMS makes a list too */
+    bool listing;   /* true: the pass SUMS also makes a list of the first tokens */
     uint32_t n_list, buffer, asked;
-    uint32_t n_shown; /* number of tokens that the user's sampler got */
+    uint32_t n_shown; /* number of tokens that the user's sampler was given */
     uint64_t floor;
     sampi_gpu_search search;
-    int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; then and factor are for the other two */
-    float then, factor; /* maximum at the draw, and factor of the logits until then */
+    int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; if it is not 0, then and factor are set */
+    float then, factor; /* the maximum at the draw, and the factor of all logits until then */
     double scale;       /* top_n_sigma's scale and sums */
     uint64_t sigma[4];
     /* what the CPU's array would look like */
     int32_t order; /* a SAMPI_GPU_BY_*: the order of the last sort */
     bool sorted, p_set;
-    int32_t order_at, p_at; /* 1 + the number of operations before the last sort, the last p; 0: none */
+    int32_t order_at, p_at; /* 1 + number of operations before the last sort, or the last p; 0: none */
     float order_max, p_max;
     double order_mean;
     uint64_t p_z;
     /* log-probabilities */
     uint64_t chosen;     /* key of the chosen token */
     float value;         /* the number that its sampler learns from it */
-    uint32_t n_given;    /* number of keys in args.given: all of the row as given */
-    uint64_t given_from; /* with keys from this one on */
+    uint32_t n_given;    /* number of keys in args.given: all tokens of the row as given */
+    uint64_t given_from; /* whose keys are >= this one */
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
@@ -292,7 +293,7 @@ typedef struct sampi_gpu_args {
     sampi_gpu_part *part;       /* [teams] */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] two lists per row, in turns */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
-    uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: the token's place in an order */
+    uint64_t *code;             /* another number: the token's place in an order */
     uint64_t *sum;              /* [rows][groups] sums of the envelope over groups */
     uint64_t *time, *winner;    /* [teams * 32] gumbel: the best time of a lane, as bits, and its token's key */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] the histogram */
@@ -303,5 +304,5 @@ typedef struct sampi_gpu_args {
     uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see given_from in the state */
     sampi_gpu_basis *basis;     /* [n_rows][2] of the row as given, after the chain; then keys
                                    [n_rows][2][n_top], unordered */
-    uint32_t n_top;             /* the largest n_top of the batch's rows */
+    uint32_t n_top;             /* the largest n_top (top log-probabilities) of the batch's rows */
 } sampi_gpu_args;

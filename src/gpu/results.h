@@ -25,7 +25,8 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     sampi_order by_score;
     int status = sampi_gpu_get(gpu, gpu->item, from, res->n_list * sizeof *from);
     if (status) return status;
-    for (uint32_t i = 0; i < res->n_list; i++) { /* sorted by the logits of that time; p carries the index */
+    for (uint32_t i = 0; i < res->n_list; i++) { /* p carries the index; the sort is by the logits of the
+                                                    last sort */
         d[i].id = (samp_token)sampi_gpu_id(gpu->item[i].key);
         d[i].logit = res->order ? gpu->item[i].at_order : 0.0f;
         memcpy(&d[i].p, &i, 4);
@@ -82,7 +83,7 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->position = slot->chain->position;
     sampi_gpu_follow_last(step, slot->last);
     if (!patcher) return;
-    if (patcher->kind == SAMPI_LOGIT_BIAS) { /* its rules move once, from where they were sent */
+    if (patcher->kind == SAMPI_LOGIT_BIAS) { /* the rules of logit_bias move once, from where they were sent */
         copy->side = SAMPI_GPU_LEFT;
         return;
     }
@@ -109,7 +110,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
     sampi_moves(s);
-    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done cannot fail any more */
+    if (slot->custom || token < 0) sampi_save_state(s); /* a step that the device has done cannot fail now */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
@@ -121,7 +122,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (!status && slot->custom) status = sampi_accept(s, token, true);
     if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
         status = sampi_accept(s, token, false);
-    } else if (!status) { /* the other members need no call */
+    } else if (!status) { /* only these members need to accept the token */
         sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
         for (int i = 0; i < slot->n_listeners; i++)
             sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
@@ -218,7 +219,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
-        /* such a row has no logits, and its chain stays as it is */
+        /* a row with a negative index has no logits, and its chain stays as it is */
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
@@ -277,12 +278,12 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     if (!status) status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
-    /* a failure in any of these three forgets the batch */
+    /* a failure in any of these three calls forgets the batch */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
-    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is on the device */
+    size_t written = 0; /* rows whose token the kernels have left in `out` on the device */
     for (uint32_t j = 0; j < gpu->n_jobs; j++) written += sampi_gpu_end_job(gpu, j, rows, logits);
     for (size_t r = 0; r < n_rows; r++) {
         if (gpu->where[r] != SAMPI_GPU_BY_CPU) continue;

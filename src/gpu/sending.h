@@ -1,9 +1,9 @@
 /* ---- from a chain to steps ----
-   From a chain to steps. sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of
-   what is sent), with its rules and ids after those of the jobs before. The device may keep the job, so it depends only
-   on the chain, the vocabulary and the log-probabilities asked for; the context's slot records these three.
-   sampi_gpu_divide (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the
-   context's counts of rules and ids, and the slot. */
+   sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of what is sent), with its
+   rules and ids after those of the jobs before. The device may keep the job, so it depends only on the chain, the
+   vocabulary and the log-probabilities asked for; the context's slot records these three. sampi_gpu_divide
+   (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts of
+   rules and ids, and the slot. */
 
 /* Adds an id to those that the row's rules (changes of single logits) change, unless it is there. The ids are
    ascending, because the device searches them by bisection; each occurs once, because a changed token has one logit
@@ -177,7 +177,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->n_device == r->n;
-    const bool shown = !whole || r->custom; /* to the CPU's samplers, or to the user's */
+    const bool shown = !whole || r->custom; /* p is shown to the CPU's samplers or the user's */
     const sampi_sampler *kept = sampi_gpu_kept_patcher(r, n_vocab);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
     for (int i = 0; i < r->n_device; i++) {
@@ -192,7 +192,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
             return false;
         rules += step->n;
-        /* left out: n does not grow, and the next sampler takes the place */
+        /* softmax is left out here: n does not grow, and the next sampler takes the place */
         if (!shown && step->kind == SAMPI_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
@@ -203,7 +203,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
     sampi_gpu_place_rules(gpu, job, rules);
-    /* only now: a chain that does not fit leaves no rules behind */
+    /* the counts grow only now, so that a chain that does not fit leaves no rules behind */
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
     if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
@@ -229,7 +229,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    /* log-probabilities need two steps more, in a chain that runs on the device as a whole */
+    /* log-probabilities need two steps more, and a chain that runs on the device as a whole */
     if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
     sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
@@ -255,7 +255,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
-    /* one range from the first new job to the last; kept jobs in between are sent too */
+    /* the new jobs are sent as one range from the first to the last; kept jobs in between are sent too */
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;

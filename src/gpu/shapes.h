@@ -14,7 +14,7 @@
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
-enum { SAMPI_GPU_FOUND = 4 }; /* ranges of the caller's arrays that are remembered: for a few arrays in turns */
+enum { SAMPI_GPU_FOUND = 4 }; /* how many ranges of the caller's arrays are remembered, for buffers in turns */
 
 /* Up to so many members accept the token by direct calls; more, by a walk over the chain. */
 enum { SAMPI_GPU_LISTENERS = 2 };
@@ -35,9 +35,11 @@ typedef struct sampi_gpu_slot {
     size_t serial, n_vocab, n_edits;
     sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that must accept the token */
     int n_listeners;                              /* their number, or more than SAMPI_GPU_LISTENERS */
-    bool draws, custom;                           /* some member draws; some member is the user's */
+    bool draws, custom;                           /* a member of the chain draws; a member is the user's
+                                                     sampler */
     bool kept;
-    int32_t n_top[2]; /* n_top of its log-probabilities, as given and after the chain; -1: none are asked for */
+    int32_t n_top[2]; /* n_top of the chain's log-probabilities, as given and after it; -1: none are asked
+                         for */
 } sampi_gpu_slot;
 
 /* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
@@ -50,11 +52,10 @@ struct samp_gpu {
     void *keep;
     size_t job_at, data_at, mask_at, zeroed;
     bool unsure;                       /* true: a batch has failed, and the device may be in the middle of it */
-    size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; rules and ids come before
-                                          the args */
+    size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; the args follow rules and ids */
     sampi_gpu_args args;               /* addresses are the device's */
     uint32_t batch, launches;
-    uint32_t teams, wait; /* teams that run at once, if wait is not 0 */
+    uint32_t teams, wait; /* number of teams that run at once, if wait is not 0 */
     /* first and last byte of the ranges that were found to be the device's memory: see sampi_gpu_require_memory */
     uintptr_t found[SAMPI_GPU_FOUND][2];
     uint32_t n_found;
@@ -123,7 +124,7 @@ static bool sampi_gpu_races(void)
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base ? base + *used : NULL; /* NULL: a layout only counts */
-    /* a size that overflows stays the maximum, which no block has */
+    /* a size that overflows stays the maximum, which no block can have */
     const bool fits = n <= (SIZE_MAX / 2 - 255) / size && *used <= SIZE_MAX / 2;
     *used = fits ? *used + ((n * size + 255) & ~(size_t)255) : SIZE_MAX;
     return at;
@@ -138,7 +139,7 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     size_t used = 0, local[3];
     if (!at) at = local;
     sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
-    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end at a multiple of 16 bytes */
+    sampi_gpu_reserve(NULL, &used, 2, 16); /* rules and ids both end at a multiple of 16 bytes */
     at[0] = used;
     sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
     at[1] = used;
@@ -168,7 +169,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
     a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    *zeroed = used; /* the parts after this are written before they are read */
+    *zeroed = used; /* the parts from here on are written before they are read */
     a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
     a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);

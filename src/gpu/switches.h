@@ -51,20 +51,12 @@
 #ifndef SAMPI_TEAMS
 #define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif
-#define SAMPI_GROUP \
-    1024                 /* elements of a group; 32 of them, a
-                                                                         "cell", belong to each lane */
-#define SAMPI_STEPS 24   /* most samplers of a chain */
-#define SAMPI_RULES 1024 /* most changed logits of a row */
-#define SAMPI_FOLD \
-    512                    /* maxima among which a threshold is
-                                                                         searched */
-#define SAMPI_BUCKETS 2048 /* buckets of a histogram of a row */
-#define SAMPI_FINE \
-    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024) /* buckets of the histogram of a window
-                                                                         of logits */
-#define SAMPI_HEAD \
-    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list that a pass for
-                                                                         sums makes too */
-#define SAMPI_WIDE (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
+#define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
+#define SAMPI_STEPS   24                                              /* most samplers of a chain */
+#define SAMPI_RULES   1024                                            /* most changed logits of a row */
+#define SAMPI_FOLD    512                                             /* maxima that a threshold is searched in */
+#define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
+#define SAMPI_FINE    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024)   /* buckets of a range (window) of logits */
+#define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
+#define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");

@@ -5,8 +5,8 @@
    result, and launches again; the row then continues with an empty pass. sampi_gpu_export ends a row whose later
    samplers run on the CPU: the remaining tokens go to the host. */
 
-#define SAMPI_GPU_STOPPED (-2)        /* a token: the host must call the user's sampler */
-#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: the user's sampler has chosen, or failed */
+#define SAMPI_GPU_STOPPED (-2)        /* value of a token: the host must call the user's sampler */
+#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* value of a size: the user's sampler has chosen, or failed */
 
 /* Writes the list of remaining tokens to the arrays that a user's sampler gets: user_id, user_logit, user_p of the row.
    p is computed as for an export, from the logits at the time that p was last set; it is 0 if p was never set. */
@@ -85,7 +85,7 @@ static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
     if (st->memory.phase == 1) return sampi_gpu_repack(h);
     int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
-    /* the call after the stop is in phase 1, and reads what the user's sampler has left */
+    /* the call after the stop is in phase 1, and takes over what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->n_shown = st->n_list;
     st->memory.phase = 1;

@@ -8,14 +8,14 @@ enum { SAMPI_GPU_CHAIN = 64 };
 
 /* What one walk over a chain finds out about it, and where its samplers run. */
 typedef struct sampi_gpu_route {
-    uint64_t checked;    /* bit i: a sampler that is off follows list[i], and still looks for NaN */
-    int n, n_device;     /* samplers in the list, of which the first n_device run on the device */
+    uint64_t checked;    /* bit i: list[i] is followed by a sampler that is off, which still looks for NaN */
+    int n, n_device;     /* number of samplers in the list; the first n_device run on the device */
     const char *why;     /* why the others do not */
     int status;          /* what samp_status returns for the chain */
-    bool llama, crowded; /* a sampler uses MT19937; there are too many samplers */
-    bool moves;          /* a token changes a sampler's numbers in a way that the device does not have */
-    bool custom, draws;  /* a sampler is the user's; a sampler draws */
-    int n_listeners;     /* samplers that must accept the token; more if chains are among them */
+    bool llama, crowded; /* a sampler of the chain uses MT19937; it has too many samplers */
+    bool moves;          /* tokens change a sampler in a way that the device cannot follow */
+    bool custom, draws;  /* a sampler of the chain is the user's; one draws */
+    int n_listeners;     /* number of samplers that must accept the token; more if chains are among them */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS];
     int n_patchers;                       /* samplers that change single logits */
     sampi_sampler *patcher;               /* the last of these */
@@ -33,7 +33,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
     int32_t n = sampi_n_active(s);
     if (sampi_is_chain(s) &&
-        n < s->u.chain.n) { /* a schedule that waits: only its clock runs, for which the device has no step */
+        n < s->u.chain.n) { /* a schedule that waits runs only its clock, for which the device has no step */
         r->draws |= sampi_draws(s);
         r->custom |= sampi_has_custom(s);
         n = 1;
@@ -115,13 +115,14 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
-    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it is valid */
+    memset(r, 0, offsetof(sampi_gpu_route, list)); /* all but the list is zeroed, as n says how much of the
+                                                      list is valid */
     sampi_gpu_flatten(s, r);
     r->why = sampi_gpu_why_not(gpu, r);
     if (r->why) return;
     while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
         selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
-    /* a user's sampler that is last must choose; judge_user checks that */
+    /* a user's sampler that is last in the chain must choose; judge_user checks that */
     if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* by its own word */
     if (r->n_device == r->n) {
         if (!selects) r->why = "no sampler selects";
@@ -139,7 +140,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
              : sampi_is_custom(stops)                  ? "a sampler of your own"
                                                        : "not on the device";
     const int user = sampi_gpu_users_before(r);
-    /* the chain does not run there as a whole: so not its users' samplers */
+    /* the chain does not run on the device as a whole, so its users' samplers do not either */
     if (user) r->n_device = user - 1;
     if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
     r->n_device = sampi_gpu_clean_part(r, r->n_device);

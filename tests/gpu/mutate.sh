@@ -130,7 +130,7 @@ mutant 'out_at.count == 1' 'out_at.count >= 1'
 mutant 'sampi_roundf((float)r.count * freq)' 'sampi_roundf(1.0f * freq)'
 mutant 'copy->side != SAMPI_GPU_LEFT ?' 'false ?'
 mutant 'written < n_rows ? sampi_gpu_put' 'false ? sampi_gpu_put'
-# with lists that are long enough for a bisection
+# with lists that are long enough for a four-way search
 list=512
 mutant 'next.hi = a, upto = n_a;' 'next.hi = a, upto = n_a - 1;'
 mutant 'next.lo = b + 1, next.hi = c, below = n_b' 'next.lo = b + 1, next.hi = c, below = n_a + 1'
