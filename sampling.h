@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9243 samplers/greedy.h               21212 grammar/gbnf.h
-     277 api/config.h                     9287 samplers/choose.h               21511 grammar/regex.h
-     308 api/types.h                      9351 samplers/ratio.h                21916 grammar/derivatives.h
-     565 api/missing.h                    9419 samplers/draw.h                 22740 grammar/vocabulary.h
-     579 api/sample.h                     9506 samplers/dist.h                 23222 grammar/triggers.h
-     673 api/chains.h                     9539 samplers/gumbel.h               23559 grammar/matcher.h
-     940 api/samplers.h                   9611 watermark/function.h            23857 grammar/store.h
-    1213 api/gumbel.h                     9729 watermark/text.h                24123 grammar/moving.h
-    1236 api/operator.h                   9921 watermark/draw.h                24483 grammar/visits.h
-    1287 api/kv.h                        10132 samplers/mirostat.h             24771 grammar/states.h
-    1470 api/llama_cpp.h                 10382 samplers/adaptive_p.h           24934 grammar/items.h
-    1516 api/text_error.h                10537 samplers/custom.h               25062 grammar/masks.h
-    1533 api/grammar.h                   10600 config/describe.h               25278 grammar/runs.h
-    1801 api/shards.h                    10783 config/from_params.h            25497 grammar/entries.h
-    1900 api/peers.h                     10849 config/orders.h                 26006 grammar/accepting.h
-    1988 api/drafts.h                    11084 config/numbers.h                26359 grammar/waiting.h
-    2090 api/constraints.h               11228 config/set.h                    26488 grammar/history.h
-    2420 api/watermark.h                 11386 config/texts.h                  26620 grammar/room.h
-    2580 api/parts.h                     11517 config/settings.h               26977 grammar/sampler.h
-    2622 base/switches.h                 11631 life/rollback.h                 27224 grammar/forced.h
-    2948 base/random.h                   11886 life/chain.h                    27416 grammar/hooks.h
-    2971 base/mt19937.h                  12170 life/members.h                  27543 schema/head.h
-    3047 base/exact.h                    12284 life/update.h                   27729 schema/errors.h
-    3280 base/bits128.h                  12481 life/copy.h                     27842 schema/collections.h
-    3361 base/elements.h                 12651 rows/row.h                      27877 schema/references.h
-    3495 watermark/colours.h             12961 rows/reserve.h                  28155 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    13030 rows/pieces.h                   28217 schema/numbers.h
-    3611 kernels/contract.h              13144 rows/thresholds.h               28426 schema/sets.h
-    3750 kernels/scalar.h                13249 rows/compact.h                  28685 schema/formats.h
-    3956 kernels/llama_cpp/scalar.h      13420 rows/sums.h                     28889 schema/scalars.h
-    3977 kernels/sets.h                  13560 rows/changes.h                  29200 schema/goals.h
-    4027 kernels/vectors.h               13641 rows/cuts.h                     29431 schema/alternatives.h
-    4146 kernels/avx512.h                14093 rows/typical.h                  29926 schema/objects.h
-    4232 kernels/avx2.h                  14408 rows/tail_free.h                30457 schema/arrays.h
-    4296 kernels/sse2.h                  14482 rows/selecting.h                30831 schema/whole.h
-    4313 kernels/neon.h                  14613 rows/mirostat.h                 31005 tags/head.h
-    4336 kernels/wasm.h                  14698 watermark/rows.h                31136 tags/words.h
-    4352 kernels/generic.h               14812 rows/flat.h                     31254 tags/inside.h
-    4372 kernels/shared.h                14859 rows/logprobs.h                 31399 tags/formats.h
-    4499 kernels/passes.h                14945 rows/step.h                     31813 grammar/grammars.h
-    5203 kernels/llama_cpp/passes.h      14962 rows/llama_cpp/sums.h           31880 peers/tables.h
-    5288 kernels/check.h                 15288 rows/llama_cpp/samplers.h       32281 peers/values.h
-    5311 kernels/dispatch.h              15765 rows/llama_cpp/step.h           32726 peers/llama_server.h
-    5522 core/array.h                    15796 run/apply.h                     32796 peers/fields.h
-    5864 core/table.h                    15880 run/writing.h                   33062 peers/requests.h
-    6089 core/windows.h                  16004 run/arrays.h                    33208 shards/head.h
-    6182 constraints/record.h            16082 run/arrays_llama_cpp.h          33359 shards/bytes.h
-    6249 watermark/record.h              16282 run/walk.h                      33457 shards/merging.h
-    6269 rows/work.h                     16387 run/finish.h                    33748 shards/row.h
-    6296 life/past.h                     16427 run/draw_llama_cpp.h            33882 shards/answers.h
-    6355 core/record.h                   16503 run/draw.h                      34430 shards/logprobs.h
-    6501 core/plans.h                    16581 run/sample.h                    34577 shards/taking.h
-    6540 core/fields.h                   16677 watermark/making.h              34733 shards/asking.h
-    6632 core/owners.h                   16908 watermark/tails.h               34870 shards/prefix.h
-    6712 core/mt19937.h                  17008 watermark/detect.h              35441 shards/plans.h
-    6771 core/no_mt19937.h               17231 run/verify.h                    35945 samplers/plans.h
-    6805 core/making.h                   17336 run/batch.h                     36218 shards/way.h
-    6940 core/streams.h                  17487 life/state.h                    36367 shards/memory.h
-    6981 life/state_fields.h             17665 operator/weights.h              36437 shards/batch.h
-    7081 samplers/llama_cpp.h            17754 operator/search.h               36845 drafts/head.h
-    7171 samplers/logit_bias.h           17896 operator/run.h                  36904 drafts/block.h
-    7277 samplers/patch.h                18065 kv/cells.h                      37096 drafts/tree.h
-    7328 samplers/penalties.h            18105 kv/making.h                     37231 drafts/relaxed.h
-    7484 samplers/dry.h                  18331 kv/slot.h                       37316 constraints/automaton.h
-    7951 samplers/cut.h                  18474 kv/sequences.h                  37420 constraints/making.h
-    7977 samplers/top_n_sigma.h          18610 kv/data.h                       37680 constraints/sampler.h
-    8090 samplers/top_k.h                18734 kv/update.h                     37776 constraints/constructors.h
-    8148 samplers/tail_free.h            18862 kv/state.h                      38145 constraints/patterns.h
-    8276 samplers/typical.h              19074 llama_cpp/functions.h           38354 constraints/looking.h
-    8355 samplers/top_p.h                19142 llama_cpp/object.h              38424 constraints/thinking.h
-    8401 samplers/min_p.h                19197 llama_cpp/vocabulary.h          38679 constraints/schedule.h
-    8444 samplers/by_sums.h              19275 text/reading.h                  38769 constraints/accepting.h
-    8600 samplers/top_h.h                19387 text/strings.h                  38954 constraints/drawing.h
-    8654 samplers/min_k.h                19488 text/values.h                   39144 constraints/state.h
-    8713 samplers/xtc.h                  19646 text/documents.h                39211 constraints/kind.h
-    8799 samplers/infill.h               19723 grammar/head.h                  39271 constraints/top_p_decay.h
-    8918 samplers/temperature.h          19765 grammar/tree.h                  39359 constraints/accessors.h
-    9091 samplers/smoothing.h            20429 grammar/building.h              39468 core/kinds.h
-    9180 samplers/softmax.h              20810 grammar/finishing.h             39521 base/restore.h
-    9214 samplers/drafted.h              21122 grammar/reading.h               39535 api/license.h
+       2 api/opening.h                    9243 samplers/greedy.h               21262 grammar/gbnf.h
+     277 api/config.h                     9287 samplers/choose.h               21561 grammar/regex.h
+     308 api/types.h                      9351 samplers/ratio.h                21966 grammar/derivatives.h
+     565 api/missing.h                    9419 samplers/draw.h                 22796 grammar/vocabulary.h
+     579 api/sample.h                     9506 samplers/dist.h                 23278 grammar/triggers.h
+     673 api/chains.h                     9539 samplers/gumbel.h               23615 grammar/matcher.h
+     940 api/samplers.h                   9611 watermark/function.h            23913 grammar/store.h
+    1213 api/gumbel.h                     9729 watermark/text.h                24179 grammar/moving.h
+    1236 api/operator.h                   9921 watermark/draw.h                24539 grammar/visits.h
+    1287 api/kv.h                        10132 samplers/mirostat.h             24827 grammar/states.h
+    1470 api/llama_cpp.h                 10382 samplers/adaptive_p.h           24990 grammar/items.h
+    1516 api/text_error.h                10537 samplers/custom.h               25118 grammar/masks.h
+    1533 api/grammar.h                   10600 config/describe.h               25334 grammar/runs.h
+    1801 api/shards.h                    10783 config/from_params.h            25563 grammar/entries.h
+    1900 api/peers.h                     10849 config/orders.h                 26072 grammar/accepting.h
+    1988 api/drafts.h                    11084 config/numbers.h                26425 grammar/waiting.h
+    2090 api/constraints.h               11228 config/set.h                    26554 grammar/history.h
+    2420 api/watermark.h                 11386 config/texts.h                  26686 grammar/room.h
+    2580 api/parts.h                     11517 config/settings.h               27043 grammar/sampler.h
+    2622 base/switches.h                 11631 life/rollback.h                 27290 grammar/forced.h
+    2948 base/random.h                   11886 life/chain.h                    27482 grammar/hooks.h
+    2971 base/mt19937.h                  12170 life/members.h                  27609 schema/head.h
+    3047 base/exact.h                    12284 life/update.h                   27795 schema/errors.h
+    3280 base/bits128.h                  12481 life/copy.h                     27908 schema/collections.h
+    3361 base/elements.h                 12651 rows/row.h                      27943 schema/references.h
+    3495 watermark/colours.h             12961 rows/reserve.h                  28221 schema/strings.h
+    3559 kernels/llama_cpp/contract.h    13030 rows/pieces.h                   28283 schema/numbers.h
+    3611 kernels/contract.h              13144 rows/thresholds.h               28492 schema/sets.h
+    3750 kernels/scalar.h                13249 rows/compact.h                  28751 schema/formats.h
+    3956 kernels/llama_cpp/scalar.h      13420 rows/sums.h                     28955 schema/scalars.h
+    3977 kernels/sets.h                  13560 rows/changes.h                  29266 schema/goals.h
+    4027 kernels/vectors.h               13641 rows/cuts.h                     29497 schema/alternatives.h
+    4146 kernels/avx512.h                14093 rows/typical.h                  29992 schema/objects.h
+    4232 kernels/avx2.h                  14408 rows/tail_free.h                30524 schema/arrays.h
+    4296 kernels/sse2.h                  14482 rows/selecting.h                30898 schema/whole.h
+    4313 kernels/neon.h                  14613 rows/mirostat.h                 31072 tags/head.h
+    4336 kernels/wasm.h                  14698 watermark/rows.h                31203 tags/words.h
+    4352 kernels/generic.h               14812 rows/flat.h                     31321 tags/inside.h
+    4372 kernels/shared.h                14859 rows/logprobs.h                 31466 tags/formats.h
+    4499 kernels/passes.h                14945 rows/step.h                     31880 grammar/grammars.h
+    5203 kernels/llama_cpp/passes.h      14962 rows/llama_cpp/sums.h           31947 peers/tables.h
+    5288 kernels/check.h                 15288 rows/llama_cpp/samplers.h       32348 peers/values.h
+    5311 kernels/dispatch.h              15765 rows/llama_cpp/step.h           32793 peers/llama_server.h
+    5522 core/array.h                    15796 run/apply.h                     32863 peers/fields.h
+    5864 core/table.h                    15880 run/writing.h                   33129 peers/requests.h
+    6089 core/windows.h                  16004 run/arrays.h                    33275 shards/head.h
+    6182 constraints/record.h            16082 run/arrays_llama_cpp.h          33426 shards/bytes.h
+    6249 watermark/record.h              16282 run/walk.h                      33524 shards/merging.h
+    6269 rows/work.h                     16387 run/finish.h                    33815 shards/row.h
+    6296 life/past.h                     16427 run/draw_llama_cpp.h            33949 shards/answers.h
+    6355 core/record.h                   16503 run/draw.h                      34497 shards/logprobs.h
+    6501 core/plans.h                    16581 run/sample.h                    34644 shards/taking.h
+    6540 core/fields.h                   16677 watermark/making.h              34800 shards/asking.h
+    6632 core/owners.h                   16908 watermark/tails.h               34937 shards/prefix.h
+    6712 core/mt19937.h                  17008 watermark/detect.h              35508 shards/plans.h
+    6771 core/no_mt19937.h               17231 run/verify.h                    36012 samplers/plans.h
+    6805 core/making.h                   17336 run/batch.h                     36285 shards/way.h
+    6940 core/streams.h                  17487 life/state.h                    36434 shards/memory.h
+    6981 life/state_fields.h             17665 operator/weights.h              36504 shards/batch.h
+    7081 samplers/llama_cpp.h            17754 operator/search.h               36912 drafts/head.h
+    7171 samplers/logit_bias.h           17896 operator/run.h                  36971 drafts/block.h
+    7277 samplers/patch.h                18065 kv/cells.h                      37163 drafts/tree.h
+    7328 samplers/penalties.h            18105 kv/making.h                     37298 drafts/relaxed.h
+    7484 samplers/dry.h                  18331 kv/slot.h                       37383 constraints/automaton.h
+    7951 samplers/cut.h                  18474 kv/sequences.h                  37487 constraints/making.h
+    7977 samplers/top_n_sigma.h          18610 kv/data.h                       37747 constraints/sampler.h
+    8090 samplers/top_k.h                18734 kv/update.h                     37843 constraints/constructors.h
+    8148 samplers/tail_free.h            18862 kv/state.h                      38212 constraints/patterns.h
+    8276 samplers/typical.h              19074 llama_cpp/functions.h           38421 constraints/looking.h
+    8355 samplers/top_p.h                19142 llama_cpp/object.h              38491 constraints/thinking.h
+    8401 samplers/min_p.h                19197 llama_cpp/vocabulary.h          38746 constraints/schedule.h
+    8444 samplers/by_sums.h              19275 text/reading.h                  38836 constraints/accepting.h
+    8600 samplers/top_h.h                19387 text/strings.h                  39021 constraints/drawing.h
+    8654 samplers/min_k.h                19488 text/values.h                   39211 constraints/state.h
+    8713 samplers/xtc.h                  19646 text/documents.h                39278 constraints/kind.h
+    8799 samplers/infill.h               19723 grammar/head.h                  39338 constraints/top_p_decay.h
+    8918 samplers/temperature.h          19765 grammar/tree.h                  39426 constraints/accessors.h
+    9091 samplers/smoothing.h            20429 grammar/building.h              39535 core/kinds.h
+    9180 samplers/softmax.h              20860 grammar/finishing.h             39588 base/restore.h
+    9214 samplers/drafted.h              21172 grammar/reading.h               39602 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -20489,47 +20489,97 @@ static bool sampi_is_all(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* Returns whether each byte of the set is matched by one of the alternatives of node `one`. */
-static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
+/* A node `whole` that begins with a repetition for which sampi_is_all holds, as [^"]*" does. sampi_is_covered finds
+   nodes whose texts it contains. */
+typedef struct sampi_cover {
+    sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
+    uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
+    int32_t patience;            /* how many nodes a look may still visit */
+} sampi_cover;
+
+/* Fills in a cover. Returns false if the node does not begin with such a repetition. */
+static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
-    uint8_t left[32], any = 0;
-    memcpy(left, set, sizeof left);
-    for (bool more = true; more;) {
-        const sampi_expr *e = sampi_at(t, one), *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
-        for (int32_t i = 0; i < 32 && first->kind == SAMPI_NODE_SET; i++)
-            left[i] &= (uint8_t)~sampi_bytes_at(t, first->a)[i];
-        more = e->kind == SAMPI_NODE_ALT;
-        one = e->b;
+    const sampi_expr *e = sampi_at(t, whole);
+    cover->whole = whole;
+    cover->all = e->kind == SAMPI_NODE_SEQ ? e->a : whole;
+    cover->rest = e->kind == SAMPI_NODE_SEQ ? e->b : SAMPI_EMPTY;
+    cover->patience = 64;
+    if (!sampi_is_all(t, cover->all)) return false;
+    memset(cover->bytes, 0, sizeof cover->bytes);
+    for (sampi_node one = sampi_at(t, cover->all)->a;; one = e->b) {
+        e = sampi_at(t, one);
+        const sampi_expr *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
+        uint64_t set[4] = { 0 };
+        if (first->kind == SAMPI_NODE_SET) memcpy(set, sampi_bytes_at(t, first->a), sizeof set);
+        for (int32_t i = 0; i < 4; i++) cover->bytes[i] |= set[i];
+        if (e->kind != SAMPI_NODE_ALT) return true;
     }
-    for (int32_t i = 0; i < 32; i++) any |= left[i];
-    return !any;
 }
 
-/* Returns whether a quick look shows that all texts of n are texts of `all`, a node for which sampi_is_all holds. For
-   example all texts of [^"]*word[^"]* are texts of [^"]*. False may also mean that *patience steps were not enough. */
-static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
+/* Returns whether each byte of e, which is a SET or a TEXT, is one of the cover's bytes. */
+static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
 {
-    const sampi_node one = sampi_at(t, all)->a;
-    while (--*patience > 0) {
-        if (n == all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
+    const uint8_t *bytes = sampi_bytes_at(t, e->a);
+    uint64_t set[4], left = 0;
+    if (e->kind == SAMPI_NODE_SET) {
+        memcpy(set, bytes, sizeof set);
+    } else {
+        uint8_t bits[32] = { 0 };
+        for (int32_t i = 0; i < e->b; i++) bits[bytes[i] / 8] |= (uint8_t)(1u << bytes[i] % 8);
+        memcpy(set, bits, sizeof set);
+    }
+    for (int32_t i = 0; i < 4; i++) left |= set[i] & ~cover->bytes[i];
+    return !left;
+}
+
+/* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. All texts of
+   [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that the cover's patience was not enough. */
+static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+{
+    const sampi_node one = sampi_at(t, cover->all)->a;
+    while (--cover->patience > 0) {
+        if (n == cover->all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
         const sampi_expr *e = sampi_at(t, n);
-        uint8_t set[32] = { 0 };
         switch (e->kind) {
-            case SAMPI_NODE_SET: return sampi_has_bytes(t, one, sampi_bytes_at(t, e->a));
-            case SAMPI_NODE_TEXT:
-                for (int32_t i = 0; i < e->b; i++) {
-                    const uint8_t byte = sampi_bytes_at(t, e->a)[i];
-                    set[byte / 8] |= (uint8_t)(1u << byte % 8);
-                }
-                return sampi_has_bytes(t, one, set);
+            case SAMPI_NODE_SET:
+            case SAMPI_NODE_TEXT: return sampi_cover_takes(t, cover, e);
             case SAMPI_NODE_REPEAT: n = e->a; continue;
             case SAMPI_NODE_AND:
-                if (sampi_is_among(t, e->a, all, patience)) return true;
+                if (sampi_is_among(t, e->a, cover)) return true;
                 n = e->b;
                 continue;
             case SAMPI_NODE_SEQ:
             case SAMPI_NODE_ALT:
-                if (!sampi_is_among(t, e->a, all, patience)) return false;
+                if (!sampi_is_among(t, e->a, cover)) return false;
+                n = e->b;
+                continue;
+            default: return false;
+        }
+    }
+    return false;
+}
+
+/* Returns whether a quick look shows that all texts of n are texts of the cover's node `whole`. All texts of
+   [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to the node that is also in the
+   cover. */
+static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+{
+    if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
+    while (--cover->patience > 0) {
+        if (n == cover->whole || n == cover->rest || n == SAMPI_NEVER) return true;
+        const sampi_expr *e = sampi_at(t, n);
+        switch (e->kind) {
+            case SAMPI_NODE_SEQ:
+                if (!sampi_is_among(t, e->a, cover)) return false;
+                n = e->b;
+                continue;
+            case SAMPI_NODE_AND:
+                if (sampi_is_covered(t, e->a, cover)) return true;
+                n = e->b;
+                continue;
+            case SAMPI_NODE_ALT:
+                if (!sampi_is_covered(t, e->a, cover)) return false;
                 n = e->b;
                 continue;
             default: return false;
@@ -20542,10 +20592,10 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, in
    excludes. */
 static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
-    int32_t patience = 64;
+    sampi_cover cover;
     const sampi_expr *e = sampi_at(t, b);
     return e->kind == SAMPI_NODE_NOT &&
-           (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
+           (e->a == a || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
 }
 
 /* Returns the node for the texts that both a and b match. Both must be regular: they contain no token, no list of
@@ -22090,16 +22140,22 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
-/* If one alternative matches any number of characters of a class, replaces the alternatives whose texts it contains by
-   NEVER. */
+/* If an alternative begins with any number of characters of a class, replaces the alternatives whose texts it contains
+   by NEVER. The nodes are sorted: an alternative that contains others is mostly a part of them, so it comes before
+   them. */
 static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 {
-    int32_t all = 0;
-    while (all < count && !sampi_is_all(&d->tree, n[all])) all++;
-    for (int32_t i = 0; i < count && all < count; i++) {
-        int32_t patience = 64;
-        if (n[i] != n[all] && sampi_is_among(&d->tree, n[i], n[all], &patience)) n[i] = SAMPI_NEVER;
-        sampi_charge(d, (64 - patience) / 8);
+    enum { COVERS = 4 };
+    sampi_cover cover;
+    for (int32_t i = 0, covers = 0; i < count && covers < COVERS; i++) {
+        if (n[i] == SAMPI_NEVER || !sampi_cover_of(&d->tree, n[i], &cover)) continue;
+        covers++;
+        for (int32_t k = 0; k < count; k++) {
+            const int32_t patience = cover.patience = 64;
+            if (n[k] != cover.whole && n[k] != SAMPI_NEVER && sampi_is_covered(&d->tree, n[k], &cover))
+                n[k] = SAMPI_NEVER;
+            sampi_charge(d, (patience - cover.patience) / 4);
+        }
     }
 }
 
@@ -22111,8 +22167,8 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     d->work.n = first;
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
-    if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
+    if (count > 1) sampi_unite_all(d, n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
@@ -25290,15 +25346,21 @@ typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
+/* The states within characters that a search has visited, and what UTF-8 expects there. Bytes within characters mostly
+   lead to a few states. Each is visited once, unless another state has taken its slot. */
+enum { SAMPI_INNER = 64 };
+typedef struct sampi_inner {
+    int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: 0: the slot is free */
+} sampi_inner;
+
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
-   states behind these characters are pushed on the stack d.work, some more than once. `expects` is as in
-   sampi_plain_next. Bytes within a character mostly lead to a few states; `through` remembers them, so each is visited
-   once. */
-static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
+   states behind these characters are pushed on the stack d.work, some more than once; those behind a state of `inner`
+   are not pushed again. `expects` is as in sampi_plain_next. */
+static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is,
+                                  sampi_inner *inner)
 {
-    enum { THROUGH = 8 };
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
-    int32_t last = -1, last_to = -1, through[THROUGH][2] = { { 0, 0 } }, n_through = 0;
+    int32_t last = -1, last_to = -1;
     uint32_t last_kind = 16;
     for (int32_t b = expects ? 0x80 : 0x20; b < end && !m->d.status; b++) {
         const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
@@ -25309,15 +25371,14 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         last_to = to;
         last_kind = kind;
         const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
-        bool taken = next && !(flags & is.never), known = false;
+        bool taken = next && !(flags & is.never);
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
-        for (int32_t i = 0; i < THROUGH && taken && to != 0; i++)
-            known |= through[i][0] == next && through[i][1] == to;
-        if (known) continue;
         if (taken && to != 0) {
-            taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
-            through[n_through % THROUGH][0] = next;
-            through[n_through++ % THROUGH][1] = to;
+            const int32_t i = (8 * next + to) % SAMPI_INNER;
+            if (inner->state[i] == next && inner->expects[i] == to) continue;
+            inner->state[i] = next;
+            inner->expects[i] = to;
+            taken = sampi_kinds_taken(m, next, to, 1u << kind, is, inner) != 0;
         }
         if (!taken) kinds &= ~(1u << kind);
         const int32_t n = m->d.work.n;
@@ -25331,7 +25392,9 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
-    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
+    sampi_inner inner;
+    memset(&inner, 0, sizeof inner);
+    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
     m->d.work.n = bottom;
     return kinds;
 }
@@ -25391,7 +25454,9 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     int64_t before = m->d.budget + m->d.charged; /* charged steps are left out, because they grow with the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
+    sampi_inner inner;
     *reach = INT32_MAX;
+    memset(&inner, 0, sizeof inner);
     sampi_pairs_clear(&m->seen);
     sampi_pairs_add(&m->d, &m->seen, state, 0);
     for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
@@ -25399,8 +25464,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 1)) {
+        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
+        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 8)) {
             taken &= ~NOT_ASCII;
             before = m->d.budget + m->d.charged;
         }
@@ -25409,6 +25474,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
             kinds = taken;
             m->d.work.n = bottom;
+            memset(&inner, 0, sizeof inner);
             sampi_pairs_clear(&m->seen);
             sampi_pairs_add(&m->d, &m->seen, state, 0);
             n = level = 1;
@@ -30120,7 +30186,7 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
    names of two different kinds, so they count as two members. */
 
 /* Returns the node of the texts of one kind. The three bits of a kind are the parities of the three lowest bits of all
-   bytes. */
+   bytes. The derivatives of a parity are itself and the other parity, so there are eight states in all. */
 static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
 {
     sampi_tree *t = x->tree;
@@ -30129,10 +30195,11 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
         uint8_t set[2][32] = { { 0 } };
         for (int32_t byte = 0; byte < 256; byte++) set[byte >> bit & 1][byte / 8] |= (uint8_t)(1 << byte % 8);
         sampi_node odd = sampi_tree_pooled(t, SAMPI_NODE_SET, set[1], 32);
-        sampi_node even = sampi_tree_repeat(t, sampi_tree_pooled(t, SAMPI_NODE_SET, set[0], 32), 0, -1);
-        sampi_node half = sampi_tree_seq(t, even, odd);
-        sampi_node twice = sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, half, half), 0, -1), even);
-        sampi_node one = kind >> bit & 1 ? sampi_tree_seq(t, half, twice) : twice;
+        sampi_node even = sampi_tree_pooled(t, SAMPI_NODE_SET, set[0], 32);
+        sampi_node evens = sampi_tree_repeat(t, even, 0, -1);
+        sampi_node two = sampi_tree_seq(t, odd, sampi_tree_seq(t, evens, odd));
+        sampi_node one = sampi_tree_repeat(t, sampi_tree_alt(t, even, two), 0, -1);
+        if (kind >> bit & 1) one = sampi_tree_seq(t, evens, sampi_tree_seq(t, odd, one));
         all = bit ? sampi_tree_and(t, all, one) : one;
     }
     return all;

@@ -60,47 +60,97 @@ static bool sampi_is_all(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* Returns whether each byte of the set is matched by one of the alternatives of node `one`. */
-static bool sampi_has_bytes(const sampi_tree *t, sampi_node one, const uint8_t set[32])
+/* A node `whole` that begins with a repetition for which sampi_is_all holds, as [^"]*" does. sampi_is_covered finds
+   nodes whose texts it contains. */
+typedef struct sampi_cover {
+    sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
+    uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
+    int32_t patience;            /* how many nodes a look may still visit */
+} sampi_cover;
+
+/* Fills in a cover. Returns false if the node does not begin with such a repetition. */
+static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
-    uint8_t left[32], any = 0;
-    memcpy(left, set, sizeof left);
-    for (bool more = true; more;) {
-        const sampi_expr *e = sampi_at(t, one), *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
-        for (int32_t i = 0; i < 32 && first->kind == SAMPI_NODE_SET; i++)
-            left[i] &= (uint8_t)~sampi_bytes_at(t, first->a)[i];
-        more = e->kind == SAMPI_NODE_ALT;
-        one = e->b;
+    const sampi_expr *e = sampi_at(t, whole);
+    cover->whole = whole;
+    cover->all = e->kind == SAMPI_NODE_SEQ ? e->a : whole;
+    cover->rest = e->kind == SAMPI_NODE_SEQ ? e->b : SAMPI_EMPTY;
+    cover->patience = 64;
+    if (!sampi_is_all(t, cover->all)) return false;
+    memset(cover->bytes, 0, sizeof cover->bytes);
+    for (sampi_node one = sampi_at(t, cover->all)->a;; one = e->b) {
+        e = sampi_at(t, one);
+        const sampi_expr *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
+        uint64_t set[4] = { 0 };
+        if (first->kind == SAMPI_NODE_SET) memcpy(set, sampi_bytes_at(t, first->a), sizeof set);
+        for (int32_t i = 0; i < 4; i++) cover->bytes[i] |= set[i];
+        if (e->kind != SAMPI_NODE_ALT) return true;
     }
-    for (int32_t i = 0; i < 32; i++) any |= left[i];
-    return !any;
 }
 
-/* Returns whether a quick look shows that all texts of n are texts of `all`, a node for which sampi_is_all holds. For
-   example all texts of [^"]*word[^"]* are texts of [^"]*. False may also mean that *patience steps were not enough. */
-static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, int32_t *patience)
+/* Returns whether each byte of e, which is a SET or a TEXT, is one of the cover's bytes. */
+static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
 {
-    const sampi_node one = sampi_at(t, all)->a;
-    while (--*patience > 0) {
-        if (n == all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
+    const uint8_t *bytes = sampi_bytes_at(t, e->a);
+    uint64_t set[4], left = 0;
+    if (e->kind == SAMPI_NODE_SET) {
+        memcpy(set, bytes, sizeof set);
+    } else {
+        uint8_t bits[32] = { 0 };
+        for (int32_t i = 0; i < e->b; i++) bits[bytes[i] / 8] |= (uint8_t)(1u << bytes[i] % 8);
+        memcpy(set, bits, sizeof set);
+    }
+    for (int32_t i = 0; i < 4; i++) left |= set[i] & ~cover->bytes[i];
+    return !left;
+}
+
+/* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. All texts of
+   [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that the cover's patience was not enough. */
+static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+{
+    const sampi_node one = sampi_at(t, cover->all)->a;
+    while (--cover->patience > 0) {
+        if (n == cover->all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
         const sampi_expr *e = sampi_at(t, n);
-        uint8_t set[32] = { 0 };
         switch (e->kind) {
-            case SAMPI_NODE_SET: return sampi_has_bytes(t, one, sampi_bytes_at(t, e->a));
-            case SAMPI_NODE_TEXT:
-                for (int32_t i = 0; i < e->b; i++) {
-                    const uint8_t byte = sampi_bytes_at(t, e->a)[i];
-                    set[byte / 8] |= (uint8_t)(1u << byte % 8);
-                }
-                return sampi_has_bytes(t, one, set);
+            case SAMPI_NODE_SET:
+            case SAMPI_NODE_TEXT: return sampi_cover_takes(t, cover, e);
             case SAMPI_NODE_REPEAT: n = e->a; continue;
             case SAMPI_NODE_AND:
-                if (sampi_is_among(t, e->a, all, patience)) return true;
+                if (sampi_is_among(t, e->a, cover)) return true;
                 n = e->b;
                 continue;
             case SAMPI_NODE_SEQ:
             case SAMPI_NODE_ALT:
-                if (!sampi_is_among(t, e->a, all, patience)) return false;
+                if (!sampi_is_among(t, e->a, cover)) return false;
+                n = e->b;
+                continue;
+            default: return false;
+        }
+    }
+    return false;
+}
+
+/* Returns whether a quick look shows that all texts of n are texts of the cover's node `whole`. All texts of
+   [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to the node that is also in the
+   cover. */
+static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+{
+    if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
+    while (--cover->patience > 0) {
+        if (n == cover->whole || n == cover->rest || n == SAMPI_NEVER) return true;
+        const sampi_expr *e = sampi_at(t, n);
+        switch (e->kind) {
+            case SAMPI_NODE_SEQ:
+                if (!sampi_is_among(t, e->a, cover)) return false;
+                n = e->b;
+                continue;
+            case SAMPI_NODE_AND:
+                if (sampi_is_covered(t, e->a, cover)) return true;
+                n = e->b;
+                continue;
+            case SAMPI_NODE_ALT:
+                if (!sampi_is_covered(t, e->a, cover)) return false;
                 n = e->b;
                 continue;
             default: return false;
@@ -113,10 +163,10 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_node all, in
    excludes. */
 static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
-    int32_t patience = 64;
+    sampi_cover cover;
     const sampi_expr *e = sampi_at(t, b);
     return e->kind == SAMPI_NODE_NOT &&
-           (e->a == a || (sampi_is_all(t, e->a) && sampi_is_among(t, a, e->a, &patience)));
+           (e->a == a || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
 }
 
 /* Returns the node for the texts that both a and b match. Both must be regular: they contain no token, no list of

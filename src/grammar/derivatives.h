@@ -174,16 +174,22 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
         }
 }
 
-/* If one alternative matches any number of characters of a class, replaces the alternatives whose texts it contains by
-   NEVER. */
+/* If an alternative begins with any number of characters of a class, replaces the alternatives whose texts it contains
+   by NEVER. The nodes are sorted: an alternative that contains others is mostly a part of them, so it comes before
+   them. */
 static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 {
-    int32_t all = 0;
-    while (all < count && !sampi_is_all(&d->tree, n[all])) all++;
-    for (int32_t i = 0; i < count && all < count; i++) {
-        int32_t patience = 64;
-        if (n[i] != n[all] && sampi_is_among(&d->tree, n[i], n[all], &patience)) n[i] = SAMPI_NEVER;
-        sampi_charge(d, (64 - patience) / 8);
+    enum { COVERS = 4 };
+    sampi_cover cover;
+    for (int32_t i = 0, covers = 0; i < count && covers < COVERS; i++) {
+        if (n[i] == SAMPI_NEVER || !sampi_cover_of(&d->tree, n[i], &cover)) continue;
+        covers++;
+        for (int32_t k = 0; k < count; k++) {
+            const int32_t patience = cover.patience = 64;
+            if (n[k] != cover.whole && n[k] != SAMPI_NEVER && sampi_is_covered(&d->tree, n[k], &cover))
+                n[k] = SAMPI_NEVER;
+            sampi_charge(d, (patience - cover.patience) / 4);
+        }
     }
 }
 
@@ -195,8 +201,8 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     d->work.n = first;
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
-    if (count > 1) sampi_unite_all(d, n, count);
     sampi_sort_nodes(n, count);
+    if (count > 1) sampi_unite_all(d, n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;

@@ -12,15 +12,21 @@ typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
+/* The states within characters that a search has visited, and what UTF-8 expects there. Bytes within characters mostly
+   lead to a few states. Each is visited once, unless another state has taken its slot. */
+enum { SAMPI_INNER = 64 };
+typedef struct sampi_inner {
+    int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: 0: the slot is free */
+} sampi_inner;
+
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
-   states behind these characters are pushed on the stack d.work, some more than once. `expects` is as in
-   sampi_plain_next. Bytes within a character mostly lead to a few states; `through` remembers them, so each is visited
-   once. */
-static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
+   states behind these characters are pushed on the stack d.work, some more than once; those behind a state of `inner`
+   are not pushed again. `expects` is as in sampi_plain_next. */
+static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is,
+                                  sampi_inner *inner)
 {
-    enum { THROUGH = 8 };
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
-    int32_t last = -1, last_to = -1, through[THROUGH][2] = { { 0, 0 } }, n_through = 0;
+    int32_t last = -1, last_to = -1;
     uint32_t last_kind = 16;
     for (int32_t b = expects ? 0x80 : 0x20; b < end && !m->d.status; b++) {
         const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
@@ -31,15 +37,14 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         last_to = to;
         last_kind = kind;
         const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
-        bool taken = next && !(flags & is.never), known = false;
+        bool taken = next && !(flags & is.never);
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
-        for (int32_t i = 0; i < THROUGH && taken && to != 0; i++)
-            known |= through[i][0] == next && through[i][1] == to;
-        if (known) continue;
         if (taken && to != 0) {
-            taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
-            through[n_through % THROUGH][0] = next;
-            through[n_through++ % THROUGH][1] = to;
+            const int32_t i = (8 * next + to) % SAMPI_INNER;
+            if (inner->state[i] == next && inner->expects[i] == to) continue;
+            inner->state[i] = next;
+            inner->expects[i] = to;
+            taken = sampi_kinds_taken(m, next, to, 1u << kind, is, inner) != 0;
         }
         if (!taken) kinds &= ~(1u << kind);
         const int32_t n = m->d.work.n;
@@ -53,7 +58,9 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
     const int32_t bottom = m->d.work.n;
-    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
+    sampi_inner inner;
+    memset(&inner, 0, sizeof inner);
+    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
     m->d.work.n = bottom;
     return kinds;
 }
@@ -113,7 +120,9 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     int64_t before = m->d.budget + m->d.charged; /* charged steps are left out, because they grow with the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
+    sampi_inner inner;
     *reach = INT32_MAX;
+    memset(&inner, 0, sizeof inner);
     sampi_pairs_clear(&m->seen);
     sampi_pairs_add(&m->d, &m->seen, state, 0);
     for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
@@ -121,8 +130,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 1)) {
+        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
+        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 8)) {
             taken &= ~NOT_ASCII;
             before = m->d.budget + m->d.charged;
         }
@@ -131,6 +140,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
             kinds = taken;
             m->d.work.n = bottom;
+            memset(&inner, 0, sizeof inner);
             sampi_pairs_clear(&m->seen);
             sampi_pairs_add(&m->d, &m->seen, state, 0);
             n = level = 1;

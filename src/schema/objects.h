@@ -194,7 +194,7 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
    names of two different kinds, so they count as two members. */
 
 /* Returns the node of the texts of one kind. The three bits of a kind are the parities of the three lowest bits of all
-   bytes. */
+   bytes. The derivatives of a parity are itself and the other parity, so there are eight states in all. */
 static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
 {
     sampi_tree *t = x->tree;
@@ -203,10 +203,11 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
         uint8_t set[2][32] = { { 0 } };
         for (int32_t byte = 0; byte < 256; byte++) set[byte >> bit & 1][byte / 8] |= (uint8_t)(1 << byte % 8);
         sampi_node odd = sampi_tree_pooled(t, SAMPI_NODE_SET, set[1], 32);
-        sampi_node even = sampi_tree_repeat(t, sampi_tree_pooled(t, SAMPI_NODE_SET, set[0], 32), 0, -1);
-        sampi_node half = sampi_tree_seq(t, even, odd);
-        sampi_node twice = sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, half, half), 0, -1), even);
-        sampi_node one = kind >> bit & 1 ? sampi_tree_seq(t, half, twice) : twice;
+        sampi_node even = sampi_tree_pooled(t, SAMPI_NODE_SET, set[0], 32);
+        sampi_node evens = sampi_tree_repeat(t, even, 0, -1);
+        sampi_node two = sampi_tree_seq(t, odd, sampi_tree_seq(t, evens, odd));
+        sampi_node one = sampi_tree_repeat(t, sampi_tree_alt(t, even, two), 0, -1);
+        if (kind >> bit & 1) one = sampi_tree_seq(t, evens, sampi_tree_seq(t, odd, one));
         all = bit ? sampi_tree_and(t, all, one) : one;
     }
     return all;

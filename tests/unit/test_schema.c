@@ -945,6 +945,52 @@ static void test_dead_ends(void **state)
     }
 }
 
+/* Masks along a text take few steps: of words of which exactly one must be somewhere in a string, and of names whose
+   kinds the matcher keeps. The vocabulary has all bytes, and all pairs of capital letters. */
+enum { N_PIECES = 256 + 26 * 26 };
+static const char *byte_or_pair(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char piece[N_PIECES][2];
+    (void)vocab;
+    piece[token][0] = (char)(token < 256 ? token : 'A' + (token - 256) / 26);
+    piece[token][1] = (char)(token < 256 ? 0 : 'A' + (token - 256) % 26);
+    *n = token < 256 ? 1 : 2;
+    return piece[token];
+}
+static void test_few_steps(void **state)
+{
+    (void)state;
+    static const samp_vocab pairs = { N_PIECES, byte_or_pair, NULL, NULL, NULL, 0, -1, -1 };
+    static const struct {
+        const char *schema, *text;
+        int64_t steps;
+    } cases[] = {
+        { "{\"type\":\"string\",\"oneOf\":[{\"pattern\":\"NEW\"},{\"pattern\":\"ON_APPROVAL\"},{\"pattern\":"
+          "\"ON_SIGNING\"},{\"pattern\":\"ON_MODIFICATION\"},{\"pattern\":\"EXECUTED\"},{\"pattern\":"
+          "\"DEPRECATED\"},{\"pattern\":\"REJECTED\"}]}",
+          "\"a NEW one\"", 1 << 20 },
+        { "{\"type\":\"object\",\"not\":{\"patternProperties\":{\"a\":{\"type\":\"string\"}}}}",
+          "{\"n\":\"x\",\"\xc3\xa4pas\":1,\"b\":\"x\"}", 1 << 18 },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        uint32_t bits[(N_PIECES + 31) / 32];
+        samp_vocab_index *index = samp_vocab_index_init(&pairs, NULL);
+        samp_grammar *g = compile(cases[i].schema, NULL);
+        samp_sampler *s = samp_init_grammar(index, g);
+        assert_ok(samp_set_grammar_limits(s, (size_t)1 << 26, cases[i].steps));
+        for (const char *at = cases[i].text; *at; at++) {
+            const uint8_t byte = (uint8_t)*at;
+            assert_ok(samp_grammar_mask(s, bits));
+            assert_true(bits[byte / 32] >> byte % 32 & 1);
+            assert_ok(samp_accept(s, byte));
+        }
+        assert_num(samp_grammar_is_complete(s), 1);
+        samp_free(s);
+        samp_grammar_free(g);
+        samp_vocab_index_free(index);
+    }
+}
+
 /* What the matcher says, byte by byte: 1, 0 or a status. */
 static int matches(const samp_vocab_index *index, const samp_grammar *g, const char *text)
 {
@@ -1407,6 +1453,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_keywords_that_meet),
         cmocka_unit_test(test_the_other_way_round),
         cmocka_unit_test(test_dead_ends),
+        cmocka_unit_test(test_few_steps),
         cmocka_unit_test(test_redundant_keywords),
         cmocka_unit_test(test_long_places),
         cmocka_unit_test(test_options),
