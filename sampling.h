@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9243 samplers/greedy.h               21262 grammar/gbnf.h
-     277 api/config.h                     9287 samplers/choose.h               21561 grammar/regex.h
-     308 api/types.h                      9351 samplers/ratio.h                21966 grammar/derivatives.h
-     565 api/missing.h                    9419 samplers/draw.h                 22796 grammar/vocabulary.h
-     579 api/sample.h                     9506 samplers/dist.h                 23278 grammar/triggers.h
-     673 api/chains.h                     9539 samplers/gumbel.h               23615 grammar/matcher.h
-     940 api/samplers.h                   9611 watermark/function.h            23913 grammar/store.h
-    1213 api/gumbel.h                     9729 watermark/text.h                24179 grammar/moving.h
-    1236 api/operator.h                   9921 watermark/draw.h                24539 grammar/visits.h
-    1287 api/kv.h                        10132 samplers/mirostat.h             24827 grammar/states.h
-    1470 api/llama_cpp.h                 10382 samplers/adaptive_p.h           24990 grammar/items.h
-    1516 api/text_error.h                10537 samplers/custom.h               25118 grammar/masks.h
-    1533 api/grammar.h                   10600 config/describe.h               25334 grammar/runs.h
-    1801 api/shards.h                    10783 config/from_params.h            25563 grammar/entries.h
-    1900 api/peers.h                     10849 config/orders.h                 26072 grammar/accepting.h
-    1988 api/drafts.h                    11084 config/numbers.h                26425 grammar/waiting.h
-    2090 api/constraints.h               11228 config/set.h                    26554 grammar/history.h
-    2420 api/watermark.h                 11386 config/texts.h                  26686 grammar/room.h
-    2580 api/parts.h                     11517 config/settings.h               27043 grammar/sampler.h
-    2622 base/switches.h                 11631 life/rollback.h                 27290 grammar/forced.h
-    2948 base/random.h                   11886 life/chain.h                    27482 grammar/hooks.h
-    2971 base/mt19937.h                  12170 life/members.h                  27609 schema/head.h
-    3047 base/exact.h                    12284 life/update.h                   27795 schema/errors.h
-    3280 base/bits128.h                  12481 life/copy.h                     27908 schema/collections.h
-    3361 base/elements.h                 12651 rows/row.h                      27943 schema/references.h
-    3495 watermark/colours.h             12961 rows/reserve.h                  28221 schema/strings.h
-    3559 kernels/llama_cpp/contract.h    13030 rows/pieces.h                   28283 schema/numbers.h
-    3611 kernels/contract.h              13144 rows/thresholds.h               28492 schema/sets.h
-    3750 kernels/scalar.h                13249 rows/compact.h                  28751 schema/formats.h
-    3956 kernels/llama_cpp/scalar.h      13420 rows/sums.h                     28955 schema/scalars.h
-    3977 kernels/sets.h                  13560 rows/changes.h                  29266 schema/goals.h
-    4027 kernels/vectors.h               13641 rows/cuts.h                     29497 schema/alternatives.h
-    4146 kernels/avx512.h                14093 rows/typical.h                  29992 schema/objects.h
-    4232 kernels/avx2.h                  14408 rows/tail_free.h                30524 schema/arrays.h
-    4296 kernels/sse2.h                  14482 rows/selecting.h                30898 schema/whole.h
-    4313 kernels/neon.h                  14613 rows/mirostat.h                 31072 tags/head.h
-    4336 kernels/wasm.h                  14698 watermark/rows.h                31203 tags/words.h
-    4352 kernels/generic.h               14812 rows/flat.h                     31321 tags/inside.h
-    4372 kernels/shared.h                14859 rows/logprobs.h                 31466 tags/formats.h
-    4499 kernels/passes.h                14945 rows/step.h                     31880 grammar/grammars.h
-    5203 kernels/llama_cpp/passes.h      14962 rows/llama_cpp/sums.h           31947 peers/tables.h
-    5288 kernels/check.h                 15288 rows/llama_cpp/samplers.h       32348 peers/values.h
-    5311 kernels/dispatch.h              15765 rows/llama_cpp/step.h           32793 peers/llama_server.h
-    5522 core/array.h                    15796 run/apply.h                     32863 peers/fields.h
-    5864 core/table.h                    15880 run/writing.h                   33129 peers/requests.h
-    6089 core/windows.h                  16004 run/arrays.h                    33275 shards/head.h
-    6182 constraints/record.h            16082 run/arrays_llama_cpp.h          33426 shards/bytes.h
-    6249 watermark/record.h              16282 run/walk.h                      33524 shards/merging.h
-    6269 rows/work.h                     16387 run/finish.h                    33815 shards/row.h
-    6296 life/past.h                     16427 run/draw_llama_cpp.h            33949 shards/answers.h
-    6355 core/record.h                   16503 run/draw.h                      34497 shards/logprobs.h
-    6501 core/plans.h                    16581 run/sample.h                    34644 shards/taking.h
-    6540 core/fields.h                   16677 watermark/making.h              34800 shards/asking.h
-    6632 core/owners.h                   16908 watermark/tails.h               34937 shards/prefix.h
-    6712 core/mt19937.h                  17008 watermark/detect.h              35508 shards/plans.h
-    6771 core/no_mt19937.h               17231 run/verify.h                    36012 samplers/plans.h
-    6805 core/making.h                   17336 run/batch.h                     36285 shards/way.h
-    6940 core/streams.h                  17487 life/state.h                    36434 shards/memory.h
-    6981 life/state_fields.h             17665 operator/weights.h              36504 shards/batch.h
-    7081 samplers/llama_cpp.h            17754 operator/search.h               36912 drafts/head.h
-    7171 samplers/logit_bias.h           17896 operator/run.h                  36971 drafts/block.h
-    7277 samplers/patch.h                18065 kv/cells.h                      37163 drafts/tree.h
-    7328 samplers/penalties.h            18105 kv/making.h                     37298 drafts/relaxed.h
-    7484 samplers/dry.h                  18331 kv/slot.h                       37383 constraints/automaton.h
-    7951 samplers/cut.h                  18474 kv/sequences.h                  37487 constraints/making.h
-    7977 samplers/top_n_sigma.h          18610 kv/data.h                       37747 constraints/sampler.h
-    8090 samplers/top_k.h                18734 kv/update.h                     37843 constraints/constructors.h
-    8148 samplers/tail_free.h            18862 kv/state.h                      38212 constraints/patterns.h
-    8276 samplers/typical.h              19074 llama_cpp/functions.h           38421 constraints/looking.h
-    8355 samplers/top_p.h                19142 llama_cpp/object.h              38491 constraints/thinking.h
-    8401 samplers/min_p.h                19197 llama_cpp/vocabulary.h          38746 constraints/schedule.h
-    8444 samplers/by_sums.h              19275 text/reading.h                  38836 constraints/accepting.h
-    8600 samplers/top_h.h                19387 text/strings.h                  39021 constraints/drawing.h
-    8654 samplers/min_k.h                19488 text/values.h                   39211 constraints/state.h
-    8713 samplers/xtc.h                  19646 text/documents.h                39278 constraints/kind.h
-    8799 samplers/infill.h               19723 grammar/head.h                  39338 constraints/top_p_decay.h
-    8918 samplers/temperature.h          19765 grammar/tree.h                  39426 constraints/accessors.h
-    9091 samplers/smoothing.h            20429 grammar/building.h              39535 core/kinds.h
-    9180 samplers/softmax.h              20860 grammar/finishing.h             39588 base/restore.h
-    9214 samplers/drafted.h              21172 grammar/reading.h               39602 api/license.h
+       2 api/opening.h                    9248 samplers/greedy.h               21282 grammar/gbnf.h
+     277 api/config.h                     9292 samplers/choose.h               21581 grammar/regex.h
+     308 api/types.h                      9356 samplers/ratio.h                21986 grammar/derivatives.h
+     566 api/missing.h                    9424 samplers/draw.h                 22816 grammar/vocabulary.h
+     580 api/sample.h                     9511 samplers/dist.h                 23298 grammar/triggers.h
+     674 api/chains.h                     9544 samplers/gumbel.h               23635 grammar/matcher.h
+     941 api/samplers.h                   9616 watermark/function.h            23933 grammar/store.h
+    1214 api/gumbel.h                     9735 watermark/text.h                24199 grammar/moving.h
+    1237 api/operator.h                   9928 watermark/draw.h                24559 grammar/visits.h
+    1288 api/kv.h                        10143 samplers/mirostat.h             24847 grammar/states.h
+    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25010 grammar/items.h
+    1517 api/text_error.h                10548 samplers/custom.h               25138 grammar/masks.h
+    1534 api/grammar.h                   10611 config/describe.h               25354 grammar/runs.h
+    1802 api/shards.h                    10794 config/from_params.h            25583 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26092 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26445 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26574 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26706 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27063 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27310 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27502 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27629 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27815 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     27928 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      27963 schema/references.h
+    3496 watermark/colours.h             12972 rows/reserve.h                  28241 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13041 rows/pieces.h                   28303 schema/numbers.h
+    3614 kernels/contract.h              13155 rows/thresholds.h               28512 schema/sets.h
+    3753 kernels/scalar.h                13260 rows/compact.h                  28771 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13431 rows/sums.h                     28975 schema/scalars.h
+    3980 kernels/sets.h                  13571 rows/changes.h                  29286 schema/goals.h
+    4030 kernels/vectors.h               13652 rows/cuts.h                     29517 schema/alternatives.h
+    4149 kernels/avx512.h                14104 rows/typical.h                  30012 schema/objects.h
+    4235 kernels/avx2.h                  14419 rows/tail_free.h                30544 schema/arrays.h
+    4299 kernels/sse2.h                  14493 rows/selecting.h                30918 schema/whole.h
+    4316 kernels/neon.h                  14624 rows/mirostat.h                 31092 tags/head.h
+    4339 kernels/wasm.h                  14709 watermark/rows.h                31223 tags/words.h
+    4355 kernels/generic.h               14824 rows/flat.h                     31341 tags/inside.h
+    4375 kernels/shared.h                14871 rows/logprobs.h                 31486 tags/formats.h
+    4502 kernels/passes.h                14957 rows/step.h                     31900 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      14974 rows/llama_cpp/sums.h           31967 peers/tables.h
+    5291 kernels/check.h                 15300 rows/llama_cpp/samplers.h       32379 peers/values.h
+    5314 kernels/dispatch.h              15777 rows/llama_cpp/step.h           32827 peers/llama_server.h
+    5525 core/array.h                    15808 run/apply.h                     32899 peers/fields.h
+    5867 core/table.h                    15892 run/writing.h                   33169 peers/requests.h
+    6092 core/windows.h                  16016 run/arrays.h                    33316 shards/head.h
+    6185 constraints/record.h            16094 run/arrays_llama_cpp.h          33467 shards/bytes.h
+    6252 watermark/record.h              16294 run/walk.h                      33565 shards/merging.h
+    6274 rows/work.h                     16399 run/finish.h                    33856 shards/row.h
+    6301 life/past.h                     16439 run/draw_llama_cpp.h            33990 shards/answers.h
+    6360 core/record.h                   16515 run/draw.h                      34538 shards/logprobs.h
+    6506 core/plans.h                    16593 run/sample.h                    34685 shards/taking.h
+    6545 core/fields.h                   16689 watermark/making.h              34841 shards/asking.h
+    6637 core/owners.h                   16921 watermark/tails.h               34978 shards/prefix.h
+    6717 core/mt19937.h                  17022 watermark/detect.h              35549 shards/plans.h
+    6776 core/no_mt19937.h               17251 run/verify.h                    36053 samplers/plans.h
+    6810 core/making.h                   17356 run/batch.h                     36326 shards/way.h
+    6945 core/streams.h                  17507 life/state.h                    36475 shards/memory.h
+    6986 life/state_fields.h             17685 operator/weights.h              36545 shards/batch.h
+    7086 samplers/llama_cpp.h            17774 operator/search.h               36953 drafts/head.h
+    7176 samplers/logit_bias.h           17916 operator/run.h                  37016 drafts/block.h
+    7282 samplers/patch.h                18085 kv/cells.h                      37212 drafts/tree.h
+    7333 samplers/penalties.h            18125 kv/making.h                     37350 drafts/relaxed.h
+    7489 samplers/dry.h                  18351 kv/slot.h                       37436 constraints/automaton.h
+    7956 samplers/cut.h                  18494 kv/sequences.h                  37540 constraints/making.h
+    7982 samplers/top_n_sigma.h          18630 kv/data.h                       37800 constraints/sampler.h
+    8095 samplers/top_k.h                18754 kv/update.h                     37896 constraints/constructors.h
+    8153 samplers/tail_free.h            18882 kv/state.h                      38265 constraints/patterns.h
+    8281 samplers/typical.h              19094 llama_cpp/functions.h           38474 constraints/looking.h
+    8360 samplers/top_p.h                19162 llama_cpp/object.h              38544 constraints/thinking.h
+    8406 samplers/min_p.h                19217 llama_cpp/vocabulary.h          38799 constraints/schedule.h
+    8449 samplers/by_sums.h              19295 text/reading.h                  38889 constraints/accepting.h
+    8605 samplers/top_h.h                19407 text/strings.h                  39074 constraints/drawing.h
+    8659 samplers/min_k.h                19508 text/values.h                   39264 constraints/state.h
+    8718 samplers/xtc.h                  19666 text/documents.h                39331 constraints/kind.h
+    8804 samplers/infill.h               19743 grammar/head.h                  39391 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19785 grammar/tree.h                  39479 constraints/accessors.h
+    9096 samplers/smoothing.h            20449 grammar/building.h              39588 core/kinds.h
+    9185 samplers/softmax.h              20880 grammar/finishing.h             39641 base/restore.h
+    9219 samplers/drafted.h              21192 grammar/reading.h               39655 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -554,7 +554,8 @@ typedef struct samp_perf_data {
 #endif
 #endif /* SAMPLING_H */
 
-/* A static function without a body is a warning: with SAMPLING_STATIC they are declared where the bodies follow. */
+/* A static function without a body gives a warning, so with SAMPLING_STATIC the functions are declared only where their
+   bodies follow. */
 #if !defined(SAMPLING_DECLARED) && (!defined(SAMPLING_STATIC) || defined(SAMPLING_IMPLEMENTATION))
 #define SAMPLING_DECLARED
 
@@ -3494,19 +3495,21 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/colours.h ---- */
 /* ---- watermarks: SBW's colours ----
-   Which tokens are green after a context. Philox's key is a seed, its counter the token's id. With lefthash all tokens
-   share one seed. With selfhash each token has its own: the smallest, as a signed number, of products with its hash.
-   The kernel tint does the same for many tokens, so this room comes before the kernels. */
+   Computes which tokens are green after a context (the last tokens); SBW is a watermark that raises the logits of green
+   tokens. A token's colour follows from a random word by Philox, with a seed as its key and the token's id as its
+   counter. With lefthash all tokens share one seed. With selfhash each token has its own seed: the smallest, as a
+   signed number, of several products with its hash. The kernel tint does the same for many tokens, so this file comes
+   before the kernels. */
 
-/* The numbers that decide colours after a context. */
+/* The numbers that decide the colours of tokens after a context. */
 typedef struct sampi_colours {
-    uint64_t key, seed;   /* key: for selfhash; seed: for lefthash */
-    uint64_t product[64]; /* [n] for selfhash: the key times the hash of a token of the context */
-    uint32_t n, below;    /* a token is green if the lower 31 bits of its word are below `below` */
+    uint64_t key, seed;   /* key is used with selfhash, seed with lefthash */
+    uint64_t product[64]; /* [n] with selfhash, the key times the hash of a token of the context */
+    uint32_t n, below;    /* a token is green if the lower 31 bits of its random word are less than `below` */
     bool is_self;
 } sampi_colours;
 
-/* Returns a token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
+/* Returns a token's hash of 32 bits, computed with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
 static int64_t sampi_colour_hash(uint32_t token)
 {
     uint32_t i = token + 1;
@@ -3529,7 +3532,7 @@ static bool sampi_is_less(uint64_t a, uint64_t b)
     return (a ^ sign) < (b ^ sign);
 }
 
-/* Returns the word of a token, which decides its colour; *seed gets its seed. */
+/* Returns the random word of a token, which decides its colour. *seed gets the seed of the token. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;
@@ -6249,22 +6252,24 @@ static bool sampi_is_time(const sampi_limit *r)
 /* ---- src/watermark/record.h ---- */
 /* ---- watermarks: settings and state ----
    The part of a sampler's record (core/record.h) that the three kinds of watermarks have. The constructor
-   (watermark/making.h) sets the numbers; an accepted token moves the text (watermark/text.h). Structs alone. */
+   (watermark/making.h) sets the numbers; an accepted token changes the text (watermark/text.h). */
 
 /* A watermark's settings, and the text so far. Positions are counted from the first token that counts; a context
-   belongs to the position that it precedes. */
+   belongs to the position that it precedes. The sampler's part 1 is the last history + width tokens, part 2 the
+   table of positions + 1, with 0 in empty slots. */
 typedef struct sampi_watermark {
     samp_watermark_kind what;
-    uint64_t key[2]; /* the key itself, or A and B */
+    uint64_t key[2]; /* the key itself, or the derived keys A and B */
     double alpha, gamma;
     float alpha_shown, gamma_shown, delta;
     int32_t width, scope, history, depth;
-    uint32_t n_slots;   /* slots of the table, a power of two; 0: repeated contexts do not matter */
-    uint32_t count;     /* positions so far */
-    uint32_t generated; /* those of them after the first draw: fewer than count if the prompt counts */
+    /* the number of slots of the table, a power of two, or 0 if repeated contexts do not matter */
+    uint32_t n_slots;
+    uint32_t count;     /* the number of positions so far */
+    uint32_t generated; /* the number of positions after the first draw; less than count if the prompt counts too */
     sampi_ring ring;
-    bool is_behind; /* samp_verify: the row after a whole draft */
-} sampi_watermark;  /* parts: 1 the last history + width tokens; 2 the table of positions + 1, 0: empty */
+    bool is_behind; /* set by samp_verify for the row after a whole draft */
+} sampi_watermark;
 #endif
 /* ---- src/rows/work.h ---- */
 /* ---- the workspace ----
@@ -9610,15 +9615,15 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/function.h ---- */
 /* ---- watermarks: the function ----
-   Watermarks: texts that a key can recognise. The key, the context and a token give a word of 32 bits (this room). A
-   sampler prefers tokens with large words (watermark/draw.h); a detector tests whether a text's tokens have large words
-   (watermark/detect.h).
+   A watermark is a bias in a text that a key can detect. This file computes a random word of 32 bits from the key, the
+   context (the last tokens) and a token. A sampler prefers tokens with large words (watermark/draw.h); a detector tests
+   whether a text's tokens have large words (watermark/detect.h).
 
    The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, into a state of 128 bits; one
-   more Philox of the state and a token's id / 4 gives the words of four tokens. vLLM computes the same function, so its
-   detector recognises these texts. All functions are pure. */
+   more Philox computes the words of four tokens from the state and the tokens' id / 4. vLLM computes the same function,
+   so its detector recognises these texts. All functions are pure. */
 
-/* SHA-256 (FIPS 180-4) of at most 55 bytes: one block. */
+/* Computes SHA-256 (FIPS 180-4) of at most 55 bytes, which are one block. */
 static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32_t digest[8])
 {
     static const uint32_t round[64] = {
@@ -9659,7 +9664,8 @@ static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32
     for (int i = 0; i < 8; i++) digest[i] = start[i] + s[i];
 }
 
-/* Returns the first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
+/* Returns the first 64 bits of SHA-256(name, key): a key derived from another key, from which the other cannot be
+   computed. */
 static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
 {
     unsigned char bytes[55];
@@ -9671,13 +9677,13 @@ static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
     return (uint64_t)digest[0] << 32 | digest[1];
 }
 
-/* The words after a context: word id % 4 of Philox at (id / 4, counter). */
+/* The random words of all tokens after a context. The word of a token is word id % 4 of Philox at (id / 4, counter). */
 typedef struct sampi_words {
     uint32_t counter[3], key[2];
-    uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is UINT32_MAX at first */
+    uint32_t four, out[4]; /* out: the words of ids 4 four to 4 four + 3; `four` is UINT32_MAX at first */
 } sampi_words;
 
-/* Prepares the words after a context [width] of 32-bit numbers, oldest first; 0xFFFFFFFF: there is no token. */
+/* Prepares the random words after a context [width] of 32-bit numbers, oldest first. 0xFFFFFFFF stands for no token. */
 static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *context, uint32_t width)
 {
     uint32_t state[4] = { 0x574D4358u, width, 0, 0 }, at[4];
@@ -9693,7 +9699,7 @@ static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *con
     words->four = UINT32_MAX;
 }
 
-/* Returns the word of a token. For ascending ids Philox runs once for four of them. */
+/* Returns the random word of a token. For ascending ids Philox is computed once for each four of them. */
 static inline uint32_t sampi_word(sampi_words *words, samp_token id)
 {
     const uint32_t four = (uint32_t)id >> 2;
@@ -9705,13 +9711,13 @@ static inline uint32_t sampi_word(sampi_words *words, samp_token id)
     return words->out[id & 3];
 }
 
-/* Returns the number u of a word: a float in (0, 1), as a double. */
+/* Returns the number u of a random word: a float in (0, 1), as a double. */
 static inline double sampi_mark_uniform(uint32_t word)
 {
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* Prepares SBW's colours after a context, in which 2^32 - 1 means -1. */
+/* Prepares SBW's colours after a context, in which 2^32 - 1 stands for -1. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
@@ -9728,24 +9734,25 @@ static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, cons
 
 /* ---- src/watermark/text.h ---- */
 /* ---- watermarks: the text so far ----
-   The context of the next token, and whether it has occurred before. The last tokens are in a ring (part 1). A hash
-   table (part 2, open addressing) has each context of the last `history` positions once, with the last position at
-   which it occurred. The hash depends on the key, so a writer without the key cannot make a text whose contexts all
-   collide. Contexts are compared token by token, so two contexts are never confused. An accepted token adds a position
-   and drops the oldest one; a rollback does the reverse, with the values in the record. */
+   Keeps the context of the next token (the last tokens), and whether it has occurred before. The last tokens are in a
+   ring (the sampler's part 1). A hash table (part 2, open addressing) has each context of the last `history` positions
+   once, with the last position at which it occurred. The hash depends on the key, so a writer without the key cannot
+   make a text whose contexts all collide. Contexts are compared token by token, so two contexts are never confused. An
+   accepted token adds a position and drops the oldest one; a rollback does the reverse, with the values in its
+   record. */
 
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
 
-/* Returns the token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the
-   text. */
+/* Returns the token `back` positions before the next token, so 1 is the newest, or UINT32_MAX before the beginning of
+   the text. */
 static uint32_t sampi_mark_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *ring = &s->u.mark.ring;
     return back <= ring->size ? (uint32_t)sampi_ring_at(ring, sampi_mark_tokens(s), back - 1) : UINT32_MAX;
 }
 
-/* Fills context [width] with the context of the position `ago` positions before the next one. */
+/* Writes to context [width] the context of the position that is `ago` positions before the next one. */
 static void sampi_mark_context(const sampi_sampler *s, uint32_t ago, uint32_t *context)
 {
     const uint32_t width = (uint32_t)s->u.mark.width;
@@ -9759,7 +9766,7 @@ static uint32_t sampi_mark_home(const sampi_sampler *s, const uint32_t *context)
     return words.counter[0] & (s->u.mark.n_slots - 1);
 }
 
-/* Returns the slot that has this context, or the empty one in which it would be stored. */
+/* Returns the index of the slot that has this context, or of the empty slot in which it would be stored. */
 static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9773,7 +9780,7 @@ static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
     return at;
 }
 
-/* Empties a slot; later entries that would not be found any more move forward. */
+/* Empties a slot. Later entries that would not be found any more are moved forward. */
 static void sampi_mark_erase(const sampi_sampler *s, uint32_t hole)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9796,8 +9803,8 @@ static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *conte
     return sampi_mark_table(s)[sampi_mark_slot(s, context)] != 0;
 }
 
-/* Adds the next position to the text: its context goes into the table; the context of the position that leaves the
-   history is removed, unless it has occurred again since. Then the token goes into the ring. */
+/* Adds the next position to the text: its context is added to the table; the context of the position that leaves the
+   history is removed, unless it has occurred again since. Then the token is added to the ring. */
 static void sampi_mark_push(sampi_sampler *s, samp_token token)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9816,8 +9823,8 @@ static void sampi_mark_push(sampi_sampler *s, samp_token token)
     mark->count++;
 }
 
-/* Reverses sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before the
-   push. */
+/* Reverses sampi_mark_push. `old` is the token that fell out of the ring, or -1; `before` is what the slot contained
+   before the push. */
 static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9860,8 +9867,8 @@ static SAMPI_COLD void sampi_mark_reset(sampi_sampler *s)
     if (mark->n_slots) memset(sampi_mark_table(s), 0, mark->n_slots * sizeof(uint32_t));
 }
 
-/* Notes or restores five words: both counts, the token that the ring's next token pushes out, the table's entry of the
-   context, and whether there has been a draw. */
+/* Notes or restores five words for a rollback: both counts, the token that the ring's next token pushes out, the
+   table's entry for the context, and whether there has been a draw. */
 static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9881,8 +9888,8 @@ static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
     mark->generated = word[1];
 }
 
-/* Adds the settings to the fingerprint; the key as a SHA-256, because the fingerprint itself can be computed
-   backwards. */
+/* Adds the settings to the fingerprint, the hash of settings. The key is added as a SHA-256, because the fingerprint
+   itself can be computed backwards. */
 static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9892,7 +9899,7 @@ static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *has
     sampi_mix(hash, sampi_bits(mark->gamma));
 }
 
-/* Saves or loads the flag, both counts and the ring; a load builds the table again. */
+/* Saves or loads whether there has been a draw, both counts and the ring. After loading, the table is built again. */
 static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -9920,14 +9927,15 @@ static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
 
 /* ---- src/watermark/draw.h ---- */
 /* ---- watermarks: the draws ----
-   The apply functions of the three kinds, and their part in tests of drafts. Gumbel: a race like samp_init_gumbel's, in
-   which each token takes the time -ln(u) / w, but u is a function of the key and the context. SynthID: a tournament
-   changes the logits, and dist draws. SBW: green tokens get larger logits. */
+   The apply functions of the three kinds of watermarks, and their part in tests of drafts. Gumbel's watermark selects
+   the token with the shortest time -ln(u) / w, as samp_init_gumbel does, but u is a function of the key and the context
+   (the last tokens). SynthID changes the logits by a tournament, and dist draws. SBW raises the logits of green
+   tokens. */
 
-#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in the stream, for the choice of the key */
+#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in its stream, for the choice of the key */
 
-/* Begins a draw, and with the first draw ends the prompt. Returns whether the draw uses the watermark; context [64]
-   gets the context. */
+/* Begins a draw; the first draw ends the prompt. Returns whether the draw uses the watermark. context [64] gets the
+   context. */
 static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
 {
     s->now.pending = 0;
@@ -9935,7 +9943,8 @@ static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
     return !sampi_mark_is_repeated(s, context);
 }
 
-/* Returns the key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
+/* Returns the key of this draw. If there are two keys, it is B after a draft (is_behind), and otherwise chosen at
+   random. */
 static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -9947,7 +9956,7 @@ static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
     return (double)(random[0] >> 11) * (1.0 / 9007199254740992.0) < mark->alpha ? mark->key[1] : mark->key[0];
 }
 
-/* A race: the leading candidate, and its time. */
+/* The state of a search for the shortest time: the leading candidate, and its time. */
 typedef struct sampi_mark_race {
     sampi_words words;
     float logit;
@@ -9964,8 +9973,9 @@ static void sampi_mark_start(sampi_mark_race *race, const sampi_sampler *s, cons
     race->time = (double)INFINITY;
 }
 
-/* Candidate `index` runs with its weight w > 0. Because -ln u >= 1 - u, most candidates lose without a logarithm. The
-   first in order wins a tie, so the order of the runs does not matter. */
+/* Computes the time of candidate `index`, with its weight w > 0; the candidate takes the lead if its time is shorter.
+   Because -ln u >= 1 - u, most candidates are rejected without a logarithm. The first in order wins a tie, so the
+   candidates may come in any order. */
 static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token id, uint64_t w, size_t index)
 {
     const double u = sampi_mark_uniform(sampi_word(&race->words, id));
@@ -9979,9 +9989,9 @@ static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token
     race->index = index;
 }
 
-/* Chooses the token that replaces a rejected token of a draft. It takes the place of sampi_find_by_mass: with the
-   watermark (key B), unless the context is repeated or s draws without one; then `at` is the mass at which to find
-   it. */
+/* Returns the index of the token that replaces a rejected draft token. It does what sampi_find_by_mass does, but with
+   the watermark (key B). If the context is repeated or s draws without a watermark, the token is found by its mass
+   `at`. */
 static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -10001,8 +10011,8 @@ static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_toke
     return race.index;
 }
 
-/* After the ratio test has rejected the draft's token, draws its replacement again, with the watermark. The replacement
-   is never the rejected token itself, so an equal id means that it was accepted. */
+/* Draws the replacement of a draft token again, with the watermark, after the ratio test has rejected the draft token.
+   The replacement is never the rejected token itself, so an equal id means that the draft token was accepted. */
 static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->data[cur->selected].id == s->draft->token) return;
@@ -10042,13 +10052,13 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- SynthID ---- */
 
-/* The sums of a layer: of all tokens' p, and of those whose bit is 1. They are integers in units of 2^-40 of the
-   largest p, rounded down, so they do not depend on the order. */
+/* Sums in one layer of SynthID's tournament: of all tokens' p, and of the p of tokens whose bit is 1. They are sums of
+   integers, p in units of 2^-40 of the largest p, rounded down. So they do not depend on the order. */
 typedef struct sampi_layer {
     uint64_t all, with;
 } sampi_layer;
 
-/* Computes the factor of p for a token whose bit is 0, and for one whose bit is 1. */
+/* Computes the factors by which a layer multiplies p, for tokens whose bit is 0 and for those whose bit is 1. */
 static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
 {
     double m = layer->all ? (double)layer->with / (double)layer->all : 0.0;
@@ -10056,7 +10066,7 @@ static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
     factor[1] = 2.0 - m;
 }
 
-/* Returns the logit of p after the last layer. */
+/* Returns the logit for p after the last layer. */
 static float sampi_layer_logit(float max, double p)
 {
     if (!(p >= DBL_MIN)) return -FLT_MAX;
@@ -10064,8 +10074,9 @@ static float sampi_layer_logit(float max, double p)
     return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
 }
 
-/* Runs the tournament. During the layers a candidate's p is stored as a double instead of its logit and p; -1: it
-   is masked. The words of the first candidates are kept, those of the others are computed in each layer. */
+/* Runs the tournament of SynthID. During the layers a candidate's p is stored as a double in the memory of its logit
+   and p, or -1 if the candidate is masked. The random words of the first candidates are kept; those of the others are
+   computed again in each layer. */
 static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
 {
     enum { KEPT = 1024 };
@@ -14697,18 +14708,19 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/rows.h ---- */
 /* ---- watermarks on a row ----
-   The same as the apply functions, directly on the row. Gumbel's race goes by tiles, the one with the most weight
-   first, as gumbel's in rows/selecting.h; of other tiles only words that could still win are tested. A draw without the
-   watermark is dist's. SynthID works on the compact row, SBW changes the logits in place. */
+   These functions give the same results as the apply functions, but work directly on a row of logits. Gumbel's search
+   for the shortest time goes by tiles (256 tokens), the one with the most weight first, as in rows/selecting.h; in
+   other tiles only tokens whose word could still win are tested. A draw without the watermark is that of dist. SynthID
+   copies the row's tokens first, SBW changes the logits in place. */
 
-/* Returns the id of element i, also if a view has indices in place of ids. */
+/* Returns the token id of element i of the row. If the row is a view of an array, its ids are indices in that array. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
     samp_token id = sampi_id_at(row, i);
     return row->array ? row->array->data[id].id : id;
 }
 
-/* Lets element i of a tile run. */
+/* Computes the time of element i of a tile, unless its weight is 0. */
 static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *it, float max, size_t i)
 {
     const sampi_row *row = it->row;
@@ -14718,9 +14730,9 @@ static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *
     if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
 }
 
-/* Lets those tokens of tile t run that may still win. No weight is more than 2^14 times the tile's sum of q. In units
-   of 2^-24, a word's 1 - u is at least 1, and at least 2^24 - 1 less the word's upper 24 bits. So only words of at
-   least `least` can win. */
+/* Computes the times of those tokens of tile t that may still win. No weight is more than 2^14 times the tile's sum of
+   envelopes q. In units of 2^-24, 1 - u is at least 1, and at least 2^24 - 1 minus the upper 24 bits of the token's
+   word. So only tokens with words of at least `least` can win. */
 static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -14761,7 +14773,7 @@ static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* p and words use the memory of w, 12 bytes a token. */
+/* p and the random words use the memory of w, 12 bytes for each token. */
 static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];
@@ -16676,8 +16688,9 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/making.h ---- */
 /* ---- watermarks: making ----
-   Defaults, one member by its name, the constructors, and the rows of the three kinds. The five names of samplers are
-   those of their interface, as constraints have them. */
+   The defaults, samp_watermark_set, which sets one member by its name, the constructors, and the rows of the three
+   kinds in the table of kinds. Each of the five watermarks has its sampler's name from its interface, as constraints
+   have. */
 
 SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind kind)
 {
@@ -16697,7 +16710,7 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
-/* Returns the index of `value` among the words, or -1. */
+/* Returns the index of the text `value` among the words, or -1. */
 static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const char *value)
 {
     for (int i = 0; i < n; i++)
@@ -16820,7 +16833,7 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     return t;
 }
 
-/* Sizes the ring and the table. The fields are checked, so the sizes are bounded. */
+/* Sizes the ring of tokens and the table of contexts. The fields have been checked, so the sizes are bounded. */
 static SAMPI_COLD void sampi_mark_prepare(sampi_sampler *t, bool make)
 {
     sampi_watermark *mark = &t->u.mark;
@@ -16856,7 +16869,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     return sampi_mark_make(&t);
 }
 
-/* Sets in samplers with two keys whether the next row is the one after a whole draft. */
+/* Sets, in samplers with two keys, whether the next row of logits is the one after a whole draft. */
 static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_mark_behind(s->u.chain.item[i], is_behind);
@@ -16907,12 +16920,12 @@ static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.ma
 
 /* ---- src/watermark/tails.h ---- */
 /* ---- watermarks: tails of distributions ----
-   ln P(X >= x) of a Gamma(a, 1) variable and of a binomial one, for a and n up to 10^9. Terms that would cancel are
-   computed together, as Stirling's error and as the deviance (Loader 2000, "Fast and accurate computation of binomial
-   probabilities"). So the relative error of the logarithm is about 1e-12, near the middle and in the tail. Logarithms
-   are those of >>math, so a p-value is the same on every machine. */
+   Computes ln P(X >= x) for a variable X with a Gamma(a, 1) distribution or a binomial one, for a and n up to 10^9.
+   Terms that would cancel are computed together, as Stirling's error and as the deviance (Loader 2000, "Fast and
+   accurate computation of binomial probabilities"). So the relative error of the logarithm is about 1e-12, near the
+   middle and in the tail. Logarithms are those of >>math, so a p-value is the same on every machine. */
 
-/* ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), a > 0. */
+/* Returns ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), the error of Stirling's formula, for a > 0. */
 static SAMPI_COLD double sampi_stirling_error(double a)
 {
     double sum = 0.0;
@@ -16921,7 +16934,7 @@ static SAMPI_COLD double sampi_stirling_error(double a)
     return sum + (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - z / 1188) * z) * z) * z) / a;
 }
 
-/* Returns ln(1 + x) - x, x > -1. */
+/* Returns ln(1 + x) - x for x > -1. */
 static SAMPI_COLD double sampi_ln1_less(double x)
 {
     if (sampi_abs(x) > 0.3) return sampi_ln(1.0 + x) - x;
@@ -16930,7 +16943,7 @@ static SAMPI_COLD double sampi_ln1_less(double x)
     return 2.0 * s * z * sum - s * x;
 }
 
-/* x ln(x / m) + m - x, x and m > 0: at least 0. */
+/* Returns the deviance x ln(x / m) + m - x, which is at least 0, for x and m > 0. */
 static SAMPI_COLD double sampi_deviance(double x, double m)
 {
     const double r = (x - m) / m;
@@ -16939,17 +16952,18 @@ static SAMPI_COLD double sampi_deviance(double x, double m)
 
 #define SAMPI_LN_2PI 1.8378770664093454836
 
-/* Returns ln(1 - p) of a probability; -FLT_MAX for p = 1. */
+/* Returns ln(1 - p) for a probability p, or -FLT_MAX for p = 1. */
 static SAMPI_COLD double sampi_ln_rest(double p) { return p < 1.0 ? sampi_ln(1.0 - p) : -(double)FLT_MAX; }
 
-/* e^l for a logarithm l of a probability; 0 below -690. */
+/* Returns e^l for a logarithm l of a probability, or 0 for l below -690. */
 static SAMPI_COLD double sampi_exp_of(double l)
 {
     if (l < -690.0) return 0.0;
     return l < 0.0 ? sampi_exp2(l * SAMPI_LOG2E) : 1.0;
 }
 
-/* ln Q(a, x) = ln P(Gamma(a, 1) >= x): below the mean by the series of P, above by the continued fraction (Lentz). */
+/* Returns ln Q(a, x) = ln P(Gamma(a, 1) >= x). Below the mean it is computed by the series of P, above by the continued
+   fraction (Lentz). */
 static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
 {
     if (!(x > 0.0)) return 0.0;
@@ -16973,7 +16987,7 @@ static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
     return l < 0.0 ? l : 0.0;
 }
 
-/* ln P(Binomial(n, p) = k), 0 <= k <= n. */
+/* Returns ln P(Binomial(n, p) = k) for 0 <= k <= n. */
 static SAMPI_COLD double sampi_ln_binomial(double n, double k, double p)
 {
     if (k == 0.0) return n * sampi_ln(1.0 - p);
@@ -16983,7 +16997,7 @@ static SAMPI_COLD double sampi_ln_binomial(double n, double k, double p)
     return errors - away + 0.5 * (sampi_ln(n) - sampi_ln(k) - sampi_ln(n - k) - SAMPI_LN_2PI);
 }
 
-/* ln P(Binomial(n, p) >= k): the sum of the terms from k up, or from k - 1 down if that is the shorter tail. */
+/* Returns ln P(Binomial(n, p) >= k). The terms are added from k up, or from k - 1 down if that tail is shorter. */
 static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
 {
     const bool is_upper = k > n * p;
@@ -17008,16 +17022,18 @@ static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
 /* ---- src/watermark/detect.h ---- */
 /* ---- watermarks: the detectors ----
    A detector computes how likely a text is without the watermark of a key. It scores each token whose context is new in
-   the text. Without the watermark the sum of scores has a known distribution; p is its tail (watermark/tails.h). The
-   contexts are in a hash table of the call's own, whose hash is the key's function. */
+   the text. Without the watermark the sum of scores has a known distribution; p is the probability of at least this sum
+   (watermark/tails.h). Each call has a hash table of the contexts (the tokens before a token), whose hash depends on
+   the key. */
 
-/* The scores of a text, and two hash tables of indices + 1: by context, and for SBW by pairs of seed and token. */
+/* The scores of a text, and two hash tables, which contain indices of tokens + 1: one by the context, and for SBW one
+   by the pair of seed and token. */
 typedef struct sampi_scores {
     const sampi_watermark *mark;
     const samp_token *text;
-    double *score; /* [n] each token's score; -1: the token does not count */
+    double *score; /* [n] each token's score, or -1 for a token that does not count */
     uint32_t *table, n_slots, *pair_table;
-    uint64_t *pair; /* [n] SBW: each token's seed */
+    uint64_t *pair; /* [n] for SBW, each token's seed */
 } sampi_scores;
 
 static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *context)
@@ -17026,7 +17042,7 @@ static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *cont
     for (size_t i = 0; i < width; i++) context[i] = at + i >= width ? (uint32_t)of->text[at + i - width] : UINT32_MAX;
 }
 
-/* Is the context before index `at` new? Then it is added to the table. `home` is its hash. */
+/* Is the context before index `at` new in the text? Then it is added to the table. `home` is the context's hash. */
 static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     const size_t width = (size_t)of->mark->width;
@@ -17040,7 +17056,8 @@ static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
     return true;
 }
 
-/* Is the pair of a token and its seed new? Then it is added to the table. `home` is the token's word. */
+/* Is the pair of a token and its seed new in the text? Then it is added to the table. `home` is the token's random
+   word. */
 static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     uint32_t slot = home & (of->n_slots - 1);
@@ -17054,7 +17071,7 @@ static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 
 static double sampi_score_of(uint32_t word) { return -sampi_ln(1.0 - sampi_mark_uniform(word)); }
 
-/* Returns the score of the token at index `at`, after its context. */
+/* Returns the score of the token at index `at`, which follows this context. */
 static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sampi_words *words,
                                            const uint32_t *context)
 {
@@ -17077,10 +17094,12 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
     const uint32_t word = sampi_colour_word(&colours, (uint32_t)id, &of->pair[at]);
     bool counts = of->pair[at] && sampi_pair_is_new(of, at, word);
     return counts ? (word & 0x7FFFFFFFu) < colours.below
-                  : -1.0; /* the seed is 0 whatever the key is if the context has a -1 or token 0 */
+                  /* a context with a -1 or the token 0 makes the seed 0, whatever the key is; such a token does not
+                     count */
+                  : -1.0;
 }
 
-/* Computes the result for a sum of n scores. */
+/* Computes the detector's result for the sum of n scores. */
 static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum, size_t n,
                                          samp_watermark_result *out)
 {
@@ -17091,7 +17110,7 @@ static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum
     if (mark->what == SAMP_WATERMARK_SYNTHID) {
         out->score = n ? sum / (count * mark->depth) : 0.0;
         if (n) out->ln_p = sampi_ln_binomial_tail(count * mark->depth, sum, 0.5);
-    } else if (n && mark->what <= SAMP_WATERMARK_GUMBEL_DUAL) { /* v is 1 for one key */
+    } else if (n && mark->what <= SAMP_WATERMARK_GUMBEL_DUAL) { /* v is 1 for a single key */
         out->ln_p = sampi_ln_gamma_tail(count / v, sum / v);
     } else if (n) {
         double share = (double)(uint32_t)(mark->gamma * 2147483647.0) / 2147483648.0;
@@ -17100,7 +17119,7 @@ static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum
     out->p_value = sampi_exp_of(out->ln_p);
 }
 
-/* Checks the arguments; the watermark's numbers are checked as for a sampler. */
+/* Checks the arguments. The watermark's numbers are checked as for a sampler. */
 static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark *mark, const samp_token *text,
                                           size_t n, const void *out)
 {
@@ -17116,7 +17135,8 @@ static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark
     return SAMP_OK;
 }
 
-/* Returns the scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
+/* Returns the scores of all tokens of a text, at the beginning of a block of memory that the caller frees, or NULL
+   without memory. */
 static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const samp_token *text, size_t n)
 {
     const bool is_sbw = mark->what == SAMP_WATERMARK_SBW_SELFHASH || mark->what == SAMP_WATERMARK_SBW_LEFTHASH;
@@ -17125,7 +17145,7 @@ static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const sa
     sampi_words words;
     of.mark = mark;
     of.text = text;
-    if (n > SIZE_MAX / 64) return NULL; /* a size_t of 32 bits */
+    if (n > SIZE_MAX / 64) return NULL; /* possible if size_t has 32 bits */
     for (of.n_slots = 16; of.n_slots < n + n / 2 + 1;) of.n_slots *= 2;
     const size_t tables = is_sbw ? 2 : 1, doubles = is_sbw ? 2 : 1;
     of.score = (double *)SAMP_MALLOC((n + 1) * doubles * 8 + of.n_slots * tables * 4);
@@ -17164,7 +17184,7 @@ SAMP_API SAMPI_COLD int samp_watermark_detect_keys(const samp_watermark *mark, c
 {
     if (!mark || (n_keys && (!keys || !out))) return SAMP_E_NULL;
     samp_watermark one = *mark;
-    samp_watermark_result none, *result = &none; /* out is written when nothing can fail any more */
+    samp_watermark_result none, *result = &none; /* out is written only when nothing can fail any more */
     if (n_keys > SIZE_MAX / sizeof none) return SAMP_E_RANGE;
     if (n_keys) result = (samp_watermark_result *)SAMP_MALLOC(n_keys * sizeof *result);
     if (!result) return SAMP_E_NOMEM;
@@ -31946,74 +31966,78 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 #ifdef SAMPLING_PEERS_DECLARED
 /* ---- src/peers/tables.h ---- */
 /* =================================================================================================== >>peers
-   Settings as other programs have them (SAMPLING_PEERS): the JSON of a request comes in, samp_settings go out
-   (samp_settings_from). Each program is a table of fields. A row has a field's name, the member of samp_params that it
-   sets, its default, its range, and what the program does with a value out of that range. The code that reads a request
-   (peers/fields.h) knows no program. Rules that involve several fields (penalties that look at different texts,
-   sampling that is off) are in peers/requests.h.
+   Reads requests of other programs, the peers (SAMPLING_PEERS): samp_settings_from makes samp_settings from the JSON of
+   a request. Each program is a table of fields. A row has a field's name, the member of samp_params that it sets, its
+   default, its range, and what the program does with a value out of that range. The code that reads a request
+   (peers/fields.h) has no case for a single program. Rules that involve several fields (penalties that look at
+   different texts, sampling that is off) are in peers/requests.h.
 
-   The tables were read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp
-   and common.h), Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's
-   description of its API 2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py,
-   00388f6; its server's vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md,
-   0064cc9), transformers since 5.13 (generation/configuration_utils.py), Anthropic's SDK for Python
-   (src/anthropic/types/message_create_params.py, 00dcf92), and SGLang of summer and autumn 2026: in python/sglang/srt
-   sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f), entrypoints/openai/protocol.py (004c82e),
-   sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py (065927d), constrained/grammar_manager.py
-   (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
+   The facts in the tables are from llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp,
+   common/sampling.cpp and common.h), Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go,
+   llm/llama_server.go), OpenAI's description of its API 2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026
+   (vllm/sampling_params.py, 00388f6; its server's vllm/entrypoints/openai/chat_completion/protocol.py, 002032e;
+   docs/features/tool_calling.md, 0064cc9), transformers since 5.13 (generation/configuration_utils.py), Anthropic's SDK
+   for Python (src/anthropic/types/message_create_params.py, 00dcf92), and SGLang of summer and autumn 2026: in
+   python/sglang/srt sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f),
+   entrypoints/openai/protocol.py (004c82e), sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py
+   (065927d), constrained/grammar_manager.py (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
 
-   The one thing to know: a field is in a table, or in the list of skipped fields, or an error. */
+   A field that is neither in the program's table nor in its list of skipped fields is an error. */
 
-/* The meanings of a field's value. A neutral value is one that asks for nothing. */
+/* The meanings of a field's value. A neutral value is a value that asks for nothing. */
 typedef enum sampi_peer_means {
-    SAMPI_PEER_NUMBER,   /* a number: it becomes the member */
-    SAMPI_PEER_HEAT,     /* vLLM's temperature: 0, or at least 0.01 */
-    SAMPI_PEER_COLD,     /* SGLang's temperature: 0 if below 1e-6 */
-    SAMPI_PEER_SEED,     /* a whole number; -1 is no seed, if lo is -1 */
-    SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
-    SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
-    SAMPI_PEER_STRINGS,  /* dry_breakers: [text] */
-    SAMPI_PEER_ORDER,    /* llama-server's samplers: [name], or a text of letters */
-    SAMPI_PEER_SAMPLE,   /* true: sample; false: select the most likely token */
-    SAMPI_PEER_NEUTRAL,  /* all values but a neutral one are refused: `usual`, or if that is "" an empty value */
-    SAMPI_PEER_PLAIN,    /* a format of answers: neutral are {"type": "text"} and "" */
-    SAMPI_PEER_CHOICE,   /* the tool to call: neutral are "auto" and "none" */
-    SAMPI_PEER_THINKING, /* the limit of thinking in tokens, or -1 */
-    SAMPI_PEER_THOUGHT,  /* that limit in Anthropic's object: enabled, with budget_tokens; disabled; adaptive */
-    SAMPI_PEER_CUSTOM,   /* that limit in SGLang's object: thinking_budget; its other members are not read */
-    SAMPI_PEER_CALLS,    /* Anthropic's CHOICE: neutral are {"type": "auto"} and {"type": "none"} */
-    SAMPI_PEER_CONFIG,   /* Anthropic's output_config: neutral is an effort alone */
-    SAMPI_PEER_TOOLS,    /* [tool]: refused if a tool that may be called is strict or has a grammar */
-    SAMPI_PEER_OPTIONS   /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
+    SAMPI_PEER_NUMBER,  /* a number, which becomes the member's value */
+    SAMPI_PEER_HEAT,    /* vLLM's temperature: 0, or at least 0.01 */
+    SAMPI_PEER_COLD,    /* SGLang's temperature, which counts as 0 if it is below 1e-6 */
+    SAMPI_PEER_SEED,    /* a whole number; -1 means no seed, if lo is -1 */
+    SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with the flag PAIRS also [[id, bias or false]] */
+    SAMPI_PEER_BAN,     /* [id], a list of tokens that get a bias of -infinity */
+    SAMPI_PEER_STRINGS, /* dry_breakers: [text], a list of texts */
+    SAMPI_PEER_ORDER,   /* llama-server's samplers: a list of names, or a text of letters */
+    SAMPI_PEER_SAMPLE,  /* true: draw a token; false: select the most likely token */
+    /* a field that is refused unless its value is neutral: `usual`, or if that is "", an empty value */
+    SAMPI_PEER_NEUTRAL,
+    SAMPI_PEER_PLAIN,    /* a format of answers; {"type": "text"} and "" are neutral */
+    SAMPI_PEER_CHOICE,   /* the tool to call; "auto" and "none" are neutral */
+    SAMPI_PEER_THINKING, /* the limit of thinking in tokens, or -1 for no limit */
+    /* the limit of thinking in Anthropic's object: enabled, with budget_tokens; disabled; adaptive */
+    SAMPI_PEER_THOUGHT,
+    /* the limit of thinking in SGLang's object, its member thinking_budget; other members are not read */
+    SAMPI_PEER_CUSTOM,
+    SAMPI_PEER_CALLS,  /* the tool to call in Anthropic's form; {"type": "auto"} and {"type": "none"} are neutral */
+    SAMPI_PEER_CONFIG, /* Anthropic's output_config; an effort alone is neutral */
+    SAMPI_PEER_TOOLS,  /* a list of tools, refused if a tool that may be called is strict or has a grammar */
+    /* an object with fields of the same table: those with the flag INSIDE, or all (with ANYWHERE) */
+    SAMPI_PEER_OPTIONS
 } sampi_peer_means;
 
-/* Flags of a row. */
+/* Flags of a field's row. */
 enum {
     SAMPI_PEER_NONE = 0,
     SAMPI_PEER_OPEN = 1,      /* the range does not contain lo */
-    SAMPI_PEER_CLAMPS = 2,    /* a value out of the range becomes the nearest end of it */
-    SAMPI_PEER_RETURNS = 4,   /* a value out of the range becomes the default */
+    SAMPI_PEER_CLAMPS = 2,    /* a value out of the range is replaced by the nearest end of the range */
+    SAMPI_PEER_RETURNS = 4,   /* a value out of the range is replaced by the default */
     SAMPI_PEER_INSIDE = 8,    /* the field is in the program's object of options */
-    SAMPI_PEER_OUTPUT = 16,   /* a penalty that looks at generated tokens only */
-    SAMPI_PEER_ALL = 32,      /* a penalty that looks at the prompt too */
-    SAMPI_PEER_PAIRS = 64,    /* logit_bias may be a list of pairs */
-    SAMPI_PEER_32_BITS = 128, /* a seed has 32 bits; 2^32 - 1 is no seed */
-    SAMPI_PEER_OURS = 256,    /* the range is that of the setting; the program accepts more */
+    SAMPI_PEER_OUTPUT = 16,   /* a penalty that counts generated tokens only */
+    SAMPI_PEER_ALL = 32,      /* a penalty that counts tokens of the prompt too */
+    SAMPI_PEER_PAIRS = 64,    /* logit_bias may be a list of pairs [id, bias] */
+    SAMPI_PEER_32_BITS = 128, /* a seed has 32 bits; 2^32 - 1 means no seed */
+    SAMPI_PEER_OURS = 256,    /* the range is that of this library's setting; the program accepts more values */
     SAMPI_PEER_NOT_0 = 512,   /* the range does not contain 0 */
     SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
     SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS |
-                                     SAMPI_PEER_RETURNS, /* only lo becomes the default */
+                                     SAMPI_PEER_RETURNS, /* only lo is replaced by the default */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
 typedef struct sampi_peer_field {
-    const char *name;  /* NULL: not a field, only a default of the program */
-    const char *param; /* the member of samp_params, or NULL */
-    uint16_t means;    /* sampi_peer_means */
-    uint16_t how;      /* SAMPI_PEER_... */
-    const char *usual; /* the default, as samp_settings_set reads it; NULL: this library's */
+    const char *name;  /* the name in a request; NULL if the row is only a default of the program */
+    const char *param; /* the member of samp_params that the field sets, or NULL */
+    uint16_t means;    /* a sampi_peer_means */
+    uint16_t how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_BEHIND */
+    const char *usual; /* the default, as a text for samp_settings_set; NULL for this library's default */
     double lo, hi;
 } sampi_peer_field;
 
@@ -32026,7 +32050,8 @@ typedef struct sampi_peer_field {
 #define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
     { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
 
-/* OpenAI's API reference. It does not define an order: the order is that of vLLM, which serves the same requests. */
+/* The fields of OpenAI's API reference. It does not define an order of samplers: the order is that of vLLM, which
+   serves the same requests. */
 static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
@@ -32042,7 +32067,8 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* SamplingParams (post_init, verify_args, from_optional); the order is that of v1/sample/sampler.py. */
+/* The fields of vLLM's SamplingParams (post_init, verify_args, from_optional). The order of samplers is that of
+   v1/sample/sampler.py. */
 static const sampi_peer_field SAMPI_VLLM[] = {
     { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
     SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
@@ -32076,8 +32102,9 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* GenerationConfig's defaults; the order is that of generation/utils.py. Fields with a single accepted value belong to
-   beam search, or to a processor of logits that this library does not have. */
+/* The fields and defaults of transformers' GenerationConfig. The order of samplers is that of generation/utils.py.
+   Fields with a single accepted value belong to beam search, or to a processor of logits that this library does not
+   have. */
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
@@ -32086,7 +32113,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
-    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f), /* else ignored */
+    /* transformers ignores other values */
+    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f),
     SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
@@ -32119,7 +32147,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* The schema of its completions (server-schema.cpp), and the defaults of common_params_sampling. */
+/* The fields of llama-server's completions (server-schema.cpp), with the defaults of common_params_sampling. */
 static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
@@ -32160,7 +32188,7 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* DefaultOptions. Ollama passes all of them on to llama-server; typical_p not if it is 0. */
+/* The fields of Ollama's DefaultOptions. Ollama passes all of them on to llama-server, except a typical_p of 0. */
 #define SAMPI_OPTION(name, param, how, usual, lo, hi) \
     { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
 static const sampi_peer_field SAMPI_OLLAMA[] = {
@@ -32179,7 +32207,8 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Anthropic's Messages API. It does not define an order: the order is that of vLLM, which serves the same requests. */
+/* The fields of Anthropic's Messages API. It does not define an order of samplers: the order is that of vLLM, which
+   serves the same requests. */
 static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
     SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
@@ -32191,11 +32220,12 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* SamplingParams (post_init, verify): as one object, as sampling_params of a native request, or as the fields of
-   OpenAI's requests. After penalties, a grammar's mask, logit_bias and the temperature, SGLang's samplers keep the
-   tokens that both top_k and top_p keep of the whole distribution ("joint": top_p does not see the result of top_k).
-   This is the same as top_p followed by top_k. With min_p, flashinfer, which SGLang uses on NVIDIA's devices, applies
-   top_k, then top_p to the remaining tokens, then min_p (peers/requests.h); torch's samplers stay with "joint". */
+/* The fields of SGLang's SamplingParams (post_init, verify). They come as one object, as sampling_params of a native
+   request, or as the fields of OpenAI's requests. After penalties, a grammar's mask, logit_bias and the temperature,
+   SGLang's samplers keep the tokens that both top_k and top_p keep of the whole distribution ("joint": top_p does not
+   see the result of top_k). This is the same as top_p followed by top_k. With min_p, flashinfer, which SGLang uses on
+   NVIDIA's devices, applies top_k, then top_p to the remaining tokens, then min_p (peers/requests.h); the samplers in
+   torch cut by "joint" with min_p too. */
 static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
     { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
@@ -32226,7 +32256,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Skipped fields: fields that do not influence which token is drawn. They contain the prompt, the length, number and
+/* Skipped fields are fields that do not influence which token is drawn. They contain the prompt, the length, number and
    form of answers, and what only the server needs. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
@@ -32275,7 +32305,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
-/* SGLang's skipped fields: of SamplingParams, of GenerateReqInput, then of OpenAI's requests. */
+/* SGLang's skipped fields: those of SamplingParams, then of GenerateReqInput, then of OpenAI's requests. */
 #define SAMPI_SKIPPED_SGLANG \
     "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
     "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
@@ -32295,25 +32325,26 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
     "chat_template_kwargs;ngram_corpus_id"
 
-/* Flags of a program: how it reads a request. */
+/* Flags of a program, which say how it reads a request. */
 enum {
-    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 for a field with a whole number */
-    SAMPI_PEER_WRAPS = 2,    /* a whole number is reduced to its low 32 bits */
+    SAMPI_PEER_CUTS = 1,     /* a fraction is cut off: 40.5 is 40 for a field with a whole number */
+    SAMPI_PEER_WRAPS = 2,    /* a whole number is reduced to its lowest 32 bits */
     SAMPI_PEER_DOUBLES = 4,  /* a whole number is first rounded to a double */
-    SAMPI_PEER_SINGLES = 8,  /* other numbers are rounded to float before the check of their range */
-    SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
-    SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
-    SAMPI_PEER_FOLDS = 64,   /* names of fields match in any case, except inside of options */
-    SAMPI_PEER_SAMPLES = 128, /* it samples by default */
-    SAMPI_PEER_BARE = 256,    /* a tool's "strict" is a member of the tool itself */
-    SAMPI_PEER_ANYWHERE = 512 /* fields are in the object of options (where only numbers are numbers) or beside it */
+    SAMPI_PEER_SINGLES = 8,  /* other numbers are rounded to float before their range is checked */
+    SAMPI_PEER_TRUTHS = 16,  /* true counts as the number 1, false as 0 */
+    SAMPI_PEER_SPELT = 32,   /* a text like "0.5" counts as the number 0.5 */
+    SAMPI_PEER_FOLDS = 64,   /* names of fields match in any case, except inside the object of options */
+    SAMPI_PEER_SAMPLES = 128, /* without a field that says so, the program draws tokens */
+    SAMPI_PEER_BARE = 256,    /* a tool's "strict" is a member of the tool itself, not of its function */
+    /* fields may be in the object of options (where neither booleans nor texts count as numbers) or beside it */
+    SAMPI_PEER_ANYWHERE = 512
 };
 
 typedef struct sampi_peer {
-    const sampi_peer_field *fields; /* ends with a row without name and param */
-    const char *order, *skipped;    /* names, separated by semicolons */
-    const char *options;            /* the name of its object of options and a dot, or "" */
-    int reads;                      /* SAMPI_PEER_CUTS ... */
+    const sampi_peer_field *fields; /* the fields; the last row has neither name nor param */
+    const char *order, *skipped;    /* the order of samplers, and the skipped fields: names separated by semicolons */
+    const char *options;            /* the name of the object of options and a dot, or "" */
+    int reads;                      /* flags: SAMPI_PEER_CUTS ... SAMPI_PEER_ANYWHERE */
 } sampi_peer;
 
 static const sampi_peer SAMPI_PEERS[] = {
@@ -32333,31 +32364,31 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
-/* A request while it is read. */
+/* The state of reading a request. */
 typedef struct sampi_request_reader {
     const sampi_peer *peer;
     const char *const *handled;
     const sampi_json *doc;
     samp_settings *to; /* the new settings */
     samp_request *out;
-    int reads;              /* the peer's flags, or those that hold in its options */
-    bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
-    bool has_out, thinks;   /* *out is the caller's; Anthropic's thinking is enabled */
+    int reads;              /* the program's flags, or those that hold in its options */
+    bool samples, adaptive; /* samples: tokens are drawn; adaptive: llama-server's adaptive_p is in the order */
+    bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
 } sampi_request_reader;
 
 /* ---- src/peers/values.h ---- */
 /* ---- requests: values ----
-   Converts a JSON value as the program would read it: a number becomes an integer, a double, or the low 32 bits of an
-   integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts become
-   settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The
-   functions read nodes of the document (text/), write one member of the settings, and return a status. */
+   Converts a JSON value as the program would, whose request is read: a number becomes an integer, a double, or the low
+   32 bits of an integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts
+   become settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here
+   too. The functions read nodes of the JSON document (text/), write one member of the settings, and return a status. */
 
 static SAMPI_COLD int sampi_request_fail(sampi_request_reader *reader, int32_t node, int status, const char *what)
 {
     return sampi_json_fail(reader->doc, reader->doc->nodes[node].at, status, what);
 }
 
-/* Reports a bad value, unless the reader of numbers has already reported more than its status. */
+/* Reports a bad value. A more precise message that the reader of numbers has reported before is kept. */
 static SAMPI_COLD int sampi_request_bad(sampi_request_reader *reader, int32_t node, int status)
 {
     return sampi_request_fail(reader, node, status,
@@ -32371,14 +32402,14 @@ static SAMPI_COLD const sampi_json_node *sampi_request_node(const sampi_request_
     return &reader->doc->nodes[node];
 }
 
-/* Returns the bytes [*n] of a string, or of a name. No 0 follows them. */
+/* Returns the bytes [*n] of a string, or of a name. No 0 follows the bytes. */
 static SAMPI_COLD const char *sampi_request_text(const sampi_request_reader *reader, int32_t string, size_t *n)
 {
     *n = reader->doc->strings[string].n;
     return reader->doc->bytes + reader->doc->strings[string].at;
 }
 
-/* A decimal number as it is written: digits 10^power; rest: more digits follow, which are not all 0. */
+/* A decimal number as it is written: digits * 10^power. `rest` is true if more digits follow that are not all 0. */
 typedef struct sampi_written {
     uint64_t digits;
     int64_t power;
@@ -32416,14 +32447,15 @@ static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_w
     return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-/* A number m 2^power on the way to a double: the top bit of m is set; rest: the number is larger than that. */
+/* A number m * 2^power that is being converted to a double. The top bit of m is set. `rest` is true if the number is
+   larger than that. */
 typedef struct sampi_wide {
     uint64_t m;
     int power;
     bool rest;
 } sampi_wide;
 
-/* Multiplies by 10^k, k from -9 to 9 and not 0. The product or quotient is hi 2^32 + lo; its upper 64 bits stay. */
+/* Multiplies by 10^k, with k from -9 to 9 but not 0. The exact result is hi 2^32 + lo; its upper 64 bits are kept. */
 static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
 {
     uint64_t p = 1, hi, lo;
@@ -32445,8 +32477,9 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
     w->power += n;
 }
 
-/* Rounds to the nearest double. The result is exact for powers of ten from -9 to 9 and numbers of nineteen digits;
-   beyond these only ties may be rounded the wrong way. A number below 2^-958 only counts as larger than 0. */
+/* Rounds a decimal number to the nearest double. The rounding is right for powers of ten from -9 to 9 and numbers of
+   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes some number
+   larger than 0. */
 static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 {
     int64_t k = w->power;
@@ -32471,8 +32504,8 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
     return SAMP_OK;
 }
 
-/* Reads the number that a node is, or that the program accepts for it: true and false, or a text. whole: an integer is
-   wanted, so a text may have no exponent. */
+/* Reads the number in a node, or what the program accepts as a number: true and false, or a text. If `whole`, an
+   integer is wanted, so a text may have no exponent. */
 static SAMPI_COLD int sampi_request_decimal(const sampi_request_reader *reader, int32_t node, bool whole,
                                             sampi_written *w)
 {
@@ -32503,8 +32536,8 @@ static SAMPI_COLD int sampi_request_double(const sampi_request_reader *reader, i
     return status ? status : sampi_written_double(&w, x);
 }
 
-/* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and it
-   is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
+/* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and the
+   integer is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
    machine), so it is SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, int32_t node, bool *negative,
                                             uint64_t *size)
@@ -32524,8 +32557,8 @@ static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, 
     return SAMP_OK;
 }
 
-/* Checks the range of a row. A value out of the range is moved (*x), or the default is wanted (*text), or the status is
-   returned. */
+/* Checks the range of a row. A value out of the range is moved into it (*x), or *text gets the default to be used, or
+   an error is returned, as the row's flags say. */
 static SAMPI_COLD int sampi_request_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
@@ -32536,19 +32569,19 @@ static SAMPI_COLD int sampi_request_range(const sampi_peer_field *f, const char 
     return f->how & SAMPI_PEER_OURS ? SAMP_E_UNSUPPORTED : SAMP_E_RANGE;
 }
 
-/* Reads the number for a member that is a float, rounded as the program rounds it. */
+/* Reads the number for a member that is a float. It is rounded as the program rounds it. */
 static SAMPI_COLD int sampi_request_float(const sampi_request_reader *reader, int32_t node, double *x)
 {
     int reads = reader->reads, status = sampi_request_double(reader, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
-        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON has no such float */
+        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON refuses such a float */
         *x = !beyond ? (double)(float)*x : *x > 0.0 ? (double)INFINITY : -(double)INFINITY;
     }
     return status;
 }
 
-/* Reads the number for a member that is an integer, reduced to 32 bits if the program does so. */
+/* Reads the number for a member that is an integer. It is reduced to 32 bits if the program does so. */
 static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, int32_t node, double *x)
 {
     bool negative;
@@ -32564,8 +32597,8 @@ static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, in
     return SAMP_OK;
 }
 
-/* Reads a number and sets its member. If the range of the setting is open at 0, a value of 0 becomes the smallest
-   float, which has the same effect: one token stays. */
+/* Reads a number and sets the member of its row. If the range of the setting is open at 0, a value of 0 becomes the
+   smallest float, which has the same effect: one token stays. */
 static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_field *field = sampi_field_named(f->param);
@@ -32590,7 +32623,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
+/* Sets the limit of thinking tokens. The limit is not a setting, so it is refused if the caller did not pass a
+   samp_request. */
 static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int32_t node, double x)
 {
     if (!reader->has_out)
@@ -32599,7 +32633,7 @@ static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int
     return SAMP_OK;
 }
 
-/* Reads a limit of thinking in tokens; a number below 0 is no limit. */
+/* Reads a limit of thinking tokens. A number below 0 means no limit. */
 static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -32610,7 +32644,7 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
-/* Reads a seed: 64 bits, or the low 32 bits if the program uses no more. */
+/* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
@@ -32625,15 +32659,15 @@ static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t n
     return SAMP_OK;
 }
 
-/* Reads a name [n] as an integer, as Python's int() does, or (c) C's strtol() of 64 bits. */
+/* Reads a name of n bytes as an integer, as Python's int() does, or if `c` as C's strtol() of 64 bits does. */
 static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
 {
     const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
     const char *end = c ? t : t + n;
-    while (c && end < t + n && *end) end++; /* a text in C ends at a 0 */
+    while (c && end < t + n && *end) end++; /* a text in C ends at its first 0 */
     *negative = false;
     *size = 0;
-    if (c && t == end) return SAMP_OK; /* strtol() makes 0 of "" */
+    if (c && t == end) return SAMP_OK; /* strtol() returns 0 for "" */
     while (t < end && *t && strchr(blank, *t)) t++;
     while (!c && end > t && end[-1] && strchr(blank, end[-1])) end--;
     if (t < end && (*t == '-' || *t == '+')) *negative = *t++ == '-';
@@ -32649,7 +32683,7 @@ static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, 
     return whole ? SAMP_OK : c ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
 }
 
-/* Reads the token of an entry, given by a name or a node; -1: the program drops the entry. */
+/* Reads the token of an entry, given by a name or by a node. *token is -1 if the program drops the entry. */
 static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, const sampi_peer_field *f, int32_t name,
                                           int32_t node, samp_token *token)
 {
@@ -32664,7 +32698,7 @@ static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, co
         const char *text = sampi_request_text(reader, name, &n);
         status = sampi_request_id_of_text(text, n, pairs, &negative, &size);
     } else if (pairs && sampi_request_node(reader, node)->kind == SAMPI_JSON_STRING) {
-        return SAMP_E_UNSUPPORTED; /* llama-server tokenises it */
+        return SAMP_E_UNSUPPORTED; /* llama-server tokenises such a text */
     } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || w.power)) {
         *token = -1;
         return SAMP_OK;
@@ -32709,8 +32743,8 @@ static SAMPI_COLD int sampi_request_bias(const sampi_request_reader *reader, int
     return status;
 }
 
-/* Removes entries of the same token, written in several ways, except the last one, as Python's dictionary does. Returns
-   the number of remaining entries; -1: no memory. */
+/* Keeps only the last of several entries for the same token, which may be written in several ways, as Python's
+   dictionary does. Returns the number of remaining entries, or -1 without memory. */
 static SAMPI_COLD int32_t sampi_request_keep_last(const samp_params *p, samp_logit_bias *list, int32_t n)
 {
     const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
@@ -32729,23 +32763,23 @@ static SAMPI_COLD int32_t sampi_request_keep_last(const samp_params *p, samp_log
     return n - to;
 }
 
-/* Sets logit_bias. */
+/* Reads the list or object of biases and sets logit_bias. */
 static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     samp_params *p = &reader->to->params;
     const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
     const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
-    bool inside = true; /* the vocabulary */
+    bool inside = true; /* inside: all tokens are in the vocabulary */
     int32_t n = 0;
     int status = SAMP_OK;
-    if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores it */
+    if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores such a value */
     if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
         return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
     if (!list) return sampi_request_bad(reader, node, SAMP_E_NOMEM);
-    p->logit_bias = list; /* owned by the settings from now on */
+    p->logit_bias = list; /* from now on the settings own the list */
     for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_request_node(reader, entry)->next) {
         status = sampi_request_bias(reader, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
@@ -32762,8 +32796,8 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Sets dry_breakers: a list of texts in one block, as settings own it, the pointers first. A text ends at its first 0,
-   and an empty text is left out, as in the program. */
+/* Reads a list of texts and sets dry_breakers. The list is one block of memory, as settings own it: the pointers first,
+   then the texts. A text ends at its first 0, and an empty text is left out, as the program does. */
 static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
@@ -32792,13 +32826,13 @@ static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_
 
 /* ---- src/peers/llama_server.h ---- */
 /* ---- requests: llama-server's `samplers` ----
-   A list of names or a text of letters becomes samp_params.order. Names count in upper or lower case, with `-` or
-   nothing in place of `_`, and under their other names (temp, nucleus, typ). Names that are unknown are dropped, as
-   llama-server drops them. */
+   Reads llama-server's field `samplers`. A list of names or a text of letters becomes samp_params.order. Names may be
+   in upper or lower case, with `-` or nothing in place of `_`, and in their other forms (temp, nucleus, typ). Unknown
+   names are dropped, as llama-server drops them. */
 
 static SAMPI_COLD char sampi_request_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
-/* Is a name [n], in any case, this step with each _ replaced by `instead` (0: left out)? */
+/* Is a name of n bytes, in any case, the name `step` with each _ replaced by `instead` (0: left out)? */
 static SAMPI_COLD bool sampi_request_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
@@ -32809,7 +32843,8 @@ static SAMPI_COLD bool sampi_request_is_step(const char *name, size_t n, const c
     return i == n;
 }
 
-/* Returns this library's name of a sampler of llama-server, given by a name or a letter; NULL: unknown, so dropped. */
+/* Returns this library's name for a sampler of llama-server, given by its name or letter. Returns NULL if it is
+   unknown, and then it is dropped. */
 static SAMPI_COLD const char *sampi_request_step_of(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
@@ -32823,8 +32858,8 @@ static SAMPI_COLD const char *sampi_request_step_of(const char *name, size_t n, 
     return found ? names[found - letters] : NULL;
 }
 
-/* Appends a step to an order that has room for it. adaptive_p is not a step here, because it selects: the flag
-   `adaptive` is set. */
+/* Appends a sampler to an order that has room for it. adaptive_p is not added, because it selects a token; the flag
+   `adaptive` is set instead. */
 static SAMPI_COLD void sampi_request_add_step(sampi_request_reader *reader, char *order, const char *step)
 {
     size_t n = strlen(order);
@@ -32836,16 +32871,17 @@ static SAMPI_COLD void sampi_request_add_step(sampi_request_reader *reader, char
     }
 }
 
-/* llama-server's samplers: sets the order. Other types of values are ignored, as llama-server does. */
+/* Reads llama-server's samplers, and sets the order. Other types of values are ignored, as llama-server ignores
+   them. */
 static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node)
 {
-    enum { STEP = 12, STEPS = 64 }; /* bytes of a name with its semicolon; the largest number of steps */
+    enum { STEP = 12, STEPS = 64 }; /* the bytes of a name with its semicolon, and the largest number of samplers */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_request_node(reader, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;
     size_t n = 0, steps = 0, i = 0;
     const char *text = letters ? sampi_request_text(reader, v->text, &n) : NULL;
-    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* the same as absent */
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* treated as if the field were absent */
     for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
         const sampi_json_node *e = sampi_request_node(reader, letters ? node : entry);
         if (e->kind != SAMPI_JSON_STRING) return sampi_request_bad(reader, entry, SAMP_E_FORMAT);
@@ -32862,13 +32898,13 @@ static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t 
 
 /* ---- src/peers/fields.h ---- */
 /* ---- requests: one field ----
-   Reads one field of a request by its row in the tables (peers/tables.h): the field sets a setting (peers/values.h
-   converts the value), is skipped, is refused, or has a neutral value, which asks for nothing. An object of options
-   inside the request (Ollama's options) is read in the same way. Functions named after a field read it, and return a
-   status. */
+   Reads one field of a request (JSON of another program) by its row in the tables (peers/tables.h). The field sets a
+   setting (peers/values.h converts the value), is skipped, is refused, or has a neutral value, which asks for nothing.
+   An object of options inside the request (Ollama's options) is read in the same way. Functions named after a field
+   read it, and return a status. */
 
-/* Is this the neutral value? usual: the neutral number or "false"; "": an empty list, object or text; NULL: no value
-   is. */
+/* Is the node's value neutral? `usual` is the neutral number, or "false"; if it is "", an empty list, object or text is
+   neutral; if it is NULL, no value is. */
 static SAMPI_COLD bool sampi_request_is_neutral(const sampi_request_reader *reader, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
@@ -32887,7 +32923,7 @@ static SAMPI_COLD bool sampi_request_is_neutral(const sampi_request_reader *read
     }
 }
 
-/* Is this {"type": "text"}, or an empty value? */
+/* Is the node {"type": "text"}, or an empty value? */
 static SAMPI_COLD bool sampi_request_is_plain(const sampi_request_reader *reader, int32_t node)
 {
     int32_t type = sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, "type", 4));
@@ -32903,13 +32939,14 @@ static SAMPI_COLD bool sampi_request_is_text(const sampi_request_reader *reader,
            sampi_request_node(reader, node)->text == sampi_json_find(reader->doc, text, strlen(text));
 }
 
-/* Returns the member of an object with this name; -1: there is no such member. */
+/* Returns the member of an object with this name, or -1 if there is none. */
 static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader, int32_t node, const char *name)
 {
     return sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, name, strlen(name)));
 }
 
-/* tool_choice and function_call: "auto" and "none" do not influence tokens; values that force a call are refused. */
+/* Reads tool_choice or function_call. "auto" and "none" do not influence tokens; values that force a call are
+   refused. */
 static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node)
 {
     uint8_t kind = sampi_request_node(reader, node)->kind;
@@ -32920,7 +32957,8 @@ static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, in
     return sampi_request_bad(reader, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
 }
 
-/* Anthropic's tool_choice, an object: {"type": "auto"} or {"type": "none"}; "any" and "tool" force a call. */
+/* Reads Anthropic's tool_choice, an object. {"type": "auto"} and {"type": "none"} do not influence tokens; "any" and
+   "tool" force a call and are refused. */
 static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, int32_t node)
 {
     const int32_t type = sampi_request_find(reader, node, "type");
@@ -32931,8 +32969,8 @@ static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, in
     return sampi_request_tool_choice(reader, type);
 }
 
-/* Anthropic's output_config: an effort is skipped, because it is a word for the prompt's template; any other member,
-   such as a format of the answer, is refused. */
+/* Reads Anthropic's output_config. An effort is skipped, because it is a word for the prompt's template. Any other
+   member, such as a format of the answer, is refused. */
 static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node)
 {
     if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
@@ -32944,8 +32982,8 @@ static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, 
     return SAMP_OK;
 }
 
-/* Anthropic's thinking: sets the limit of thinking. If thinking is enabled, the limit must be in the row's range, and
-   below max_tokens. */
+/* Reads Anthropic's thinking, and sets the limit of thinking tokens. If thinking is enabled, the limit must be in the
+   range of the row f, and below max_tokens. */
 static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader, int32_t node,
                                                     const sampi_peer_field *f)
 {
@@ -32967,8 +33005,9 @@ static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader
     return sampi_request_set_budget(reader, node, x);
 }
 
-/* SGLang's custom_params: sets the limit of thinking from its member thinking_budget, if that is a whole number for
-   Python's isinstance(), true and false too. Other values, and numbers below 0, set no limit. */
+/* Reads SGLang's custom_params, and sets the limit of thinking tokens from its member thinking_budget, if Python's
+   isinstance() takes it for a whole number, as it does true and false. Other values, and numbers below 0, set no
+   limit. */
 static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node)
 {
     const int32_t budget = sampi_request_find(reader, node, "thinking_budget");
@@ -32983,7 +33022,7 @@ static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, 
     return sampi_request_set_budget(reader, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
 }
 
-/* May a tool be called whose arguments must have a certain form (strict, or a grammar)? */
+/* May the model call a tool whose arguments must have a certain form (strict, or a grammar)? */
 static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *reader, int32_t node)
 {
     const bool bare = reader->peer->reads & SAMPI_PEER_BARE;
@@ -33003,8 +33042,8 @@ static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *read
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
-/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and
-   texts are not numbers, unlike outside of it. */
+/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params, unlike outside
+   of it, booleans and texts are not accepted as numbers. */
 static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
@@ -33013,7 +33052,7 @@ static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_
     return status;
 }
 
-/* Reads a value as its row demands. */
+/* Reads a value by the rule in its row. */
 static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     uint8_t kind = sampi_request_node(reader, node)->kind;
@@ -33050,7 +33089,7 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
-/* Are two names [n] equal? folds: upper and lower case are the same. */
+/* Are two names of n bytes equal? If `folds`, upper and lower case are the same. */
 static SAMPI_COLD bool sampi_request_same_name(const char *a, const char *b, size_t n, bool folds)
 {
     size_t i = 0;
@@ -33058,7 +33097,7 @@ static SAMPI_COLD bool sampi_request_same_name(const char *a, const char *b, siz
     return i == n;
 }
 
-/* Is a name [n] in a list, whose names are separated by semicolons? */
+/* Is a name of n bytes in a list, whose names are separated by semicolons? */
 static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
@@ -33068,7 +33107,7 @@ static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *nam
     return false;
 }
 
-/* Sets request.field to the name [n] of a field, for errors; with `inside` the name of the object of options comes
+/* Sets request.field to the name of a field (n bytes), for errors; if `inside`, the name of the object of options comes
    before it. Returns the length, or 0 if the name had to be cut. */
 static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, const char *name, size_t n,
                                                  bool inside)
@@ -33082,7 +33121,7 @@ static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, c
     return taken < n ? 0 : before + n;
 }
 
-/* Is this row valid at this place: inside of the object of options, or outside? */
+/* Is this row valid at this place, inside of the object of options or outside? */
 static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *reader, const sampi_peer_field *f,
                                                  bool inside)
 {
@@ -33090,7 +33129,7 @@ static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *rea
     return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
-/* Reads a member of the request, or (inside) of its object of options. */
+/* Reads a member of the request, or (if `inside`) of its object of options. */
 static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, int32_t node, bool inside)
 {
     const size_t before = inside ? strlen(reader->peer->options) : 0;
@@ -33103,7 +33142,8 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
         const char *rest = strncmp(*mine, reader->peer->options, before) ? NULL : *mine + before;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    const size_t bare = reader->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0; /* the list has bare names */
+    /* the list has names without the object's name */
+    const size_t bare = reader->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0;
     if (n_path && sampi_request_is_listed(reader->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_request_same_name(f->name, name, n, folds)) continue;
@@ -33114,7 +33154,7 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
     return sampi_request_fail(reader, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
-/* Reads all members of the request, or (inside) of its object of options, up to the first error. */
+/* Reads all members of the request, or (if `inside`) of its object of options, up to the first error. */
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside)
 {
     int status = SAMP_OK;
@@ -33128,12 +33168,12 @@ static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, in
 
 /* ---- src/peers/requests.h ---- */
 /* ---- requests: a whole request ----
-   samp_settings_from: begins with the program's defaults, reads one field after the other (peers/fields.h), then checks
-   what depends on several fields: penalties that look at different texts, sampling that is off, an order that depends
-   on min_p. The settings change only if the whole request is good. */
+   samp_settings_from begins with the defaults of the program whose request it is, reads one field after the other
+   (peers/fields.h), then checks what depends on several fields: penalties that look at different texts, sampling that
+   is off, an order that depends on min_p. The settings change only if the whole request is good. */
 
-/* Reports an error of a setting that no single field has caused. The error has the request's name for the setting, and
-   the place of that field if the request has it. */
+/* Reports an error of a setting that no single field has caused. The error has the name that the setting has in
+   requests, and the place of that field if it is in this request. */
 static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, const char *param, int status,
                                                const char *what)
 {
@@ -33155,8 +33195,8 @@ static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, con
     return sampi_request_fail(reader, at < 0 ? 0 : at, status, what);
 }
 
-/* Finds out whether the active penalties look at the prompt (request.with_prompt), and refuses penalties that cannot be
-   combined. A window over the whole text is kept only if a penalty is active. */
+/* Finds out whether the active penalties count tokens of the prompt too (request.with_prompt), and refuses penalties
+   that cannot be combined. If no penalty is active, a window over the whole text is not kept. */
 static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
 {
     samp_params *p = &reader->to->params;
@@ -33177,7 +33217,7 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
     return SAMP_OK;
 }
 
-/* Is a temperature among the steps of the order? */
+/* Does the order contain a temperature? */
 static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -33186,7 +33226,7 @@ static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
     return false;
 }
 
-/* Settles what depends on several fields, and checks the settings. */
+/* Sets and checks what depends on several fields. */
 static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
 {
     samp_params *p = &reader->to->params;
@@ -33196,7 +33236,7 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (reader->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
         status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_request_bad(reader, 0, status);
-    if (!reader->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
+    if (!reader->adaptive) p->adaptive_target = -1.0f; /* then llama-server ignores adaptive_p */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (reader->thinks && with)
         return sampi_request_fail_param(reader, with, SAMP_E_RANGE,
@@ -33204,10 +33244,11 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (reader->samples && !(reader->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_request_fail_param(reader, "temp", SAMP_E_RANGE,
                                         "expected more than 0, since do_sample is true");
-    /* in llama-server 0 is a temperature like others: without such a step it has no effect; it may have a range */
+    /* llama-server treats 0 as it treats any temperature: without a temperature in the order it has no effect, and
+       dynatemp_range applies to it */
     if (p->temp == 0.0f && !p->mirostat && !sampi_request_has_temp(p)) p->temp = 1.0f;
     if (p->temp == 0.0f && !p->mirostat)
-        p->temp = p->dynatemp_range *= 0.5f; /* the range stays 0 to dynatemp_range */
+        p->temp = p->dynatemp_range *= 0.5f; /* halved, so that the range is from 0 to dynatemp_range */
     if (!reader->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
     if (status)
@@ -33225,7 +33266,7 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     p->n_ctx_train = old->params.n_ctx_train;
     p->vocab = old->params.vocab;
     p->rng = old->params.rng;
-    p->top_k = 0; /* this library's defaults are llama.cpp's; a program without these fields has them off */
+    p->top_k = 0; /* this library's defaults are llama.cpp's; in a program without these fields both are off */
     p->min_p = 0.0f;
     for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
@@ -33233,7 +33274,7 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     return status;
 }
 
-/* Exchanges the contents of two settings, and with them what they own. */
+/* Exchanges the contents of two settings, with all memory that they own. */
 static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 {
     samp_params p = a->params;
@@ -36911,44 +36952,47 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 #ifdef SAMPLING_DRAFTS_DECLARED
 /* ---- src/drafts/head.h ---- */
 /* ================================================================================================== >>drafts
-   More ways to test a draft (SAMPLING_DRAFTS). As in samp_verify (run/verify.h), the chain is sampled row by row. Only
-   the draw differs: sampi_draw calls the test that the draft's row points to (samplers/drafted.h).
+   More ways to test a draft, tokens that a cheaper model proposes (SAMPLING_DRAFTS). As in samp_verify (run/verify.h),
+   the chain samples one row of logits after another. Only the draw differs: sampi_draw calls the test that the struct
+   sampi_draft points to (samplers/drafted.h). p is the model's probability of a token, q the draft's.
 
-     block     first lets the chain accept every drafted token, and computes how many of them are kept. The chain rolls
-               the others back. The next token is drawn from what p has beyond q in the first row that is not kept.
-     tree      tests the children of a node one after another, each with the part of p that the earlier children left.
-     relaxed   accepts a token that is nearly the best; for any other token it leaves the draw to the usual methods.
+     block     first lets the chain accept every draft token, and computes how many of them are kept. The chain takes
+               the others back. The next token is drawn from the residual of the first row that is not kept, which is p
+               where it exceeds q.
+     tree      tests the children of a node one after another, each against the residual that the earlier children left.
+     relaxed   accepts a token that is nearly the best; for any other token the usual methods draw.
 
-   A test is on the stack of the function that made it, like the draft's row that points to it; both are gone when the
-   function returns (sampi_set_draft with NULL). A chain may draw twice in a row of logits (two samplers that select),
-   so a draw writes only members that the next draw writes again. Other members are written between rows. */
+   The structs sampi_test and sampi_draft are on the stack of the function that made them; before it returns, it takes
+   them out of the chain (sampi_set_draft with NULL). A chain may draw twice for one row of logits (with two samplers
+   that select), so a draw writes only members that the next draw writes again. Other members are written between
+   rows. */
 
-#define SAMPI_DRAWS_BLOCK 0x200 /* added to the sampler's number in the stream, as SAMPI_DRAWS_RATIO is */
+#define SAMPI_DRAWS_BLOCK 0x200 /* added to the sampler's number in its stream, as SAMPI_DRAWS_RATIO is */
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the value 1 of a block's r */
 
-enum { SAMPI_TREE_WIDTH = 64 }; /* at most so many children are tested */
+enum { SAMPI_TREE_WIDTH = 64 }; /* at most this many children of a node are tested */
 
 typedef struct sampi_test {
-    bool waited; /* block: a rewinding ban was held back */
-    /* block, set before a row */
-    uint64_t r;     /* r of the tokens before this row, in units of 2^-63 */
-    uint64_t first; /* the position of the first row */
-    uint32_t n;     /* tokens before this row */
-    /* block, set by a draw */
-    bool keeps;      /* u(n) < h(n) */
+    bool waited; /* for block: a rewinding ban was held back */
+    /* for block, set before each row: */
+    uint64_t r;     /* r (see drafts/block.h) of the tokens before this row, in units of 2^-63 */
+    uint64_t first; /* the position of the block's first row */
+    uint32_t n;     /* the number of tokens before this row */
+    /* for block, set by each draw: */
+    bool keeps;      /* true if u(n) < h(n): the tokens before this row may be kept */
     uint64_t next_r; /* r after one more token */
     uint64_t next_u;
-    /* tree: the children of a node */
+    /* for tree: the children of a node */
     const samp_draft *draft;
     const int32_t *parent;
     size_t n_vocab;
-    int32_t node, child; /* child: the first */
-    /* relaxed */
+    int32_t node, child; /* child: the first child */
+    /* for relaxed: */
     const samp_relaxed *relaxed;
     samp_verify_method method;
 } sampi_test;
 
-/* Returns the index of the draft's token among the candidates; cur->size if it is not there, or has weight 0. */
+/* Returns the index of the draft token among the candidates, or cur->size if it is not a candidate or has weight 0. */
 static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, samp_token token)
 {
     size_t i = 0;
@@ -36956,7 +37000,8 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
     return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
 }
 
-/* Returns the index of the candidate that replaces a rejected token: the one at mass `at`, or a watermark's choice. */
+/* Returns the index of the candidate that replaces a rejected token: the first at which the running sum of masses
+   exceeds `at`, or the choice of a watermark. */
 static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -36970,19 +37015,20 @@ static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_toke
 
 /* ---- src/drafts/block.h ---- */
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block. p is the model's and q the draft's probability of a token; r is the probability that the draft is
-   kept up to here: each token multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much
-   of the draft is kept; then the next token is drawn from max(r p - q, 0). On average the test accepts at least as many
-   tokens as the ratio test, because a later token can make up for one that is less likely than in the draft.
-   life/rollback.h takes back the tokens that are not kept. */
+   samp_verify_block tests a whole block of draft tokens (tokens that a cheaper model proposes). p is the model's
+   probability of a token, q the draft's. r is the probability that the draft is kept up to a token: each token
+   multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much of the draft is kept; then
+   the next token is drawn from max(r p - q, 0). On average the test accepts at least as many tokens as the ratio test,
+   because a later token can make up for one that is less likely than in the draft. A rollback (life/rollback.h) takes
+   back the tokens that are not kept. */
 
-/* The rest of a row, max(r p - q, 0), from which the next token is drawn. With draft NULL it is p. */
+/* The residual of a row, max(r p - q, 0), from which the next token is drawn. If draft is NULL, it is p. */
 typedef struct sampi_rest {
     sampi_residual row;
     uint64_t r;
 } sampi_rest;
 
-/* Returns the mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
+/* Returns a candidate's mass in the residual. A weight has at most 41 bits, so the shift is safe. */
 static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_rest *rest = (const sampi_rest *)draw;
@@ -36991,7 +37037,7 @@ static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
     return w > q ? w - q : 0;
 }
 
-/* Returns the mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
+/* Returns the mass of the whole residual. It is at most the sum of weights, so products with it fit 64 bits. */
 static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -36999,8 +37045,8 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* Returns the r after one more token: min(1, r w / q), rounded down. It is a long division, bit by
-   bit, and runs once a row. */
+/* Returns r after one more token: min(1, r w / q), rounded down. It is computed by a long division, bit by bit, once
+   for each row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
@@ -37016,7 +37062,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
     return quotient;
 }
 
-/* Returns u(i): 64 random bits in the selecting sampler's stream, at the given position. */
+/* Returns the random number u(i): 64 bits from a stream of the sampler that selects, at the given position. */
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];
@@ -37025,9 +37071,10 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
     return random[0];
 }
 
-/* Replaces a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
-   numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
-   the next call, and a number that decided to take it back would bias that draw. */
+/* Replaces a draw: selects the draft token, if it is a candidate, decides by u(n) < h(n) whether the first n tokens may
+   be kept, and computes r(n + 1). The random numbers u are those of the block's first position, not of the row's own. A
+   row that is taken back is sampled again by the next call, and a number that decided to take it back would bias that
+   draw. */
 static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
@@ -37036,7 +37083,7 @@ static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
     uint64_t total = sampi_rest_total(&rest, cur), all = total + sums.z - sampi_mulhi(sums.z << 1, test->r);
     if (test->n == 0) test->first = s->at_position;
     uint64_t u = sampi_block_random(s, test->first, test->n);
-    /* S / (S + 1 - r) is total / all; an empty beginning is always kept */
+    /* h(n) = S / (S + 1 - r), where S is the residual's sum, is total / all; the empty draft is always kept */
     test->keeps = test->n == 0 || all == 0 || sampi_mulhi(u, all) < total;
     test->next_u = sampi_block_random(s, test->first, test->n + 1);
     test->next_r = 0;
@@ -37047,8 +37094,8 @@ static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
     test->next_r = sampi_block_next(test->r, w, sampi_draft_mass(s->draft, s->draft->token, sums.z));
 }
 
-/* Draws from the rest: selects the first token, in ascending id, whose running sum exceeds floor(u R / 2^64), R the
-   total mass of the rest. */
+/* Draws from the residual: selects the first token, in ascending id, whose running sum exceeds floor(u R / 2^64), where
+   R is the residual's total mass. */
 static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -37062,19 +37109,20 @@ static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
 }
 
-/* The result of a pass over the rows. */
+/* The result of a pass over the rows of a draft. */
 typedef struct sampi_block {
-    size_t rows;     /* rows sampled; the chain has accepted as many tokens */
-    size_t kept;     /* how many tokens are kept */
-    uint64_t kept_r; /* r after them */
-    samp_token last; /* the last row's token, or the status that ended the pass */
-    bool waited;     /* a rewinding ban was held back: it is known only now which tokens are kept */
+    size_t rows;     /* the number of rows sampled; the chain has accepted as many tokens */
+    size_t kept;     /* the number of tokens that are kept */
+    uint64_t kept_r; /* r after the tokens that are kept */
+    samp_token last; /* the token of the last row, or the status that ended the pass */
+    bool waited;     /* a rewinding ban was held back, because it was not known which tokens are kept */
 } sampi_block;
 
-/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. `again`: a second
-   pass over the kept rows, in which rewinding bans are noted. A row whose token was not drawn (greedy, a custom
-   sampler) has p = 1 for its token: it is kept, and the draft ends there if its token is another one. The same holds if
-   anything after the draw changed the selection. The chain has accepted the tokens afterwards. */
+/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. If `again` is true,
+   this is a second pass over the kept rows, in which rewinding bans are noted. A row whose token was not drawn (greedy,
+   a custom sampler) has p = 1 for its token: its token is kept, and the draft ends there if its own token is a
+   different one. The same holds if anything after the draw changed the selection. Afterwards the chain has accepted the
+   tokens. */
 static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                     size_t n_rows, bool again)
 {
@@ -37109,8 +37157,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     return block;
 }
 
-/* Checks, before the first token is accepted, that all tokens can be taken back: there are enough records, and custom
-   samplers have a rollback. */
+/* Checks, before the first token is accepted, that all tokens can be taken back: rollback has enough records, and
+   custom samplers have a rollback function. */
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (!draft->n) return SAMP_OK;
@@ -37121,9 +37169,10 @@ static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 
-/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. The next token is one
-   of three: drawn from the rest of a row, the last row's own token, or an ordinary draw after the whole draft. A record
-   that an earlier draw has opened is written anew, so that the block does not take that draw back. */
+/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. The next token is
+   drawn from the residual of a row, or is the last row's own token, or comes from an ordinary draw after the whole
+   draft. A rollback's record that an earlier draw has opened is written again, so that the block does not take that
+   draw back. */
 SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                    const samp_draft *draft, samp_token *out)
 {
@@ -37162,11 +37211,13 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
 
 /* ---- src/drafts/tree.h ---- */
 /* ---- drafts: a draft that branches ----
-   samp_verify_tree: parent [j] is the index of the token that token j follows. The children of a node are tried one
-   after another. After a rejection the rest of the row is max(p - q, 0), with q scaled to the mass of the rest before
-   it, and the next child is tested against the rest. If all children are rejected, the token is drawn from the rest. */
+   samp_verify_tree tests a draft that is a tree: parent [j] is the index of the token that token j follows. The
+   children of a node are tested one after another. After a rejection the residual of the row is max(p - q, 0), with q
+   scaled to the mass of the residual before it, and the next child is tested against this residual. If all children are
+   rejected, the token is drawn from the residual. */
 
-/* The rest of a row after rejected children: each one's row of the draft, and the mass of the rest before it. */
+/* The residual of a row after rejected children: the draft's probabilities for each child, and the mass of the residual
+   before it. */
 typedef struct sampi_siblings {
     float max;
     size_t n;
@@ -37174,7 +37225,7 @@ typedef struct sampi_siblings {
     uint64_t total[SAMPI_TREE_WIDTH + 1];
 } sampi_siblings;
 
-/* Returns the mass of a candidate in the rest (a sampi_mass). */
+/* Returns the mass of a candidate in the residual. */
 static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_siblings *rejected = (const sampi_siblings *)draw;
@@ -37186,7 +37237,7 @@ static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
     return w;
 }
 
-/* Returns the index of node's next child after index j, or -1. */
+/* Returns the index of the next child of `node` after index j, or -1. */
 static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
 {
     for (j++; (size_t)j < draft->n; j++)
@@ -37194,8 +37245,8 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
     return -1;
 }
 
-/* Adds a rejected child. If no mass would remain, the draft's probabilities sum to more than 1: then the child removes
-   no mass. */
+/* Adds a rejected child. If no mass would remain, the draft's probabilities add up to more than 1; then the child
+   removes no mass. */
 static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -37205,8 +37256,8 @@ static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row,
     if (total == 0) rejected->n--;
 }
 
-/* Draws as sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second
-   random number draws the token if all are rejected. */
+/* Draws as sampi_draw_ratio does, for several children. The first child is tested as in that function. If all children
+   are rejected, the second random number of the last child draws the token. */
 static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
@@ -37233,7 +37284,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Returns the next of the children's tokens, which the row may have to accept; -1 after the last. */
+/* Returns the token of the next child, which the row may have to accept, or -1 after the last child. */
 static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
 {
     const sampi_test *test = row->test;
@@ -37241,7 +37292,7 @@ static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
     return *at < 0 ? -1 : test->draft->tokens[*at];
 }
 
-/* Samples the row after `node`. */
+/* Samples the row of logits after `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
     sampi_test test = *tree;
@@ -37262,8 +37313,9 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     return token;
 }
 
-/* Parents come before their children, so there is no cycle and the walk ends. The token identifies the child that was
-   accepted: of siblings with equal tokens only the first can be, because a rejection leaves nothing of its token. */
+/* Parents come before their children, so there is no cycle and the loop ends. The token identifies the child that was
+   accepted: of siblings with equal tokens only the first can be accepted, because a rejection leaves no mass for its
+   token. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
 {
@@ -37297,12 +37349,13 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
 
 /* ---- src/drafts/relaxed.h ---- */
 /* ---- drafts: relaxed tests ----
-   samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft's token is accepted if it is among the
-   first top_k and its p is within delta of the largest (0.35 and 0.4 with delta 0.1). Otherwise the usual method
-   decides. The output does not have the model's distribution, as the contract in api/drafts.h says. */
+   samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft token is accepted if it is among the
+   first top_k tokens and its p is at most delta below the largest (0.35 and 0.4 with delta 0.1). Otherwise the usual
+   method decides. The output does not have the model's distribution, as the contract in api/drafts.h says. */
 
-/* Selects the draft's token if it is nearly the best, and returns whether it did. The test is in integers, w(x) +
-   floor(delta z) >= w(best), because a float p could differ in its last bit between machines. */
+/* Selects the draft token if it is nearly the best token, and returns whether it was. The test compares integer weights
+   w, w(x) + floor(delta z) >= w(best) with their sum z, because a float p could differ in its last bit between
+   machines. */
 static bool sampi_take_near_best(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_relaxed *relaxed = s->draft->test->relaxed;
@@ -37320,7 +37373,7 @@ static bool sampi_take_near_best(const sampi_sampler *s, samp_token_data_array *
     return true;
 }
 
-/* Selects the draft's token if it is nearly the best; otherwise draws by the usual method. */
+/* Selects the draft token if it is nearly the best token; otherwise draws by the usual method. */
 static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_take_near_best(s, cur)) return;
@@ -37340,7 +37393,7 @@ static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
     return begin && end ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* samp_verify's loop; the tokens so far decide whether a row is in a span. */
+/* The loop is that of samp_verify. The tokens accepted so far decide whether a row is between the two tokens. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                      const samp_draft *draft, samp_verify_method method, samp_relaxed *relaxed,
                                      samp_token *out)

@@ -15,7 +15,8 @@ extern "C" {
 #endif
 #endif /* SAMPLING_H */
 
-/* A static function without a body is a warning: with SAMPLING_STATIC they are declared where the bodies follow. */
+/* A static function without a body gives a warning, so with SAMPLING_STATIC the functions are declared only where their
+   bodies follow. */
 #if !defined(SAMPLING_DECLARED) && (!defined(SAMPLING_STATIC) || defined(SAMPLING_IMPLEMENTATION))
 #define SAMPLING_DECLARED
 

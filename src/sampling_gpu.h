@@ -1,6 +1,6 @@
 #include "gpu/opening.h"
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
-#include "sampling.h" /* its types; static functions are declared where their bodies follow */
+#include "sampling.h" /* for its types; static functions are declared where their bodies follow */
 #elif !defined(SAMPLING_GPU_H)
 #define SAMPLING_GPU_H
 

@@ -1,17 +1,18 @@
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block. p is the model's and q the draft's probability of a token; r is the probability that the draft is
-   kept up to here: each token multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much
-   of the draft is kept; then the next token is drawn from max(r p - q, 0). On average the test accepts at least as many
-   tokens as the ratio test, because a later token can make up for one that is less likely than in the draft.
-   life/rollback.h takes back the tokens that are not kept. */
+   samp_verify_block tests a whole block of draft tokens (tokens that a cheaper model proposes). p is the model's
+   probability of a token, q the draft's. r is the probability that the draft is kept up to a token: each token
+   multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much of the draft is kept; then
+   the next token is drawn from max(r p - q, 0). On average the test accepts at least as many tokens as the ratio test,
+   because a later token can make up for one that is less likely than in the draft. A rollback (life/rollback.h) takes
+   back the tokens that are not kept. */
 
-/* The rest of a row, max(r p - q, 0), from which the next token is drawn. With draft NULL it is p. */
+/* The residual of a row, max(r p - q, 0), from which the next token is drawn. If draft is NULL, it is p. */
 typedef struct sampi_rest {
     sampi_residual row;
     uint64_t r;
 } sampi_rest;
 
-/* Returns the mass of a candidate in the rest (a sampi_mass). A weight has at most 41 bits, so the shift is safe. */
+/* Returns a candidate's mass in the residual. A weight has at most 41 bits, so the shift is safe. */
 static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_rest *rest = (const sampi_rest *)draw;
@@ -20,7 +21,7 @@ static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
     return w > q ? w - q : 0;
 }
 
-/* Returns the mass of the whole rest. It is at most the sum of weights, so products with it fit 64 bits. */
+/* Returns the mass of the whole residual. It is at most the sum of weights, so products with it fit 64 bits. */
 static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -28,8 +29,8 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* Returns the r after one more token: min(1, r w / q), rounded down. It is a long division, bit by
-   bit, and runs once a row. */
+/* Returns r after one more token: min(1, r w / q), rounded down. It is computed by a long division, bit by bit, once
+   for each row. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
@@ -45,7 +46,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
     return quotient;
 }
 
-/* Returns u(i): 64 random bits in the selecting sampler's stream, at the given position. */
+/* Returns the random number u(i): 64 bits from a stream of the sampler that selects, at the given position. */
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];
@@ -54,9 +55,10 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
     return random[0];
 }
 
-/* Replaces a draw: selects the draft's token, if it is a candidate, and computes h(n) and r(n + 1). The
-   numbers u are those of the block's first position, not of the row's own. A row that is taken back is sampled again by
-   the next call, and a number that decided to take it back would bias that draw. */
+/* Replaces a draw: selects the draft token, if it is a candidate, decides by u(n) < h(n) whether the first n tokens may
+   be kept, and computes r(n + 1). The random numbers u are those of the block's first position, not of the row's own. A
+   row that is taken back is sampled again by the next call, and a number that decided to take it back would bias that
+   draw. */
 static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
@@ -65,7 +67,7 @@ static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
     uint64_t total = sampi_rest_total(&rest, cur), all = total + sums.z - sampi_mulhi(sums.z << 1, test->r);
     if (test->n == 0) test->first = s->at_position;
     uint64_t u = sampi_block_random(s, test->first, test->n);
-    /* S / (S + 1 - r) is total / all; an empty beginning is always kept */
+    /* h(n) = S / (S + 1 - r), where S is the residual's sum, is total / all; the empty draft is always kept */
     test->keeps = test->n == 0 || all == 0 || sampi_mulhi(u, all) < total;
     test->next_u = sampi_block_random(s, test->first, test->n + 1);
     test->next_r = 0;
@@ -76,8 +78,8 @@ static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
     test->next_r = sampi_block_next(test->r, w, sampi_draft_mass(s->draft, s->draft->token, sums.z));
 }
 
-/* Draws from the rest: selects the first token, in ascending id, whose running sum exceeds floor(u R / 2^64), R the
-   total mass of the rest. */
+/* Draws from the residual: selects the first token, in ascending id, whose running sum exceeds floor(u R / 2^64), where
+   R is the residual's total mass. */
 static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -91,19 +93,20 @@ static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
 }
 
-/* The result of a pass over the rows. */
+/* The result of a pass over the rows of a draft. */
 typedef struct sampi_block {
-    size_t rows;     /* rows sampled; the chain has accepted as many tokens */
-    size_t kept;     /* how many tokens are kept */
-    uint64_t kept_r; /* r after them */
-    samp_token last; /* the last row's token, or the status that ended the pass */
-    bool waited;     /* a rewinding ban was held back: it is known only now which tokens are kept */
+    size_t rows;     /* the number of rows sampled; the chain has accepted as many tokens */
+    size_t kept;     /* the number of tokens that are kept */
+    uint64_t kept_r; /* r after the tokens that are kept */
+    samp_token last; /* the token of the last row, or the status that ended the pass */
+    bool waited;     /* a rewinding ban was held back, because it was not known which tokens are kept */
 } sampi_block;
 
-/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. `again`: a second
-   pass over the kept rows, in which rewinding bans are noted. A row whose token was not drawn (greedy, a custom
-   sampler) has p = 1 for its token: it is kept, and the draft ends there if its token is another one. The same holds if
-   anything after the draw changed the selection. The chain has accepted the tokens afterwards. */
+/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. If `again` is true,
+   this is a second pass over the kept rows, in which rewinding bans are noted. A row whose token was not drawn (greedy,
+   a custom sampler) has p = 1 for its token: its token is kept, and the draft ends there if its own token is a
+   different one. The same holds if anything after the draw changed the selection. Afterwards the chain has accepted the
+   tokens. */
 static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                     size_t n_rows, bool again)
 {
@@ -138,8 +141,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     return block;
 }
 
-/* Checks, before the first token is accepted, that all tokens can be taken back: there are enough records, and custom
-   samplers have a rollback. */
+/* Checks, before the first token is accepted, that all tokens can be taken back: rollback has enough records, and
+   custom samplers have a rollback function. */
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (!draft->n) return SAMP_OK;
@@ -150,9 +153,10 @@ static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 
-/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. The next token is one
-   of three: drawn from the rest of a row, the last row's own token, or an ordinary draw after the whole draft. A record
-   that an earlier draw has opened is written anew, so that the block does not take that draw back. */
+/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. The next token is
+   drawn from the residual of a row, or is the last row's own token, or comes from an ordinary draw after the whole
+   draft. A rollback's record that an earlier draw has opened is written again, so that the block does not take that
+   draw back. */
 SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                    const samp_draft *draft, samp_token *out)
 {

@@ -1,10 +1,11 @@
 /* ---- drafts: relaxed tests ----
-   samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft's token is accepted if it is among the
-   first top_k and its p is within delta of the largest (0.35 and 0.4 with delta 0.1). Otherwise the usual method
-   decides. The output does not have the model's distribution, as the contract in api/drafts.h says. */
+   samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft token is accepted if it is among the
+   first top_k tokens and its p is at most delta below the largest (0.35 and 0.4 with delta 0.1). Otherwise the usual
+   method decides. The output does not have the model's distribution, as the contract in api/drafts.h says. */
 
-/* Selects the draft's token if it is nearly the best, and returns whether it did. The test is in integers, w(x) +
-   floor(delta z) >= w(best), because a float p could differ in its last bit between machines. */
+/* Selects the draft token if it is nearly the best token, and returns whether it was. The test compares integer weights
+   w, w(x) + floor(delta z) >= w(best) with their sum z, because a float p could differ in its last bit between
+   machines. */
 static bool sampi_take_near_best(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_relaxed *relaxed = s->draft->test->relaxed;
@@ -22,7 +23,7 @@ static bool sampi_take_near_best(const sampi_sampler *s, samp_token_data_array *
     return true;
 }
 
-/* Selects the draft's token if it is nearly the best; otherwise draws by the usual method. */
+/* Selects the draft token if it is nearly the best token; otherwise draws by the usual method. */
 static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_take_near_best(s, cur)) return;
@@ -42,7 +43,7 @@ static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
     return begin && end ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* samp_verify's loop; the tokens so far decide whether a row is in a span. */
+/* The loop is that of samp_verify. The tokens accepted so far decide whether a row is between the two tokens. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                      const samp_draft *draft, samp_verify_method method, samp_relaxed *relaxed,
                                      samp_token *out)

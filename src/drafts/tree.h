@@ -1,9 +1,11 @@
 /* ---- drafts: a draft that branches ----
-   samp_verify_tree: parent [j] is the index of the token that token j follows. The children of a node are tried one
-   after another. After a rejection the rest of the row is max(p - q, 0), with q scaled to the mass of the rest before
-   it, and the next child is tested against the rest. If all children are rejected, the token is drawn from the rest. */
+   samp_verify_tree tests a draft that is a tree: parent [j] is the index of the token that token j follows. The
+   children of a node are tested one after another. After a rejection the residual of the row is max(p - q, 0), with q
+   scaled to the mass of the residual before it, and the next child is tested against this residual. If all children are
+   rejected, the token is drawn from the residual. */
 
-/* The rest of a row after rejected children: each one's row of the draft, and the mass of the rest before it. */
+/* The residual of a row after rejected children: the draft's probabilities for each child, and the mass of the residual
+   before it. */
 typedef struct sampi_siblings {
     float max;
     size_t n;
@@ -11,7 +13,7 @@ typedef struct sampi_siblings {
     uint64_t total[SAMPI_TREE_WIDTH + 1];
 } sampi_siblings;
 
-/* Returns the mass of a candidate in the rest (a sampi_mass). */
+/* Returns the mass of a candidate in the residual. */
 static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_siblings *rejected = (const sampi_siblings *)draw;
@@ -23,7 +25,7 @@ static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
     return w;
 }
 
-/* Returns the index of node's next child after index j, or -1. */
+/* Returns the index of the next child of `node` after index j, or -1. */
 static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
 {
     for (j++; (size_t)j < draft->n; j++)
@@ -31,8 +33,8 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
     return -1;
 }
 
-/* Adds a rejected child. If no mass would remain, the draft's probabilities sum to more than 1: then the child removes
-   no mass. */
+/* Adds a rejected child. If no mass would remain, the draft's probabilities add up to more than 1; then the child
+   removes no mass. */
 static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -42,8 +44,8 @@ static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row,
     if (total == 0) rejected->n--;
 }
 
-/* Draws as sampi_draw_ratio for several children. The first child is tested as in that function; the last one's second
-   random number draws the token if all are rejected. */
+/* Draws as sampi_draw_ratio does, for several children. The first child is tested as in that function. If all children
+   are rejected, the second random number of the last child draws the token. */
 static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
@@ -70,7 +72,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Returns the next of the children's tokens, which the row may have to accept; -1 after the last. */
+/* Returns the token of the next child, which the row may have to accept, or -1 after the last child. */
 static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
 {
     const sampi_test *test = row->test;
@@ -78,7 +80,7 @@ static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
     return *at < 0 ? -1 : test->draft->tokens[*at];
 }
 
-/* Samples the row after `node`. */
+/* Samples the row of logits after `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
     sampi_test test = *tree;
@@ -99,8 +101,9 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     return token;
 }
 
-/* Parents come before their children, so there is no cycle and the walk ends. The token identifies the child that was
-   accepted: of siblings with equal tokens only the first can be, because a rejection leaves nothing of its token. */
+/* Parents come before their children, so there is no cycle and the loop ends. The token identifies the child that was
+   accepted: of siblings with equal tokens only the first can be accepted, because a rejection leaves no mass for its
+   token. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
 {

@@ -1,11 +1,11 @@
 /* ---- requests: one field ----
-   Reads one field of a request by its row in the tables (peers/tables.h): the field sets a setting (peers/values.h
-   converts the value), is skipped, is refused, or has a neutral value, which asks for nothing. An object of options
-   inside the request (Ollama's options) is read in the same way. Functions named after a field read it, and return a
-   status. */
+   Reads one field of a request (JSON of another program) by its row in the tables (peers/tables.h). The field sets a
+   setting (peers/values.h converts the value), is skipped, is refused, or has a neutral value, which asks for nothing.
+   An object of options inside the request (Ollama's options) is read in the same way. Functions named after a field
+   read it, and return a status. */
 
-/* Is this the neutral value? usual: the neutral number or "false"; "": an empty list, object or text; NULL: no value
-   is. */
+/* Is the node's value neutral? `usual` is the neutral number, or "false"; if it is "", an empty list, object or text is
+   neutral; if it is NULL, no value is. */
 static SAMPI_COLD bool sampi_request_is_neutral(const sampi_request_reader *reader, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
@@ -24,7 +24,7 @@ static SAMPI_COLD bool sampi_request_is_neutral(const sampi_request_reader *read
     }
 }
 
-/* Is this {"type": "text"}, or an empty value? */
+/* Is the node {"type": "text"}, or an empty value? */
 static SAMPI_COLD bool sampi_request_is_plain(const sampi_request_reader *reader, int32_t node)
 {
     int32_t type = sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, "type", 4));
@@ -40,13 +40,14 @@ static SAMPI_COLD bool sampi_request_is_text(const sampi_request_reader *reader,
            sampi_request_node(reader, node)->text == sampi_json_find(reader->doc, text, strlen(text));
 }
 
-/* Returns the member of an object with this name; -1: there is no such member. */
+/* Returns the member of an object with this name, or -1 if there is none. */
 static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader, int32_t node, const char *name)
 {
     return sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, name, strlen(name)));
 }
 
-/* tool_choice and function_call: "auto" and "none" do not influence tokens; values that force a call are refused. */
+/* Reads tool_choice or function_call. "auto" and "none" do not influence tokens; values that force a call are
+   refused. */
 static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node)
 {
     uint8_t kind = sampi_request_node(reader, node)->kind;
@@ -57,7 +58,8 @@ static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, in
     return sampi_request_bad(reader, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
 }
 
-/* Anthropic's tool_choice, an object: {"type": "auto"} or {"type": "none"}; "any" and "tool" force a call. */
+/* Reads Anthropic's tool_choice, an object. {"type": "auto"} and {"type": "none"} do not influence tokens; "any" and
+   "tool" force a call and are refused. */
 static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, int32_t node)
 {
     const int32_t type = sampi_request_find(reader, node, "type");
@@ -68,8 +70,8 @@ static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, in
     return sampi_request_tool_choice(reader, type);
 }
 
-/* Anthropic's output_config: an effort is skipped, because it is a word for the prompt's template; any other member,
-   such as a format of the answer, is refused. */
+/* Reads Anthropic's output_config. An effort is skipped, because it is a word for the prompt's template. Any other
+   member, such as a format of the answer, is refused. */
 static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node)
 {
     if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
@@ -81,8 +83,8 @@ static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, 
     return SAMP_OK;
 }
 
-/* Anthropic's thinking: sets the limit of thinking. If thinking is enabled, the limit must be in the row's range, and
-   below max_tokens. */
+/* Reads Anthropic's thinking, and sets the limit of thinking tokens. If thinking is enabled, the limit must be in the
+   range of the row f, and below max_tokens. */
 static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader, int32_t node,
                                                     const sampi_peer_field *f)
 {
@@ -104,8 +106,9 @@ static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader
     return sampi_request_set_budget(reader, node, x);
 }
 
-/* SGLang's custom_params: sets the limit of thinking from its member thinking_budget, if that is a whole number for
-   Python's isinstance(), true and false too. Other values, and numbers below 0, set no limit. */
+/* Reads SGLang's custom_params, and sets the limit of thinking tokens from its member thinking_budget, if Python's
+   isinstance() takes it for a whole number, as it does true and false. Other values, and numbers below 0, set no
+   limit. */
 static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node)
 {
     const int32_t budget = sampi_request_find(reader, node, "thinking_budget");
@@ -120,7 +123,7 @@ static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, 
     return sampi_request_set_budget(reader, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
 }
 
-/* May a tool be called whose arguments must have a certain form (strict, or a grammar)? */
+/* May the model call a tool whose arguments must have a certain form (strict, or a grammar)? */
 static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *reader, int32_t node)
 {
     const bool bare = reader->peer->reads & SAMPI_PEER_BARE;
@@ -140,8 +143,8 @@ static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *read
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
-/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params booleans and
-   texts are not numbers, unlike outside of it. */
+/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params, unlike outside
+   of it, booleans and texts are not accepted as numbers. */
 static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
@@ -150,7 +153,7 @@ static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_
     return status;
 }
 
-/* Reads a value as its row demands. */
+/* Reads a value by the rule in its row. */
 static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     uint8_t kind = sampi_request_node(reader, node)->kind;
@@ -187,7 +190,7 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
-/* Are two names [n] equal? folds: upper and lower case are the same. */
+/* Are two names of n bytes equal? If `folds`, upper and lower case are the same. */
 static SAMPI_COLD bool sampi_request_same_name(const char *a, const char *b, size_t n, bool folds)
 {
     size_t i = 0;
@@ -195,7 +198,7 @@ static SAMPI_COLD bool sampi_request_same_name(const char *a, const char *b, siz
     return i == n;
 }
 
-/* Is a name [n] in a list, whose names are separated by semicolons? */
+/* Is a name of n bytes in a list, whose names are separated by semicolons? */
 static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
@@ -205,7 +208,7 @@ static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *nam
     return false;
 }
 
-/* Sets request.field to the name [n] of a field, for errors; with `inside` the name of the object of options comes
+/* Sets request.field to the name of a field (n bytes), for errors; if `inside`, the name of the object of options comes
    before it. Returns the length, or 0 if the name had to be cut. */
 static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, const char *name, size_t n,
                                                  bool inside)
@@ -219,7 +222,7 @@ static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, c
     return taken < n ? 0 : before + n;
 }
 
-/* Is this row valid at this place: inside of the object of options, or outside? */
+/* Is this row valid at this place, inside of the object of options or outside? */
 static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *reader, const sampi_peer_field *f,
                                                  bool inside)
 {
@@ -227,7 +230,7 @@ static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *rea
     return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
-/* Reads a member of the request, or (inside) of its object of options. */
+/* Reads a member of the request, or (if `inside`) of its object of options. */
 static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, int32_t node, bool inside)
 {
     const size_t before = inside ? strlen(reader->peer->options) : 0;
@@ -240,7 +243,8 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
         const char *rest = strncmp(*mine, reader->peer->options, before) ? NULL : *mine + before;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    const size_t bare = reader->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0; /* the list has bare names */
+    /* the list has names without the object's name */
+    const size_t bare = reader->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0;
     if (n_path && sampi_request_is_listed(reader->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_request_same_name(f->name, name, n, folds)) continue;
@@ -251,7 +255,7 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
     return sampi_request_fail(reader, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
-/* Reads all members of the request, or (inside) of its object of options, up to the first error. */
+/* Reads all members of the request, or (if `inside`) of its object of options, up to the first error. */
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside)
 {
     int status = SAMP_OK;

@@ -1,11 +1,11 @@
 /* ---- requests: llama-server's `samplers` ----
-   A list of names or a text of letters becomes samp_params.order. Names count in upper or lower case, with `-` or
-   nothing in place of `_`, and under their other names (temp, nucleus, typ). Names that are unknown are dropped, as
-   llama-server drops them. */
+   Reads llama-server's field `samplers`. A list of names or a text of letters becomes samp_params.order. Names may be
+   in upper or lower case, with `-` or nothing in place of `_`, and in their other forms (temp, nucleus, typ). Unknown
+   names are dropped, as llama-server drops them. */
 
 static SAMPI_COLD char sampi_request_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
-/* Is a name [n], in any case, this step with each _ replaced by `instead` (0: left out)? */
+/* Is a name of n bytes, in any case, the name `step` with each _ replaced by `instead` (0: left out)? */
 static SAMPI_COLD bool sampi_request_is_step(const char *name, size_t n, const char *step, char instead)
 {
     size_t i = 0;
@@ -16,7 +16,8 @@ static SAMPI_COLD bool sampi_request_is_step(const char *name, size_t n, const c
     return i == n;
 }
 
-/* Returns this library's name of a sampler of llama-server, given by a name or a letter; NULL: unknown, so dropped. */
+/* Returns this library's name for a sampler of llama-server, given by its name or letter. Returns NULL if it is
+   unknown, and then it is dropped. */
 static SAMPI_COLD const char *sampi_request_step_of(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
@@ -30,8 +31,8 @@ static SAMPI_COLD const char *sampi_request_step_of(const char *name, size_t n, 
     return found ? names[found - letters] : NULL;
 }
 
-/* Appends a step to an order that has room for it. adaptive_p is not a step here, because it selects: the flag
-   `adaptive` is set. */
+/* Appends a sampler to an order that has room for it. adaptive_p is not added, because it selects a token; the flag
+   `adaptive` is set instead. */
 static SAMPI_COLD void sampi_request_add_step(sampi_request_reader *reader, char *order, const char *step)
 {
     size_t n = strlen(order);
@@ -43,16 +44,17 @@ static SAMPI_COLD void sampi_request_add_step(sampi_request_reader *reader, char
     }
 }
 
-/* llama-server's samplers: sets the order. Other types of values are ignored, as llama-server does. */
+/* Reads llama-server's samplers, and sets the order. Other types of values are ignored, as llama-server ignores
+   them. */
 static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node)
 {
-    enum { STEP = 12, STEPS = 64 }; /* bytes of a name with its semicolon; the largest number of steps */
+    enum { STEP = 12, STEPS = 64 }; /* the bytes of a name with its semicolon, and the largest number of samplers */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_request_node(reader, node);
     const bool letters = v->kind == SAMPI_JSON_STRING;
     size_t n = 0, steps = 0, i = 0;
     const char *text = letters ? sampi_request_text(reader, v->text, &n) : NULL;
-    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* the same as absent */
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* treated as if the field were absent */
     for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
         const sampi_json_node *e = sampi_request_node(reader, letters ? node : entry);
         if (e->kind != SAMPI_JSON_STRING) return sampi_request_bad(reader, entry, SAMP_E_FORMAT);

@@ -1,10 +1,10 @@
 /* ---- requests: a whole request ----
-   samp_settings_from: begins with the program's defaults, reads one field after the other (peers/fields.h), then checks
-   what depends on several fields: penalties that look at different texts, sampling that is off, an order that depends
-   on min_p. The settings change only if the whole request is good. */
+   samp_settings_from begins with the defaults of the program whose request it is, reads one field after the other
+   (peers/fields.h), then checks what depends on several fields: penalties that look at different texts, sampling that
+   is off, an order that depends on min_p. The settings change only if the whole request is good. */
 
-/* Reports an error of a setting that no single field has caused. The error has the request's name for the setting, and
-   the place of that field if the request has it. */
+/* Reports an error of a setting that no single field has caused. The error has the name that the setting has in
+   requests, and the place of that field if it is in this request. */
 static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, const char *param, int status,
                                                const char *what)
 {
@@ -26,8 +26,8 @@ static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, con
     return sampi_request_fail(reader, at < 0 ? 0 : at, status, what);
 }
 
-/* Finds out whether the active penalties look at the prompt (request.with_prompt), and refuses penalties that cannot be
-   combined. A window over the whole text is kept only if a penalty is active. */
+/* Finds out whether the active penalties count tokens of the prompt too (request.with_prompt), and refuses penalties
+   that cannot be combined. If no penalty is active, a window over the whole text is not kept. */
 static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
 {
     samp_params *p = &reader->to->params;
@@ -48,7 +48,7 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
     return SAMP_OK;
 }
 
-/* Is a temperature among the steps of the order? */
+/* Does the order contain a temperature? */
 static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -57,7 +57,7 @@ static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
     return false;
 }
 
-/* Settles what depends on several fields, and checks the settings. */
+/* Sets and checks what depends on several fields. */
 static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
 {
     samp_params *p = &reader->to->params;
@@ -67,7 +67,7 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (reader->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
         status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_request_bad(reader, 0, status);
-    if (!reader->adaptive) p->adaptive_target = -1.0f; /* llama-server ignores it then */
+    if (!reader->adaptive) p->adaptive_target = -1.0f; /* then llama-server ignores adaptive_p */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (reader->thinks && with)
         return sampi_request_fail_param(reader, with, SAMP_E_RANGE,
@@ -75,10 +75,11 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (reader->samples && !(reader->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_request_fail_param(reader, "temp", SAMP_E_RANGE,
                                         "expected more than 0, since do_sample is true");
-    /* in llama-server 0 is a temperature like others: without such a step it has no effect; it may have a range */
+    /* llama-server treats 0 as it treats any temperature: without a temperature in the order it has no effect, and
+       dynatemp_range applies to it */
     if (p->temp == 0.0f && !p->mirostat && !sampi_request_has_temp(p)) p->temp = 1.0f;
     if (p->temp == 0.0f && !p->mirostat)
-        p->temp = p->dynatemp_range *= 0.5f; /* the range stays 0 to dynatemp_range */
+        p->temp = p->dynatemp_range *= 0.5f; /* halved, so that the range is from 0 to dynatemp_range */
     if (!reader->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
     if (status)
@@ -96,7 +97,7 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     p->n_ctx_train = old->params.n_ctx_train;
     p->vocab = old->params.vocab;
     p->rng = old->params.rng;
-    p->top_k = 0; /* this library's defaults are llama.cpp's; a program without these fields has them off */
+    p->top_k = 0; /* this library's defaults are llama.cpp's; in a program without these fields both are off */
     p->min_p = 0.0f;
     for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
@@ -104,7 +105,7 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     return status;
 }
 
-/* Exchanges the contents of two settings, and with them what they own. */
+/* Exchanges the contents of two settings, with all memory that they own. */
 static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 {
     samp_params p = a->params;

@@ -1,72 +1,76 @@
 /* =================================================================================================== >>peers
-   Settings as other programs have them (SAMPLING_PEERS): the JSON of a request comes in, samp_settings go out
-   (samp_settings_from). Each program is a table of fields. A row has a field's name, the member of samp_params that it
-   sets, its default, its range, and what the program does with a value out of that range. The code that reads a request
-   (peers/fields.h) knows no program. Rules that involve several fields (penalties that look at different texts,
-   sampling that is off) are in peers/requests.h.
+   Reads requests of other programs, the peers (SAMPLING_PEERS): samp_settings_from makes samp_settings from the JSON of
+   a request. Each program is a table of fields. A row has a field's name, the member of samp_params that it sets, its
+   default, its range, and what the program does with a value out of that range. The code that reads a request
+   (peers/fields.h) has no case for a single program. Rules that involve several fields (penalties that look at
+   different texts, sampling that is off) are in peers/requests.h.
 
-   The tables were read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp
-   and common.h), Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's
-   description of its API 2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py,
-   00388f6; its server's vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md,
-   0064cc9), transformers since 5.13 (generation/configuration_utils.py), Anthropic's SDK for Python
-   (src/anthropic/types/message_create_params.py, 00dcf92), and SGLang of summer and autumn 2026: in python/sglang/srt
-   sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f), entrypoints/openai/protocol.py (004c82e),
-   sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py (065927d), constrained/grammar_manager.py
-   (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
+   The facts in the tables are from llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp,
+   common/sampling.cpp and common.h), Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go,
+   llm/llama_server.go), OpenAI's description of its API 2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026
+   (vllm/sampling_params.py, 00388f6; its server's vllm/entrypoints/openai/chat_completion/protocol.py, 002032e;
+   docs/features/tool_calling.md, 0064cc9), transformers since 5.13 (generation/configuration_utils.py), Anthropic's SDK
+   for Python (src/anthropic/types/message_create_params.py, 00dcf92), and SGLang of summer and autumn 2026: in
+   python/sglang/srt sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f),
+   entrypoints/openai/protocol.py (004c82e), sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py
+   (065927d), constrained/grammar_manager.py (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
 
-   The one thing to know: a field is in a table, or in the list of skipped fields, or an error. */
+   A field that is neither in the program's table nor in its list of skipped fields is an error. */
 
-/* The meanings of a field's value. A neutral value is one that asks for nothing. */
+/* The meanings of a field's value. A neutral value is a value that asks for nothing. */
 typedef enum sampi_peer_means {
-    SAMPI_PEER_NUMBER,   /* a number: it becomes the member */
-    SAMPI_PEER_HEAT,     /* vLLM's temperature: 0, or at least 0.01 */
-    SAMPI_PEER_COLD,     /* SGLang's temperature: 0 if below 1e-6 */
-    SAMPI_PEER_SEED,     /* a whole number; -1 is no seed, if lo is -1 */
-    SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
-    SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
-    SAMPI_PEER_STRINGS,  /* dry_breakers: [text] */
-    SAMPI_PEER_ORDER,    /* llama-server's samplers: [name], or a text of letters */
-    SAMPI_PEER_SAMPLE,   /* true: sample; false: select the most likely token */
-    SAMPI_PEER_NEUTRAL,  /* all values but a neutral one are refused: `usual`, or if that is "" an empty value */
-    SAMPI_PEER_PLAIN,    /* a format of answers: neutral are {"type": "text"} and "" */
-    SAMPI_PEER_CHOICE,   /* the tool to call: neutral are "auto" and "none" */
-    SAMPI_PEER_THINKING, /* the limit of thinking in tokens, or -1 */
-    SAMPI_PEER_THOUGHT,  /* that limit in Anthropic's object: enabled, with budget_tokens; disabled; adaptive */
-    SAMPI_PEER_CUSTOM,   /* that limit in SGLang's object: thinking_budget; its other members are not read */
-    SAMPI_PEER_CALLS,    /* Anthropic's CHOICE: neutral are {"type": "auto"} and {"type": "none"} */
-    SAMPI_PEER_CONFIG,   /* Anthropic's output_config: neutral is an effort alone */
-    SAMPI_PEER_TOOLS,    /* [tool]: refused if a tool that may be called is strict or has a grammar */
-    SAMPI_PEER_OPTIONS   /* an object with fields of the same table: those marked INSIDE, or all (ANYWHERE) */
+    SAMPI_PEER_NUMBER,  /* a number, which becomes the member's value */
+    SAMPI_PEER_HEAT,    /* vLLM's temperature: 0, or at least 0.01 */
+    SAMPI_PEER_COLD,    /* SGLang's temperature, which counts as 0 if it is below 1e-6 */
+    SAMPI_PEER_SEED,    /* a whole number; -1 means no seed, if lo is -1 */
+    SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with the flag PAIRS also [[id, bias or false]] */
+    SAMPI_PEER_BAN,     /* [id], a list of tokens that get a bias of -infinity */
+    SAMPI_PEER_STRINGS, /* dry_breakers: [text], a list of texts */
+    SAMPI_PEER_ORDER,   /* llama-server's samplers: a list of names, or a text of letters */
+    SAMPI_PEER_SAMPLE,  /* true: draw a token; false: select the most likely token */
+    /* a field that is refused unless its value is neutral: `usual`, or if that is "", an empty value */
+    SAMPI_PEER_NEUTRAL,
+    SAMPI_PEER_PLAIN,    /* a format of answers; {"type": "text"} and "" are neutral */
+    SAMPI_PEER_CHOICE,   /* the tool to call; "auto" and "none" are neutral */
+    SAMPI_PEER_THINKING, /* the limit of thinking in tokens, or -1 for no limit */
+    /* the limit of thinking in Anthropic's object: enabled, with budget_tokens; disabled; adaptive */
+    SAMPI_PEER_THOUGHT,
+    /* the limit of thinking in SGLang's object, its member thinking_budget; other members are not read */
+    SAMPI_PEER_CUSTOM,
+    SAMPI_PEER_CALLS,  /* the tool to call in Anthropic's form; {"type": "auto"} and {"type": "none"} are neutral */
+    SAMPI_PEER_CONFIG, /* Anthropic's output_config; an effort alone is neutral */
+    SAMPI_PEER_TOOLS,  /* a list of tools, refused if a tool that may be called is strict or has a grammar */
+    /* an object with fields of the same table: those with the flag INSIDE, or all (with ANYWHERE) */
+    SAMPI_PEER_OPTIONS
 } sampi_peer_means;
 
-/* Flags of a row. */
+/* Flags of a field's row. */
 enum {
     SAMPI_PEER_NONE = 0,
     SAMPI_PEER_OPEN = 1,      /* the range does not contain lo */
-    SAMPI_PEER_CLAMPS = 2,    /* a value out of the range becomes the nearest end of it */
-    SAMPI_PEER_RETURNS = 4,   /* a value out of the range becomes the default */
+    SAMPI_PEER_CLAMPS = 2,    /* a value out of the range is replaced by the nearest end of the range */
+    SAMPI_PEER_RETURNS = 4,   /* a value out of the range is replaced by the default */
     SAMPI_PEER_INSIDE = 8,    /* the field is in the program's object of options */
-    SAMPI_PEER_OUTPUT = 16,   /* a penalty that looks at generated tokens only */
-    SAMPI_PEER_ALL = 32,      /* a penalty that looks at the prompt too */
-    SAMPI_PEER_PAIRS = 64,    /* logit_bias may be a list of pairs */
-    SAMPI_PEER_32_BITS = 128, /* a seed has 32 bits; 2^32 - 1 is no seed */
-    SAMPI_PEER_OURS = 256,    /* the range is that of the setting; the program accepts more */
+    SAMPI_PEER_OUTPUT = 16,   /* a penalty that counts generated tokens only */
+    SAMPI_PEER_ALL = 32,      /* a penalty that counts tokens of the prompt too */
+    SAMPI_PEER_PAIRS = 64,    /* logit_bias may be a list of pairs [id, bias] */
+    SAMPI_PEER_32_BITS = 128, /* a seed has 32 bits; 2^32 - 1 means no seed */
+    SAMPI_PEER_OURS = 256,    /* the range is that of this library's setting; the program accepts more values */
     SAMPI_PEER_NOT_0 = 512,   /* the range does not contain 0 */
     SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
     SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS |
-                                     SAMPI_PEER_RETURNS, /* only lo becomes the default */
+                                     SAMPI_PEER_RETURNS, /* only lo is replaced by the default */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
 typedef struct sampi_peer_field {
-    const char *name;  /* NULL: not a field, only a default of the program */
-    const char *param; /* the member of samp_params, or NULL */
-    uint16_t means;    /* sampi_peer_means */
-    uint16_t how;      /* SAMPI_PEER_... */
-    const char *usual; /* the default, as samp_settings_set reads it; NULL: this library's */
+    const char *name;  /* the name in a request; NULL if the row is only a default of the program */
+    const char *param; /* the member of samp_params that the field sets, or NULL */
+    uint16_t means;    /* a sampi_peer_means */
+    uint16_t how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_BEHIND */
+    const char *usual; /* the default, as a text for samp_settings_set; NULL for this library's default */
     double lo, hi;
 } sampi_peer_field;
 
@@ -79,7 +83,8 @@ typedef struct sampi_peer_field {
 #define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
     { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
 
-/* OpenAI's API reference. It does not define an order: the order is that of vLLM, which serves the same requests. */
+/* The fields of OpenAI's API reference. It does not define an order of samplers: the order is that of vLLM, which
+   serves the same requests. */
 static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
@@ -95,7 +100,8 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* SamplingParams (post_init, verify_args, from_optional); the order is that of v1/sample/sampler.py. */
+/* The fields of vLLM's SamplingParams (post_init, verify_args, from_optional). The order of samplers is that of
+   v1/sample/sampler.py. */
 static const sampi_peer_field SAMPI_VLLM[] = {
     { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
     SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
@@ -129,8 +135,9 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* GenerationConfig's defaults; the order is that of generation/utils.py. Fields with a single accepted value belong to
-   beam search, or to a processor of logits that this library does not have. */
+/* The fields and defaults of transformers' GenerationConfig. The order of samplers is that of generation/utils.py.
+   Fields with a single accepted value belong to beam search, or to a processor of logits that this library does not
+   have. */
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
@@ -139,7 +146,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
-    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f), /* else ignored */
+    /* transformers ignores other values */
+    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f),
     SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
@@ -172,7 +180,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* The schema of its completions (server-schema.cpp), and the defaults of common_params_sampling. */
+/* The fields of llama-server's completions (server-schema.cpp), with the defaults of common_params_sampling. */
 static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
@@ -213,7 +221,7 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* DefaultOptions. Ollama passes all of them on to llama-server; typical_p not if it is 0. */
+/* The fields of Ollama's DefaultOptions. Ollama passes all of them on to llama-server, except a typical_p of 0. */
 #define SAMPI_OPTION(name, param, how, usual, lo, hi) \
     { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
 static const sampi_peer_field SAMPI_OLLAMA[] = {
@@ -232,7 +240,8 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Anthropic's Messages API. It does not define an order: the order is that of vLLM, which serves the same requests. */
+/* The fields of Anthropic's Messages API. It does not define an order of samplers: the order is that of vLLM, which
+   serves the same requests. */
 static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
     SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
@@ -244,11 +253,12 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* SamplingParams (post_init, verify): as one object, as sampling_params of a native request, or as the fields of
-   OpenAI's requests. After penalties, a grammar's mask, logit_bias and the temperature, SGLang's samplers keep the
-   tokens that both top_k and top_p keep of the whole distribution ("joint": top_p does not see the result of top_k).
-   This is the same as top_p followed by top_k. With min_p, flashinfer, which SGLang uses on NVIDIA's devices, applies
-   top_k, then top_p to the remaining tokens, then min_p (peers/requests.h); torch's samplers stay with "joint". */
+/* The fields of SGLang's SamplingParams (post_init, verify). They come as one object, as sampling_params of a native
+   request, or as the fields of OpenAI's requests. After penalties, a grammar's mask, logit_bias and the temperature,
+   SGLang's samplers keep the tokens that both top_k and top_p keep of the whole distribution ("joint": top_p does not
+   see the result of top_k). This is the same as top_p followed by top_k. With min_p, flashinfer, which SGLang uses on
+   NVIDIA's devices, applies top_k, then top_p to the remaining tokens, then min_p (peers/requests.h); the samplers in
+   torch cut by "joint" with min_p too. */
 static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
     { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
@@ -279,7 +289,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Skipped fields: fields that do not influence which token is drawn. They contain the prompt, the length, number and
+/* Skipped fields are fields that do not influence which token is drawn. They contain the prompt, the length, number and
    form of answers, and what only the server needs. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
@@ -328,7 +338,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
-/* SGLang's skipped fields: of SamplingParams, of GenerateReqInput, then of OpenAI's requests. */
+/* SGLang's skipped fields: those of SamplingParams, then of GenerateReqInput, then of OpenAI's requests. */
 #define SAMPI_SKIPPED_SGLANG \
     "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
     "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
@@ -348,25 +358,26 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
     "chat_template_kwargs;ngram_corpus_id"
 
-/* Flags of a program: how it reads a request. */
+/* Flags of a program, which say how it reads a request. */
 enum {
-    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 for a field with a whole number */
-    SAMPI_PEER_WRAPS = 2,    /* a whole number is reduced to its low 32 bits */
+    SAMPI_PEER_CUTS = 1,     /* a fraction is cut off: 40.5 is 40 for a field with a whole number */
+    SAMPI_PEER_WRAPS = 2,    /* a whole number is reduced to its lowest 32 bits */
     SAMPI_PEER_DOUBLES = 4,  /* a whole number is first rounded to a double */
-    SAMPI_PEER_SINGLES = 8,  /* other numbers are rounded to float before the check of their range */
-    SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
-    SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
-    SAMPI_PEER_FOLDS = 64,   /* names of fields match in any case, except inside of options */
-    SAMPI_PEER_SAMPLES = 128, /* it samples by default */
-    SAMPI_PEER_BARE = 256,    /* a tool's "strict" is a member of the tool itself */
-    SAMPI_PEER_ANYWHERE = 512 /* fields are in the object of options (where only numbers are numbers) or beside it */
+    SAMPI_PEER_SINGLES = 8,  /* other numbers are rounded to float before their range is checked */
+    SAMPI_PEER_TRUTHS = 16,  /* true counts as the number 1, false as 0 */
+    SAMPI_PEER_SPELT = 32,   /* a text like "0.5" counts as the number 0.5 */
+    SAMPI_PEER_FOLDS = 64,   /* names of fields match in any case, except inside the object of options */
+    SAMPI_PEER_SAMPLES = 128, /* without a field that says so, the program draws tokens */
+    SAMPI_PEER_BARE = 256,    /* a tool's "strict" is a member of the tool itself, not of its function */
+    /* fields may be in the object of options (where neither booleans nor texts count as numbers) or beside it */
+    SAMPI_PEER_ANYWHERE = 512
 };
 
 typedef struct sampi_peer {
-    const sampi_peer_field *fields; /* ends with a row without name and param */
-    const char *order, *skipped;    /* names, separated by semicolons */
-    const char *options;            /* the name of its object of options and a dot, or "" */
-    int reads;                      /* SAMPI_PEER_CUTS ... */
+    const sampi_peer_field *fields; /* the fields; the last row has neither name nor param */
+    const char *order, *skipped;    /* the order of samplers, and the skipped fields: names separated by semicolons */
+    const char *options;            /* the name of the object of options and a dot, or "" */
+    int reads;                      /* flags: SAMPI_PEER_CUTS ... SAMPI_PEER_ANYWHERE */
 } sampi_peer;
 
 static const sampi_peer SAMPI_PEERS[] = {
@@ -386,14 +397,14 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
-/* A request while it is read. */
+/* The state of reading a request. */
 typedef struct sampi_request_reader {
     const sampi_peer *peer;
     const char *const *handled;
     const sampi_json *doc;
     samp_settings *to; /* the new settings */
     samp_request *out;
-    int reads;              /* the peer's flags, or those that hold in its options */
-    bool samples, adaptive; /* it samples; llama-server's adaptive_p is in the order */
-    bool has_out, thinks;   /* *out is the caller's; Anthropic's thinking is enabled */
+    int reads;              /* the program's flags, or those that hold in its options */
+    bool samples, adaptive; /* samples: tokens are drawn; adaptive: llama-server's adaptive_p is in the order */
+    bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
 } sampi_request_reader;

@@ -1,15 +1,15 @@
 /* ---- requests: values ----
-   Converts a JSON value as the program would read it: a number becomes an integer, a double, or the low 32 bits of an
-   integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts become
-   settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The
-   functions read nodes of the document (text/), write one member of the settings, and return a status. */
+   Converts a JSON value as the program would, whose request is read: a number becomes an integer, a double, or the low
+   32 bits of an integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts
+   become settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here
+   too. The functions read nodes of the JSON document (text/), write one member of the settings, and return a status. */
 
 static SAMPI_COLD int sampi_request_fail(sampi_request_reader *reader, int32_t node, int status, const char *what)
 {
     return sampi_json_fail(reader->doc, reader->doc->nodes[node].at, status, what);
 }
 
-/* Reports a bad value, unless the reader of numbers has already reported more than its status. */
+/* Reports a bad value. A more precise message that the reader of numbers has reported before is kept. */
 static SAMPI_COLD int sampi_request_bad(sampi_request_reader *reader, int32_t node, int status)
 {
     return sampi_request_fail(reader, node, status,
@@ -23,14 +23,14 @@ static SAMPI_COLD const sampi_json_node *sampi_request_node(const sampi_request_
     return &reader->doc->nodes[node];
 }
 
-/* Returns the bytes [*n] of a string, or of a name. No 0 follows them. */
+/* Returns the bytes [*n] of a string, or of a name. No 0 follows the bytes. */
 static SAMPI_COLD const char *sampi_request_text(const sampi_request_reader *reader, int32_t string, size_t *n)
 {
     *n = reader->doc->strings[string].n;
     return reader->doc->bytes + reader->doc->strings[string].at;
 }
 
-/* A decimal number as it is written: digits 10^power; rest: more digits follow, which are not all 0. */
+/* A decimal number as it is written: digits * 10^power. `rest` is true if more digits follow that are not all 0. */
 typedef struct sampi_written {
     uint64_t digits;
     int64_t power;
@@ -68,14 +68,15 @@ static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_w
     return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-/* A number m 2^power on the way to a double: the top bit of m is set; rest: the number is larger than that. */
+/* A number m * 2^power that is being converted to a double. The top bit of m is set. `rest` is true if the number is
+   larger than that. */
 typedef struct sampi_wide {
     uint64_t m;
     int power;
     bool rest;
 } sampi_wide;
 
-/* Multiplies by 10^k, k from -9 to 9 and not 0. The product or quotient is hi 2^32 + lo; its upper 64 bits stay. */
+/* Multiplies by 10^k, with k from -9 to 9 but not 0. The exact result is hi 2^32 + lo; its upper 64 bits are kept. */
 static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
 {
     uint64_t p = 1, hi, lo;
@@ -97,8 +98,9 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
     w->power += n;
 }
 
-/* Rounds to the nearest double. The result is exact for powers of ten from -9 to 9 and numbers of nineteen digits;
-   beyond these only ties may be rounded the wrong way. A number below 2^-958 only counts as larger than 0. */
+/* Rounds a decimal number to the nearest double. The rounding is right for powers of ten from -9 to 9 and numbers of
+   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes some number
+   larger than 0. */
 static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 {
     int64_t k = w->power;
@@ -123,8 +125,8 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
     return SAMP_OK;
 }
 
-/* Reads the number that a node is, or that the program accepts for it: true and false, or a text. whole: an integer is
-   wanted, so a text may have no exponent. */
+/* Reads the number in a node, or what the program accepts as a number: true and false, or a text. If `whole`, an
+   integer is wanted, so a text may have no exponent. */
 static SAMPI_COLD int sampi_request_decimal(const sampi_request_reader *reader, int32_t node, bool whole,
                                             sampi_written *w)
 {
@@ -155,8 +157,8 @@ static SAMPI_COLD int sampi_request_double(const sampi_request_reader *reader, i
     return status ? status : sampi_written_double(&w, x);
 }
 
-/* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and it
-   is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
+/* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and the
+   integer is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
    machine), so it is SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, int32_t node, bool *negative,
                                             uint64_t *size)
@@ -176,8 +178,8 @@ static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, 
     return SAMP_OK;
 }
 
-/* Checks the range of a row. A value out of the range is moved (*x), or the default is wanted (*text), or the status is
-   returned. */
+/* Checks the range of a row. A value out of the range is moved into it (*x), or *text gets the default to be used, or
+   an error is returned, as the row's flags say. */
 static SAMPI_COLD int sampi_request_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
@@ -188,19 +190,19 @@ static SAMPI_COLD int sampi_request_range(const sampi_peer_field *f, const char 
     return f->how & SAMPI_PEER_OURS ? SAMP_E_UNSUPPORTED : SAMP_E_RANGE;
 }
 
-/* Reads the number for a member that is a float, rounded as the program rounds it. */
+/* Reads the number for a member that is a float. It is rounded as the program rounds it. */
 static SAMPI_COLD int sampi_request_float(const sampi_request_reader *reader, int32_t node, double *x)
 {
     int reads = reader->reads, status = sampi_request_double(reader, node, x);
     if (!status && (reads & SAMPI_PEER_SINGLES)) {
         bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
-        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON has no such float */
+        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* Go's JSON refuses such a float */
         *x = !beyond ? (double)(float)*x : *x > 0.0 ? (double)INFINITY : -(double)INFINITY;
     }
     return status;
 }
 
-/* Reads the number for a member that is an integer, reduced to 32 bits if the program does so. */
+/* Reads the number for a member that is an integer. It is reduced to 32 bits if the program does so. */
 static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, int32_t node, double *x)
 {
     bool negative;
@@ -216,8 +218,8 @@ static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, in
     return SAMP_OK;
 }
 
-/* Reads a number and sets its member. If the range of the setting is open at 0, a value of 0 becomes the smallest
-   float, which has the same effect: one token stays. */
+/* Reads a number and sets the member of its row. If the range of the setting is open at 0, a value of 0 becomes the
+   smallest float, which has the same effect: one token stays. */
 static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_field *field = sampi_field_named(f->param);
@@ -242,7 +244,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Sets the limit of thinking. It is not a setting, so it is refused if the caller did not pass a request. */
+/* Sets the limit of thinking tokens. The limit is not a setting, so it is refused if the caller did not pass a
+   samp_request. */
 static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int32_t node, double x)
 {
     if (!reader->has_out)
@@ -251,7 +254,7 @@ static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int
     return SAMP_OK;
 }
 
-/* Reads a limit of thinking in tokens; a number below 0 is no limit. */
+/* Reads a limit of thinking tokens. A number below 0 means no limit. */
 static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -262,7 +265,7 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
-/* Reads a seed: 64 bits, or the low 32 bits if the program uses no more. */
+/* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
@@ -277,15 +280,15 @@ static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t n
     return SAMP_OK;
 }
 
-/* Reads a name [n] as an integer, as Python's int() does, or (c) C's strtol() of 64 bits. */
+/* Reads a name of n bytes as an integer, as Python's int() does, or if `c` as C's strtol() of 64 bits does. */
 static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
 {
     const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
     const char *end = c ? t : t + n;
-    while (c && end < t + n && *end) end++; /* a text in C ends at a 0 */
+    while (c && end < t + n && *end) end++; /* a text in C ends at its first 0 */
     *negative = false;
     *size = 0;
-    if (c && t == end) return SAMP_OK; /* strtol() makes 0 of "" */
+    if (c && t == end) return SAMP_OK; /* strtol() returns 0 for "" */
     while (t < end && *t && strchr(blank, *t)) t++;
     while (!c && end > t && end[-1] && strchr(blank, end[-1])) end--;
     if (t < end && (*t == '-' || *t == '+')) *negative = *t++ == '-';
@@ -301,7 +304,7 @@ static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, 
     return whole ? SAMP_OK : c ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
 }
 
-/* Reads the token of an entry, given by a name or a node; -1: the program drops the entry. */
+/* Reads the token of an entry, given by a name or by a node. *token is -1 if the program drops the entry. */
 static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, const sampi_peer_field *f, int32_t name,
                                           int32_t node, samp_token *token)
 {
@@ -316,7 +319,7 @@ static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, co
         const char *text = sampi_request_text(reader, name, &n);
         status = sampi_request_id_of_text(text, n, pairs, &negative, &size);
     } else if (pairs && sampi_request_node(reader, node)->kind == SAMPI_JSON_STRING) {
-        return SAMP_E_UNSUPPORTED; /* llama-server tokenises it */
+        return SAMP_E_UNSUPPORTED; /* llama-server tokenises such a text */
     } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || w.power)) {
         *token = -1;
         return SAMP_OK;
@@ -361,8 +364,8 @@ static SAMPI_COLD int sampi_request_bias(const sampi_request_reader *reader, int
     return status;
 }
 
-/* Removes entries of the same token, written in several ways, except the last one, as Python's dictionary does. Returns
-   the number of remaining entries; -1: no memory. */
+/* Keeps only the last of several entries for the same token, which may be written in several ways, as Python's
+   dictionary does. Returns the number of remaining entries, or -1 without memory. */
 static SAMPI_COLD int32_t sampi_request_keep_last(const samp_params *p, samp_logit_bias *list, int32_t n)
 {
     const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
@@ -381,23 +384,23 @@ static SAMPI_COLD int32_t sampi_request_keep_last(const samp_params *p, samp_log
     return n - to;
 }
 
-/* Sets logit_bias. */
+/* Reads the list or object of biases and sets logit_bias. */
 static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     samp_params *p = &reader->to->params;
     const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
     const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
-    bool inside = true; /* the vocabulary */
+    bool inside = true; /* inside: all tokens are in the vocabulary */
     int32_t n = 0;
     int status = SAMP_OK;
-    if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores it */
+    if (pairs && !list_or_object) return SAMP_OK; /* llama-server ignores such a value */
     if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
         return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
     if (!list) return sampi_request_bad(reader, node, SAMP_E_NOMEM);
-    p->logit_bias = list; /* owned by the settings from now on */
+    p->logit_bias = list; /* from now on the settings own the list */
     for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_request_node(reader, entry)->next) {
         status = sampi_request_bias(reader, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
@@ -414,8 +417,8 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Sets dry_breakers: a list of texts in one block, as settings own it, the pointers first. A text ends at its first 0,
-   and an empty text is left out, as in the program. */
+/* Reads a list of texts and sets dry_breakers. The list is one block of memory, as settings own it: the pointers first,
+   then the texts. A text ends at its first 0, and an empty text is left out, as the program does. */
 static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);

@@ -1,17 +1,19 @@
 /* ---- watermarks: SBW's colours ----
-   Which tokens are green after a context. Philox's key is a seed, its counter the token's id. With lefthash all tokens
-   share one seed. With selfhash each token has its own: the smallest, as a signed number, of products with its hash.
-   The kernel tint does the same for many tokens, so this room comes before the kernels. */
+   Computes which tokens are green after a context (the last tokens); SBW is a watermark that raises the logits of green
+   tokens. A token's colour follows from a random word by Philox, with a seed as its key and the token's id as its
+   counter. With lefthash all tokens share one seed. With selfhash each token has its own seed: the smallest, as a
+   signed number, of several products with its hash. The kernel tint does the same for many tokens, so this file comes
+   before the kernels. */
 
-/* The numbers that decide colours after a context. */
+/* The numbers that decide the colours of tokens after a context. */
 typedef struct sampi_colours {
-    uint64_t key, seed;   /* key: for selfhash; seed: for lefthash */
-    uint64_t product[64]; /* [n] for selfhash: the key times the hash of a token of the context */
-    uint32_t n, below;    /* a token is green if the lower 31 bits of its word are below `below` */
+    uint64_t key, seed;   /* key is used with selfhash, seed with lefthash */
+    uint64_t product[64]; /* [n] with selfhash, the key times the hash of a token of the context */
+    uint32_t n, below;    /* a token is green if the lower 31 bits of its random word are less than `below` */
     bool is_self;
 } sampi_colours;
 
-/* Returns a token's hash of 32 bits, with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
+/* Returns a token's hash of 32 bits, computed with arithmetic shifts. The hash of -1 (no token in the context) is 0. */
 static int64_t sampi_colour_hash(uint32_t token)
 {
     uint32_t i = token + 1;
@@ -34,7 +36,7 @@ static bool sampi_is_less(uint64_t a, uint64_t b)
     return (a ^ sign) < (b ^ sign);
 }
 
-/* Returns the word of a token, which decides its colour; *seed gets its seed. */
+/* Returns the random word of a token, which decides its colour. *seed gets the seed of the token. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;

@@ -1,15 +1,17 @@
 /* ---- watermarks: the detectors ----
    A detector computes how likely a text is without the watermark of a key. It scores each token whose context is new in
-   the text. Without the watermark the sum of scores has a known distribution; p is its tail (watermark/tails.h). The
-   contexts are in a hash table of the call's own, whose hash is the key's function. */
+   the text. Without the watermark the sum of scores has a known distribution; p is the probability of at least this sum
+   (watermark/tails.h). Each call has a hash table of the contexts (the tokens before a token), whose hash depends on
+   the key. */
 
-/* The scores of a text, and two hash tables of indices + 1: by context, and for SBW by pairs of seed and token. */
+/* The scores of a text, and two hash tables, which contain indices of tokens + 1: one by the context, and for SBW one
+   by the pair of seed and token. */
 typedef struct sampi_scores {
     const sampi_watermark *mark;
     const samp_token *text;
-    double *score; /* [n] each token's score; -1: the token does not count */
+    double *score; /* [n] each token's score, or -1 for a token that does not count */
     uint32_t *table, n_slots, *pair_table;
-    uint64_t *pair; /* [n] SBW: each token's seed */
+    uint64_t *pair; /* [n] for SBW, each token's seed */
 } sampi_scores;
 
 static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *context)
@@ -18,7 +20,7 @@ static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *cont
     for (size_t i = 0; i < width; i++) context[i] = at + i >= width ? (uint32_t)of->text[at + i - width] : UINT32_MAX;
 }
 
-/* Is the context before index `at` new? Then it is added to the table. `home` is its hash. */
+/* Is the context before index `at` new in the text? Then it is added to the table. `home` is the context's hash. */
 static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     const size_t width = (size_t)of->mark->width;
@@ -32,7 +34,8 @@ static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
     return true;
 }
 
-/* Is the pair of a token and its seed new? Then it is added to the table. `home` is the token's word. */
+/* Is the pair of a token and its seed new in the text? Then it is added to the table. `home` is the token's random
+   word. */
 static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     uint32_t slot = home & (of->n_slots - 1);
@@ -46,7 +49,7 @@ static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 
 static double sampi_score_of(uint32_t word) { return -sampi_ln(1.0 - sampi_mark_uniform(word)); }
 
-/* Returns the score of the token at index `at`, after its context. */
+/* Returns the score of the token at index `at`, which follows this context. */
 static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sampi_words *words,
                                            const uint32_t *context)
 {
@@ -69,10 +72,12 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
     const uint32_t word = sampi_colour_word(&colours, (uint32_t)id, &of->pair[at]);
     bool counts = of->pair[at] && sampi_pair_is_new(of, at, word);
     return counts ? (word & 0x7FFFFFFFu) < colours.below
-                  : -1.0; /* the seed is 0 whatever the key is if the context has a -1 or token 0 */
+                  /* a context with a -1 or the token 0 makes the seed 0, whatever the key is; such a token does not
+                     count */
+                  : -1.0;
 }
 
-/* Computes the result for a sum of n scores. */
+/* Computes the detector's result for the sum of n scores. */
 static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum, size_t n,
                                          samp_watermark_result *out)
 {
@@ -83,7 +88,7 @@ static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum
     if (mark->what == SAMP_WATERMARK_SYNTHID) {
         out->score = n ? sum / (count * mark->depth) : 0.0;
         if (n) out->ln_p = sampi_ln_binomial_tail(count * mark->depth, sum, 0.5);
-    } else if (n && mark->what <= SAMP_WATERMARK_GUMBEL_DUAL) { /* v is 1 for one key */
+    } else if (n && mark->what <= SAMP_WATERMARK_GUMBEL_DUAL) { /* v is 1 for a single key */
         out->ln_p = sampi_ln_gamma_tail(count / v, sum / v);
     } else if (n) {
         double share = (double)(uint32_t)(mark->gamma * 2147483647.0) / 2147483648.0;
@@ -92,7 +97,7 @@ static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum
     out->p_value = sampi_exp_of(out->ln_p);
 }
 
-/* Checks the arguments; the watermark's numbers are checked as for a sampler. */
+/* Checks the arguments. The watermark's numbers are checked as for a sampler. */
 static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark *mark, const samp_token *text,
                                           size_t n, const void *out)
 {
@@ -108,7 +113,8 @@ static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark
     return SAMP_OK;
 }
 
-/* Returns the scores of all tokens of a text, at the beginning of a block that the caller frees; NULL: no memory. */
+/* Returns the scores of all tokens of a text, at the beginning of a block of memory that the caller frees, or NULL
+   without memory. */
 static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const samp_token *text, size_t n)
 {
     const bool is_sbw = mark->what == SAMP_WATERMARK_SBW_SELFHASH || mark->what == SAMP_WATERMARK_SBW_LEFTHASH;
@@ -117,7 +123,7 @@ static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const sa
     sampi_words words;
     of.mark = mark;
     of.text = text;
-    if (n > SIZE_MAX / 64) return NULL; /* a size_t of 32 bits */
+    if (n > SIZE_MAX / 64) return NULL; /* possible if size_t has 32 bits */
     for (of.n_slots = 16; of.n_slots < n + n / 2 + 1;) of.n_slots *= 2;
     const size_t tables = is_sbw ? 2 : 1, doubles = is_sbw ? 2 : 1;
     of.score = (double *)SAMP_MALLOC((n + 1) * doubles * 8 + of.n_slots * tables * 4);
@@ -156,7 +162,7 @@ SAMP_API SAMPI_COLD int samp_watermark_detect_keys(const samp_watermark *mark, c
 {
     if (!mark || (n_keys && (!keys || !out))) return SAMP_E_NULL;
     samp_watermark one = *mark;
-    samp_watermark_result none, *result = &none; /* out is written when nothing can fail any more */
+    samp_watermark_result none, *result = &none; /* out is written only when nothing can fail any more */
     if (n_keys > SIZE_MAX / sizeof none) return SAMP_E_RANGE;
     if (n_keys) result = (samp_watermark_result *)SAMP_MALLOC(n_keys * sizeof *result);
     if (!result) return SAMP_E_NOMEM;

@@ -1,12 +1,13 @@
 /* ---- watermarks: the draws ----
-   The apply functions of the three kinds, and their part in tests of drafts. Gumbel: a race like samp_init_gumbel's, in
-   which each token takes the time -ln(u) / w, but u is a function of the key and the context. SynthID: a tournament
-   changes the logits, and dist draws. SBW: green tokens get larger logits. */
+   The apply functions of the three kinds of watermarks, and their part in tests of drafts. Gumbel's watermark selects
+   the token with the shortest time -ln(u) / w, as samp_init_gumbel does, but u is a function of the key and the context
+   (the last tokens). SynthID changes the logits by a tournament, and dist draws. SBW raises the logits of green
+   tokens. */
 
-#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in the stream, for the choice of the key */
+#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in its stream, for the choice of the key */
 
-/* Begins a draw, and with the first draw ends the prompt. Returns whether the draw uses the watermark; context [64]
-   gets the context. */
+/* Begins a draw; the first draw ends the prompt. Returns whether the draw uses the watermark. context [64] gets the
+   context. */
 static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
 {
     s->now.pending = 0;
@@ -14,7 +15,8 @@ static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
     return !sampi_mark_is_repeated(s, context);
 }
 
-/* Returns the key of this draw. Of two keys it is B after a draft, and otherwise chosen at random. */
+/* Returns the key of this draw. If there are two keys, it is B after a draft (is_behind), and otherwise chosen at
+   random. */
 static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -26,7 +28,7 @@ static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
     return (double)(random[0] >> 11) * (1.0 / 9007199254740992.0) < mark->alpha ? mark->key[1] : mark->key[0];
 }
 
-/* A race: the leading candidate, and its time. */
+/* The state of a search for the shortest time: the leading candidate, and its time. */
 typedef struct sampi_mark_race {
     sampi_words words;
     float logit;
@@ -43,8 +45,9 @@ static void sampi_mark_start(sampi_mark_race *race, const sampi_sampler *s, cons
     race->time = (double)INFINITY;
 }
 
-/* Candidate `index` runs with its weight w > 0. Because -ln u >= 1 - u, most candidates lose without a logarithm. The
-   first in order wins a tie, so the order of the runs does not matter. */
+/* Computes the time of candidate `index`, with its weight w > 0; the candidate takes the lead if its time is shorter.
+   Because -ln u >= 1 - u, most candidates are rejected without a logarithm. The first in order wins a tie, so the
+   candidates may come in any order. */
 static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token id, uint64_t w, size_t index)
 {
     const double u = sampi_mark_uniform(sampi_word(&race->words, id));
@@ -58,9 +61,9 @@ static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token
     race->index = index;
 }
 
-/* Chooses the token that replaces a rejected token of a draft. It takes the place of sampi_find_by_mass: with the
-   watermark (key B), unless the context is repeated or s draws without one; then `at` is the mass at which to find
-   it. */
+/* Returns the index of the token that replaces a rejected draft token. It does what sampi_find_by_mass does, but with
+   the watermark (key B). If the context is repeated or s draws without a watermark, the token is found by its mass
+   `at`. */
 static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -80,8 +83,8 @@ static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_toke
     return race.index;
 }
 
-/* After the ratio test has rejected the draft's token, draws its replacement again, with the watermark. The replacement
-   is never the rejected token itself, so an equal id means that it was accepted. */
+/* Draws the replacement of a draft token again, with the watermark, after the ratio test has rejected the draft token.
+   The replacement is never the rejected token itself, so an equal id means that the draft token was accepted. */
 static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->data[cur->selected].id == s->draft->token) return;
@@ -121,13 +124,13 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- SynthID ---- */
 
-/* The sums of a layer: of all tokens' p, and of those whose bit is 1. They are integers in units of 2^-40 of the
-   largest p, rounded down, so they do not depend on the order. */
+/* Sums in one layer of SynthID's tournament: of all tokens' p, and of the p of tokens whose bit is 1. They are sums of
+   integers, p in units of 2^-40 of the largest p, rounded down. So they do not depend on the order. */
 typedef struct sampi_layer {
     uint64_t all, with;
 } sampi_layer;
 
-/* Computes the factor of p for a token whose bit is 0, and for one whose bit is 1. */
+/* Computes the factors by which a layer multiplies p, for tokens whose bit is 0 and for those whose bit is 1. */
 static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
 {
     double m = layer->all ? (double)layer->with / (double)layer->all : 0.0;
@@ -135,7 +138,7 @@ static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
     factor[1] = 2.0 - m;
 }
 
-/* Returns the logit of p after the last layer. */
+/* Returns the logit for p after the last layer. */
 static float sampi_layer_logit(float max, double p)
 {
     if (!(p >= DBL_MIN)) return -FLT_MAX;
@@ -143,8 +146,9 @@ static float sampi_layer_logit(float max, double p)
     return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
 }
 
-/* Runs the tournament. During the layers a candidate's p is stored as a double instead of its logit and p; -1: it
-   is masked. The words of the first candidates are kept, those of the others are computed in each layer. */
+/* Runs the tournament of SynthID. During the layers a candidate's p is stored as a double in the memory of its logit
+   and p, or -1 if the candidate is masked. The random words of the first candidates are kept; those of the others are
+   computed again in each layer. */
 static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
 {
     enum { KEPT = 1024 };

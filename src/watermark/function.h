@@ -1,13 +1,13 @@
 /* ---- watermarks: the function ----
-   Watermarks: texts that a key can recognise. The key, the context and a token give a word of 32 bits (this room). A
-   sampler prefers tokens with large words (watermark/draw.h); a detector tests whether a text's tokens have large words
-   (watermark/detect.h).
+   A watermark is a bias in a text that a key can detect. This file computes a random word of 32 bits from the key, the
+   context (the last tokens) and a token. A sampler prefers tokens with large words (watermark/draw.h); a detector tests
+   whether a text's tokens have large words (watermark/detect.h).
 
    The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, into a state of 128 bits; one
-   more Philox of the state and a token's id / 4 gives the words of four tokens. vLLM computes the same function, so its
-   detector recognises these texts. All functions are pure. */
+   more Philox computes the words of four tokens from the state and the tokens' id / 4. vLLM computes the same function,
+   so its detector recognises these texts. All functions are pure. */
 
-/* SHA-256 (FIPS 180-4) of at most 55 bytes: one block. */
+/* Computes SHA-256 (FIPS 180-4) of at most 55 bytes, which are one block. */
 static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32_t digest[8])
 {
     static const uint32_t round[64] = {
@@ -48,7 +48,8 @@ static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32
     for (int i = 0; i < 8; i++) digest[i] = start[i] + s[i];
 }
 
-/* Returns the first 64 bits of SHA-256(name, key): a key derived from another one, which cannot be computed back. */
+/* Returns the first 64 bits of SHA-256(name, key): a key derived from another key, from which the other cannot be
+   computed. */
 static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
 {
     unsigned char bytes[55];
@@ -60,13 +61,13 @@ static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
     return (uint64_t)digest[0] << 32 | digest[1];
 }
 
-/* The words after a context: word id % 4 of Philox at (id / 4, counter). */
+/* The random words of all tokens after a context. The word of a token is word id % 4 of Philox at (id / 4, counter). */
 typedef struct sampi_words {
     uint32_t counter[3], key[2];
-    uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is UINT32_MAX at first */
+    uint32_t four, out[4]; /* out: the words of ids 4 four to 4 four + 3; `four` is UINT32_MAX at first */
 } sampi_words;
 
-/* Prepares the words after a context [width] of 32-bit numbers, oldest first; 0xFFFFFFFF: there is no token. */
+/* Prepares the random words after a context [width] of 32-bit numbers, oldest first. 0xFFFFFFFF stands for no token. */
 static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *context, uint32_t width)
 {
     uint32_t state[4] = { 0x574D4358u, width, 0, 0 }, at[4];
@@ -82,7 +83,7 @@ static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *con
     words->four = UINT32_MAX;
 }
 
-/* Returns the word of a token. For ascending ids Philox runs once for four of them. */
+/* Returns the random word of a token. For ascending ids Philox is computed once for each four of them. */
 static inline uint32_t sampi_word(sampi_words *words, samp_token id)
 {
     const uint32_t four = (uint32_t)id >> 2;
@@ -94,13 +95,13 @@ static inline uint32_t sampi_word(sampi_words *words, samp_token id)
     return words->out[id & 3];
 }
 
-/* Returns the number u of a word: a float in (0, 1), as a double. */
+/* Returns the number u of a random word: a float in (0, 1), as a double. */
 static inline double sampi_mark_uniform(uint32_t word)
 {
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* Prepares SBW's colours after a context, in which 2^32 - 1 means -1. */
+/* Prepares SBW's colours after a context, in which 2^32 - 1 stands for -1. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;

@@ -1,6 +1,7 @@
 /* ---- watermarks: making ----
-   Defaults, one member by its name, the constructors, and the rows of the three kinds. The five names of samplers are
-   those of their interface, as constraints have them. */
+   The defaults, samp_watermark_set, which sets one member by its name, the constructors, and the rows of the three
+   kinds in the table of kinds. Each of the five watermarks has its sampler's name from its interface, as constraints
+   have. */
 
 SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind kind)
 {
@@ -20,7 +21,7 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
-/* Returns the index of `value` among the words, or -1. */
+/* Returns the index of the text `value` among the words, or -1. */
 static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const char *value)
 {
     for (int i = 0; i < n; i++)
@@ -143,7 +144,7 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     return t;
 }
 
-/* Sizes the ring and the table. The fields are checked, so the sizes are bounded. */
+/* Sizes the ring of tokens and the table of contexts. The fields have been checked, so the sizes are bounded. */
 static SAMPI_COLD void sampi_mark_prepare(sampi_sampler *t, bool make)
 {
     sampi_watermark *mark = &t->u.mark;
@@ -179,7 +180,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     return sampi_mark_make(&t);
 }
 
-/* Sets in samplers with two keys whether the next row is the one after a whole draft. */
+/* Sets, in samplers with two keys, whether the next row of logits is the one after a whole draft. */
 static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_mark_behind(s->u.chain.item[i], is_behind);

@@ -1,16 +1,17 @@
 /* ---- watermarks on a row ----
-   The same as the apply functions, directly on the row. Gumbel's race goes by tiles, the one with the most weight
-   first, as gumbel's in rows/selecting.h; of other tiles only words that could still win are tested. A draw without the
-   watermark is dist's. SynthID works on the compact row, SBW changes the logits in place. */
+   These functions give the same results as the apply functions, but work directly on a row of logits. Gumbel's search
+   for the shortest time goes by tiles (256 tokens), the one with the most weight first, as in rows/selecting.h; in
+   other tiles only tokens whose word could still win are tested. A draw without the watermark is that of dist. SynthID
+   copies the row's tokens first, SBW changes the logits in place. */
 
-/* Returns the id of element i, also if a view has indices in place of ids. */
+/* Returns the token id of element i of the row. If the row is a view of an array, its ids are indices in that array. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
     samp_token id = sampi_id_at(row, i);
     return row->array ? row->array->data[id].id : id;
 }
 
-/* Lets element i of a tile run. */
+/* Computes the time of element i of a tile, unless its weight is 0. */
 static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *it, float max, size_t i)
 {
     const sampi_row *row = it->row;
@@ -20,9 +21,9 @@ static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *
     if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
 }
 
-/* Lets those tokens of tile t run that may still win. No weight is more than 2^14 times the tile's sum of q. In units
-   of 2^-24, a word's 1 - u is at least 1, and at least 2^24 - 1 less the word's upper 24 bits. So only words of at
-   least `least` can win. */
+/* Computes the times of those tokens of tile t that may still win. No weight is more than 2^14 times the tile's sum of
+   envelopes q. In units of 2^-24, 1 - u is at least 1, and at least 2^24 - 1 minus the upper 24 bits of the token's
+   word. So only tokens with words of at least `least` can win. */
 static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -63,7 +64,7 @@ static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* p and words use the memory of w, 12 bytes a token. */
+/* p and the random words use the memory of w, 12 bytes for each token. */
 static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];

@@ -1,10 +1,10 @@
 /* ---- watermarks: tails of distributions ----
-   ln P(X >= x) of a Gamma(a, 1) variable and of a binomial one, for a and n up to 10^9. Terms that would cancel are
-   computed together, as Stirling's error and as the deviance (Loader 2000, "Fast and accurate computation of binomial
-   probabilities"). So the relative error of the logarithm is about 1e-12, near the middle and in the tail. Logarithms
-   are those of >>math, so a p-value is the same on every machine. */
+   Computes ln P(X >= x) for a variable X with a Gamma(a, 1) distribution or a binomial one, for a and n up to 10^9.
+   Terms that would cancel are computed together, as Stirling's error and as the deviance (Loader 2000, "Fast and
+   accurate computation of binomial probabilities"). So the relative error of the logarithm is about 1e-12, near the
+   middle and in the tail. Logarithms are those of >>math, so a p-value is the same on every machine. */
 
-/* ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), a > 0. */
+/* Returns ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), the error of Stirling's formula, for a > 0. */
 static SAMPI_COLD double sampi_stirling_error(double a)
 {
     double sum = 0.0;
@@ -13,7 +13,7 @@ static SAMPI_COLD double sampi_stirling_error(double a)
     return sum + (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - z / 1188) * z) * z) * z) / a;
 }
 
-/* Returns ln(1 + x) - x, x > -1. */
+/* Returns ln(1 + x) - x for x > -1. */
 static SAMPI_COLD double sampi_ln1_less(double x)
 {
     if (sampi_abs(x) > 0.3) return sampi_ln(1.0 + x) - x;
@@ -22,7 +22,7 @@ static SAMPI_COLD double sampi_ln1_less(double x)
     return 2.0 * s * z * sum - s * x;
 }
 
-/* x ln(x / m) + m - x, x and m > 0: at least 0. */
+/* Returns the deviance x ln(x / m) + m - x, which is at least 0, for x and m > 0. */
 static SAMPI_COLD double sampi_deviance(double x, double m)
 {
     const double r = (x - m) / m;
@@ -31,17 +31,18 @@ static SAMPI_COLD double sampi_deviance(double x, double m)
 
 #define SAMPI_LN_2PI 1.8378770664093454836
 
-/* Returns ln(1 - p) of a probability; -FLT_MAX for p = 1. */
+/* Returns ln(1 - p) for a probability p, or -FLT_MAX for p = 1. */
 static SAMPI_COLD double sampi_ln_rest(double p) { return p < 1.0 ? sampi_ln(1.0 - p) : -(double)FLT_MAX; }
 
-/* e^l for a logarithm l of a probability; 0 below -690. */
+/* Returns e^l for a logarithm l of a probability, or 0 for l below -690. */
 static SAMPI_COLD double sampi_exp_of(double l)
 {
     if (l < -690.0) return 0.0;
     return l < 0.0 ? sampi_exp2(l * SAMPI_LOG2E) : 1.0;
 }
 
-/* ln Q(a, x) = ln P(Gamma(a, 1) >= x): below the mean by the series of P, above by the continued fraction (Lentz). */
+/* Returns ln Q(a, x) = ln P(Gamma(a, 1) >= x). Below the mean it is computed by the series of P, above by the continued
+   fraction (Lentz). */
 static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
 {
     if (!(x > 0.0)) return 0.0;
@@ -65,7 +66,7 @@ static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
     return l < 0.0 ? l : 0.0;
 }
 
-/* ln P(Binomial(n, p) = k), 0 <= k <= n. */
+/* Returns ln P(Binomial(n, p) = k) for 0 <= k <= n. */
 static SAMPI_COLD double sampi_ln_binomial(double n, double k, double p)
 {
     if (k == 0.0) return n * sampi_ln(1.0 - p);
@@ -75,7 +76,7 @@ static SAMPI_COLD double sampi_ln_binomial(double n, double k, double p)
     return errors - away + 0.5 * (sampi_ln(n) - sampi_ln(k) - sampi_ln(n - k) - SAMPI_LN_2PI);
 }
 
-/* ln P(Binomial(n, p) >= k): the sum of the terms from k up, or from k - 1 down if that is the shorter tail. */
+/* Returns ln P(Binomial(n, p) >= k). The terms are added from k up, or from k - 1 down if that tail is shorter. */
 static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
 {
     const bool is_upper = k > n * p;

@@ -1,22 +1,23 @@
 /* ---- watermarks: the text so far ----
-   The context of the next token, and whether it has occurred before. The last tokens are in a ring (part 1). A hash
-   table (part 2, open addressing) has each context of the last `history` positions once, with the last position at
-   which it occurred. The hash depends on the key, so a writer without the key cannot make a text whose contexts all
-   collide. Contexts are compared token by token, so two contexts are never confused. An accepted token adds a position
-   and drops the oldest one; a rollback does the reverse, with the values in the record. */
+   Keeps the context of the next token (the last tokens), and whether it has occurred before. The last tokens are in a
+   ring (the sampler's part 1). A hash table (part 2, open addressing) has each context of the last `history` positions
+   once, with the last position at which it occurred. The hash depends on the key, so a writer without the key cannot
+   make a text whose contexts all collide. Contexts are compared token by token, so two contexts are never confused. An
+   accepted token adds a position and drops the oldest one; a rollback does the reverse, with the values in its
+   record. */
 
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
 
-/* Returns the token `back` positions before the next one, 1 = the newest; UINT32_MAX before the beginning of the
-   text. */
+/* Returns the token `back` positions before the next token, so 1 is the newest, or UINT32_MAX before the beginning of
+   the text. */
 static uint32_t sampi_mark_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *ring = &s->u.mark.ring;
     return back <= ring->size ? (uint32_t)sampi_ring_at(ring, sampi_mark_tokens(s), back - 1) : UINT32_MAX;
 }
 
-/* Fills context [width] with the context of the position `ago` positions before the next one. */
+/* Writes to context [width] the context of the position that is `ago` positions before the next one. */
 static void sampi_mark_context(const sampi_sampler *s, uint32_t ago, uint32_t *context)
 {
     const uint32_t width = (uint32_t)s->u.mark.width;
@@ -30,7 +31,7 @@ static uint32_t sampi_mark_home(const sampi_sampler *s, const uint32_t *context)
     return words.counter[0] & (s->u.mark.n_slots - 1);
 }
 
-/* Returns the slot that has this context, or the empty one in which it would be stored. */
+/* Returns the index of the slot that has this context, or of the empty slot in which it would be stored. */
 static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -44,7 +45,7 @@ static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
     return at;
 }
 
-/* Empties a slot; later entries that would not be found any more move forward. */
+/* Empties a slot. Later entries that would not be found any more are moved forward. */
 static void sampi_mark_erase(const sampi_sampler *s, uint32_t hole)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -67,8 +68,8 @@ static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *conte
     return sampi_mark_table(s)[sampi_mark_slot(s, context)] != 0;
 }
 
-/* Adds the next position to the text: its context goes into the table; the context of the position that leaves the
-   history is removed, unless it has occurred again since. Then the token goes into the ring. */
+/* Adds the next position to the text: its context is added to the table; the context of the position that leaves the
+   history is removed, unless it has occurred again since. Then the token is added to the ring. */
 static void sampi_mark_push(sampi_sampler *s, samp_token token)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -87,8 +88,8 @@ static void sampi_mark_push(sampi_sampler *s, samp_token token)
     mark->count++;
 }
 
-/* Reverses sampi_mark_push. old: the token that fell out of the ring, or -1; before: the slot's content before the
-   push. */
+/* Reverses sampi_mark_push. `old` is the token that fell out of the ring, or -1; `before` is what the slot contained
+   before the push. */
 static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -131,8 +132,8 @@ static SAMPI_COLD void sampi_mark_reset(sampi_sampler *s)
     if (mark->n_slots) memset(sampi_mark_table(s), 0, mark->n_slots * sizeof(uint32_t));
 }
 
-/* Notes or restores five words: both counts, the token that the ring's next token pushes out, the table's entry of the
-   context, and whether there has been a draw. */
+/* Notes or restores five words for a rollback: both counts, the token that the ring's next token pushes out, the
+   table's entry for the context, and whether there has been a draw. */
 static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -152,8 +153,8 @@ static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
     mark->generated = word[1];
 }
 
-/* Adds the settings to the fingerprint; the key as a SHA-256, because the fingerprint itself can be computed
-   backwards. */
+/* Adds the settings to the fingerprint, the hash of settings. The key is added as a SHA-256, because the fingerprint
+   itself can be computed backwards. */
 static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -163,7 +164,7 @@ static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *has
     sampi_mix(hash, sampi_bits(mark->gamma));
 }
 
-/* Saves or loads the flag, both counts and the ring; a load builds the table again. */
+/* Saves or loads whether there has been a draw, both counts and the ring. After loading, the table is built again. */
 static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_watermark *mark = &s->u.mark;
