@@ -67,7 +67,7 @@
    penalties, dry or logit_bias change are taken out of the row and kept beside it.
 
    Chains stay on the device, which updates their state as the host does (the position, mirostat's mu, adaptive_p's
-   averages, penalties' window). So nothing is sent for a chain that is in the same place of the next batch, with the
+   averages, penalties' window). So nothing is sent for a chain that is at the same place in the next batch, with the
    same n_vocab and n_top. It is sent again if it was changed in between (samp_chain_update, samp_state_load,
    samp_reset, samp_sample ...), or if it has dry, top_p with a decay, several samplers that change single logits,
    tokens beyond n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain.
@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2624 gpu/prefix.h                     5279 gpu/device.h
-     150 gpu/api.h                        3190 gpu/choosing.h                   5445 gpu/contexts.h
-     288 gpu/switches.h                   3298 gpu/ending.h                     5615 gpu/steps.h
-     352 gpu/records.h                    3454 gpu/answers.h                    5713 gpu/where.h
-     662 gpu/elements.h                   4253 samplers/plans.h                 5889 gpu/sending.h
-     949 gpu/passes.h                     4526 gpu/users.h                      6166 gpu/batch.h
-    1514 gpu/list.h                       4632 gpu/logprobs.h                   6455 gpu/results.h
-    2226 gpu/left.h                       4799 gpu/advance.h                    6756 gpu/canary.h
-    2487 gpu/done.h                       5065 gpu/shapes.h
+       2 gpu/opening.h                    2622 gpu/prefix.h                     5277 gpu/device.h
+     150 gpu/api.h                        3188 gpu/choosing.h                   5443 gpu/contexts.h
+     288 gpu/switches.h                   3296 gpu/ending.h                     5613 gpu/steps.h
+     352 gpu/records.h                    3452 gpu/answers.h                    5711 gpu/where.h
+     660 gpu/elements.h                   4251 samplers/plans.h                 5887 gpu/sending.h
+     947 gpu/passes.h                     4524 gpu/users.h                      6164 gpu/batch.h
+    1512 gpu/list.h                       4630 gpu/logprobs.h                   6453 gpu/results.h
+    2224 gpu/left.h                       4797 gpu/advance.h                    6754 gpu/canary.h
+    2485 gpu/done.h                       5063 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -352,16 +352,14 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
 /* ---- src/gpu/records.h ---- */
 /* ================================================================================================== >>records
    The structs in device memory, which host and device both read; the room has no functions. The host writes jobs,
-   rules, ids and places, and reads results. The device writes all others:
+   rules, ids and places, and reads results. The device writes all others.
 
-     job       a chain as a list of steps, one per sampler
-     rule      how the logit of one token changes (logit_bias, penalties, dry)
-     state     how far a row's chain has been run; only the team (thread block) that ends a pass over the row writes it
-     op        an operation: a sampler's change of a whole row; later passes repeat it on each element that they read
-     item      one token of a list; a list holds the few remaining tokens of a row
-     part      one team's result of a pass
-     result    a row's token or status
-     args      pointers to all arrays
+   A job is a chain, as a list of steps, one per sampler.
+   A rule says how the logit of one token changes (logit_bias, penalties, dry).
+   A state says how far a row's chain has been run; only the team (thread block) that ends a pass over the row writes
+   it. An op (operation) is a sampler's change of a whole row; later passes repeat it on each element that they read.
+   An item is one token of a list; a list holds the few remaining tokens of a row.
+   A part is one team's result of a pass. A result is a row's token or status. The args are the addresses of all arrays.
 
    The arrays lie row behind row; a row's part of an array is found by the row's number. The device numbers rows by
    their job, not by their index in the caller's batch. */
@@ -1296,7 +1294,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
         }
         SAMPI_UNROLL(8)
         for (uint32_t i = 0; i < 8; i++) cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, l[i], bar)) << i;
-        /* then only the few cells that can have a wanted token */
+        /* then only the few cells (32 elements) that can have a wanted token are read */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);
@@ -1909,8 +1907,8 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
 }
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass (sum of
-   weights) and the number; UINT64_MAX if no code does. Both grow with the code, so it is the larger of the codes for
-   each. */
+   weights) and the number; UINT64_MAX if no code does. Both grow with the code, so the result is the larger of the code
+   that reaches the mass and the code that reaches the number. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;
@@ -2634,7 +2632,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
    around that place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact:
    an end outside of all windows costs passes, but never changes a token. */
 
-#define SAMPI_GPU_FLAT   3.0f                    /* nats within which the first tokens of a flat row are */
+#define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
@@ -2707,7 +2705,7 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
 }
 
 /* Returns how many buckets of the sample to go from one bucket until they hold `tokens` sampled tokens, at most `most`.
-   32 buckets are looked at at once. */
+   The function looks at 32 buckets at once. */
 static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
 {
     uint64_t found = 0;
@@ -2859,7 +2857,7 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
-    if (search->shift < SAMPI_EVEN) { /* for buckets of 2^shift codes there is a formula */
+    if (search->shift < SAMPI_EVEN) { /* the first code of a bucket of 2^shift codes has a formula */
         const uint64_t start = (uint64_t)bucket << search->shift;
         return start < hi - lo ? lo + start : hi;
     }
@@ -3850,7 +3848,7 @@ static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, 
     return 1;
 }
 
-/* Makes the remaining tokens the list if they fit one. Else the chain continues without a list, by passes over the
+/* Puts the remaining tokens into the list if they fit it. Else the chain continues without a list, by passes over the
    row. */
 static int sampi_gpu_settle(sampi_gpu_row *h)
 {
@@ -4803,7 +4801,7 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
    what every team of a kernel runs, and contains how teams wait for each other. */
 
 #if SAMPI_OFFLOAD
-/* A word of each 32-byte sector of a row's state, at an offset at which a pass changes no word by atomics. */
+/* The word that is read of each 32-byte sector of a row's state. No pass changes a word at this offset by atomics. */
 enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
@@ -5029,7 +5027,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
         if (a->result[row].batch == a->batch) return;
-        if (done != mark) { /* else this team did it in an earlier launch */
+        if (done != mark) { /* else the team did this pass in an earlier launch */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
@@ -5914,8 +5912,8 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 
 /* Adds a rule (the change of one logit) to a step (a sampler). Rules are sorted by id; those with one id keep the order
    in which they came, which is the order in which they apply. The limit is for all rules of a row together, as is the
-   device's room. Returns false if it is reached. It writes gpu->rule, after the rules of the row's earlier steps, and
-   the row's ids. */
+   device's room. Returns false if the limit is reached. It writes gpu->rule, after the rules of the row's earlier
+   steps, and the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;

@@ -4,7 +4,7 @@
    what every team of a kernel runs, and contains how teams wait for each other. */
 
 #if SAMPI_OFFLOAD
-/* A word of each 32-byte sector of a row's state, at an offset at which a pass changes no word by atomics. */
+/* The word that is read of each 32-byte sector of a row's state. No pass changes a word at this offset by atomics. */
 enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
@@ -230,7 +230,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
         if (a->result[row].batch == a->batch) return;
-        if (done != mark) { /* else this team did it in an earlier launch */
+        if (done != mark) { /* else the team did this pass in an earlier launch */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */

@@ -396,7 +396,7 @@ static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, 
     return 1;
 }
 
-/* Makes the remaining tokens the list if they fit one. Else the chain continues without a list, by passes over the
+/* Puts the remaining tokens into the list if they fit it. Else the chain continues without a list, by passes over the
    row. */
 static int sampi_gpu_settle(sampi_gpu_row *h)
 {

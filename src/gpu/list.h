@@ -395,8 +395,8 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
 }
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass (sum of
-   weights) and the number; UINT64_MAX if no code does. Both grow with the code, so it is the larger of the codes for
-   each. */
+   weights) and the number; UINT64_MAX if no code does. Both grow with the code, so the result is the larger of the code
+   that reaches the mass and the code that reaches the number. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;

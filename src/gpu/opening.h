@@ -66,7 +66,7 @@
    penalties, dry or logit_bias change are taken out of the row and kept beside it.
 
    Chains stay on the device, which updates their state as the host does (the position, mirostat's mu, adaptive_p's
-   averages, penalties' window). So nothing is sent for a chain that is in the same place of the next batch, with the
+   averages, penalties' window). So nothing is sent for a chain that is at the same place in the next batch, with the
    same n_vocab and n_top. It is sent again if it was changed in between (samp_chain_update, samp_state_load,
    samp_reset, samp_sample ...), or if it has dry, top_p with a decay, several samplers that change single logits,
    tokens beyond n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain.

@@ -347,7 +347,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
         }
         SAMPI_UNROLL(8)
         for (uint32_t i = 0; i < 8; i++) cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, l[i], bar)) << i;
-        /* then only the few cells that can have a wanted token */
+        /* then only the few cells (32 elements) that can have a wanted token are read */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);

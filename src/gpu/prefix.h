@@ -10,7 +10,7 @@
    around that place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact:
    an end outside of all windows costs passes, but never changes a token. */
 
-#define SAMPI_GPU_FLAT   3.0f                    /* nats within which the first tokens of a flat row are */
+#define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
@@ -83,7 +83,7 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
 }
 
 /* Returns how many buckets of the sample to go from one bucket until they hold `tokens` sampled tokens, at most `most`.
-   32 buckets are looked at at once. */
+   The function looks at 32 buckets at once. */
 static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
 {
     uint64_t found = 0;
@@ -235,7 +235,7 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
-    if (search->shift < SAMPI_EVEN) { /* for buckets of 2^shift codes there is a formula */
+    if (search->shift < SAMPI_EVEN) { /* the first code of a bucket of 2^shift codes has a formula */
         const uint64_t start = (uint64_t)bucket << search->shift;
         return start < hi - lo ? lo + start : hi;
     }

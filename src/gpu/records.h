@@ -1,15 +1,13 @@
 /* ================================================================================================== >>records
    The structs in device memory, which host and device both read; the room has no functions. The host writes jobs,
-   rules, ids and places, and reads results. The device writes all others:
+   rules, ids and places, and reads results. The device writes all others.
 
-     job       a chain as a list of steps, one per sampler
-     rule      how the logit of one token changes (logit_bias, penalties, dry)
-     state     how far a row's chain has been run; only the team (thread block) that ends a pass over the row writes it
-     op        an operation: a sampler's change of a whole row; later passes repeat it on each element that they read
-     item      one token of a list; a list holds the few remaining tokens of a row
-     part      one team's result of a pass
-     result    a row's token or status
-     args      pointers to all arrays
+   A job is a chain, as a list of steps, one per sampler.
+   A rule says how the logit of one token changes (logit_bias, penalties, dry).
+   A state says how far a row's chain has been run; only the team (thread block) that ends a pass over the row writes
+   it. An op (operation) is a sampler's change of a whole row; later passes repeat it on each element that they read.
+   An item is one token of a list; a list holds the few remaining tokens of a row.
+   A part is one team's result of a pass. A result is a row's token or status. The args are the addresses of all arrays.
 
    The arrays lie row behind row; a row's part of an array is found by the row's number. The device numbers rows by
    their job, not by their index in the caller's batch. */

@@ -25,8 +25,8 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 
 /* Adds a rule (the change of one logit) to a step (a sampler). Rules are sorted by id; those with one id keep the order
    in which they came, which is the order in which they apply. The limit is for all rules of a row together, as is the
-   device's room. Returns false if it is reached. It writes gpu->rule, after the rules of the row's earlier steps, and
-   the row's ids. */
+   device's room. Returns false if the limit is reached. It writes gpu->rule, after the rules of the row's earlier
+   steps, and the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
