@@ -67,7 +67,7 @@ typedef struct sampi_words {
     uint32_t four, out[4]; /* out: the words of ids 4 four to 4 four + 3; `four` is UINT32_MAX at first */
 } sampi_words;
 
-/* Prepares the random words after a context [width] of 32-bit numbers, oldest first. 0xFFFFFFFF stands for no token. */
+/* Prepares the random words after a context [width] of 32-bit numbers, oldest first. 0xFFFFFFFF means "no token". */
 static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *context, uint32_t width)
 {
     uint32_t state[4] = { 0x574D4358u, width, 0, 0 }, at[4];
@@ -101,7 +101,7 @@ static inline double sampi_mark_uniform(uint32_t word)
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* Prepares SBW's colours after a context, in which 2^32 - 1 stands for -1. */
+/* Prepares SBW's colours after a context, in which 2^32 - 1 means -1. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
