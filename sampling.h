@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9248 samplers/greedy.h               21282 grammar/gbnf.h
-     277 api/config.h                     9292 samplers/choose.h               21581 grammar/regex.h
-     308 api/types.h                      9356 samplers/ratio.h                21986 grammar/derivatives.h
-     566 api/missing.h                    9424 samplers/draw.h                 22816 grammar/vocabulary.h
-     580 api/sample.h                     9511 samplers/dist.h                 23298 grammar/triggers.h
-     674 api/chains.h                     9544 samplers/gumbel.h               23635 grammar/matcher.h
-     941 api/samplers.h                   9616 watermark/function.h            23933 grammar/store.h
-    1214 api/gumbel.h                     9735 watermark/text.h                24199 grammar/moving.h
-    1237 api/operator.h                   9928 watermark/draw.h                24559 grammar/visits.h
-    1288 api/kv.h                        10143 samplers/mirostat.h             24847 grammar/states.h
-    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25010 grammar/items.h
-    1517 api/text_error.h                10548 samplers/custom.h               25138 grammar/masks.h
-    1534 api/grammar.h                   10611 config/describe.h               25354 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25583 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26092 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26445 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26574 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26706 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27063 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27310 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27502 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27629 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27815 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     27928 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      27963 schema/references.h
-    3496 watermark/colours.h             12972 rows/reserve.h                  28241 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13041 rows/pieces.h                   28303 schema/numbers.h
-    3614 kernels/contract.h              13155 rows/thresholds.h               28512 schema/sets.h
-    3753 kernels/scalar.h                13260 rows/compact.h                  28771 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13431 rows/sums.h                     28975 schema/scalars.h
-    3980 kernels/sets.h                  13571 rows/changes.h                  29286 schema/goals.h
-    4030 kernels/vectors.h               13652 rows/cuts.h                     29517 schema/alternatives.h
-    4149 kernels/avx512.h                14104 rows/typical.h                  30012 schema/objects.h
-    4235 kernels/avx2.h                  14419 rows/tail_free.h                30544 schema/arrays.h
-    4299 kernels/sse2.h                  14493 rows/selecting.h                30918 schema/whole.h
-    4316 kernels/neon.h                  14624 rows/mirostat.h                 31092 tags/head.h
-    4339 kernels/wasm.h                  14709 watermark/rows.h                31223 tags/words.h
-    4355 kernels/generic.h               14824 rows/flat.h                     31341 tags/inside.h
-    4375 kernels/shared.h                14871 rows/logprobs.h                 31486 tags/formats.h
-    4502 kernels/passes.h                14957 rows/step.h                     31900 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      14974 rows/llama_cpp/sums.h           31967 peers/tables.h
-    5291 kernels/check.h                 15300 rows/llama_cpp/samplers.h       32379 peers/values.h
-    5314 kernels/dispatch.h              15777 rows/llama_cpp/step.h           32827 peers/llama_server.h
-    5525 core/array.h                    15808 run/apply.h                     32899 peers/fields.h
-    5867 core/table.h                    15892 run/writing.h                   33169 peers/requests.h
-    6092 core/windows.h                  16016 run/arrays.h                    33316 shards/head.h
-    6185 constraints/record.h            16094 run/arrays_llama_cpp.h          33467 shards/bytes.h
-    6252 watermark/record.h              16294 run/walk.h                      33565 shards/merging.h
-    6274 rows/work.h                     16399 run/finish.h                    33856 shards/row.h
-    6301 life/past.h                     16439 run/draw_llama_cpp.h            33990 shards/answers.h
-    6360 core/record.h                   16515 run/draw.h                      34538 shards/logprobs.h
-    6506 core/plans.h                    16593 run/sample.h                    34685 shards/taking.h
-    6545 core/fields.h                   16689 watermark/making.h              34841 shards/asking.h
-    6637 core/owners.h                   16921 watermark/tails.h               34978 shards/prefix.h
-    6717 core/mt19937.h                  17022 watermark/detect.h              35549 shards/plans.h
-    6776 core/no_mt19937.h               17251 run/verify.h                    36053 samplers/plans.h
-    6810 core/making.h                   17356 run/batch.h                     36326 shards/way.h
-    6945 core/streams.h                  17507 life/state.h                    36475 shards/memory.h
-    6986 life/state_fields.h             17685 operator/weights.h              36545 shards/batch.h
-    7086 samplers/llama_cpp.h            17774 operator/search.h               36953 drafts/head.h
-    7176 samplers/logit_bias.h           17916 operator/run.h                  37016 drafts/block.h
-    7282 samplers/patch.h                18085 kv/cells.h                      37212 drafts/tree.h
-    7333 samplers/penalties.h            18125 kv/making.h                     37350 drafts/relaxed.h
-    7489 samplers/dry.h                  18351 kv/slot.h                       37436 constraints/automaton.h
-    7956 samplers/cut.h                  18494 kv/sequences.h                  37540 constraints/making.h
-    7982 samplers/top_n_sigma.h          18630 kv/data.h                       37800 constraints/sampler.h
-    8095 samplers/top_k.h                18754 kv/update.h                     37896 constraints/constructors.h
-    8153 samplers/tail_free.h            18882 kv/state.h                      38265 constraints/patterns.h
-    8281 samplers/typical.h              19094 llama_cpp/functions.h           38474 constraints/looking.h
-    8360 samplers/top_p.h                19162 llama_cpp/object.h              38544 constraints/thinking.h
-    8406 samplers/min_p.h                19217 llama_cpp/vocabulary.h          38799 constraints/schedule.h
-    8449 samplers/by_sums.h              19295 text/reading.h                  38889 constraints/accepting.h
-    8605 samplers/top_h.h                19407 text/strings.h                  39074 constraints/drawing.h
-    8659 samplers/min_k.h                19508 text/values.h                   39264 constraints/state.h
-    8718 samplers/xtc.h                  19666 text/documents.h                39331 constraints/kind.h
-    8804 samplers/infill.h               19743 grammar/head.h                  39391 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19785 grammar/tree.h                  39479 constraints/accessors.h
-    9096 samplers/smoothing.h            20449 grammar/building.h              39588 core/kinds.h
-    9185 samplers/softmax.h              20880 grammar/finishing.h             39641 base/restore.h
-    9219 samplers/drafted.h              21192 grammar/reading.h               39655 api/license.h
+       2 api/opening.h                    9248 samplers/greedy.h               21361 grammar/gbnf.h
+     277 api/config.h                     9292 samplers/choose.h               21660 grammar/regex.h
+     308 api/types.h                      9356 samplers/ratio.h                22065 grammar/derivatives.h
+     566 api/missing.h                    9424 samplers/draw.h                 22895 grammar/vocabulary.h
+     580 api/sample.h                     9511 samplers/dist.h                 23377 grammar/triggers.h
+     674 api/chains.h                     9544 samplers/gumbel.h               23714 grammar/matcher.h
+     941 api/samplers.h                   9616 watermark/function.h            24012 grammar/store.h
+    1214 api/gumbel.h                     9735 watermark/text.h                24278 grammar/moving.h
+    1237 api/operator.h                   9928 watermark/draw.h                24638 grammar/visits.h
+    1288 api/kv.h                        10143 samplers/mirostat.h             24926 grammar/states.h
+    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25089 grammar/items.h
+    1517 api/text_error.h                10548 samplers/custom.h               25217 grammar/masks.h
+    1534 api/grammar.h                   10611 config/describe.h               25433 grammar/runs.h
+    1802 api/shards.h                    10794 config/from_params.h            25662 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26171 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26524 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26653 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26785 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27142 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27389 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27581 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27708 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27894 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28007 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28042 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28320 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28382 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28591 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28850 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29054 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29365 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29596 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30091 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30623 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                30997 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31171 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31302 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31420 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31565 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     31979 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32046 peers/tables.h
+    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32458 peers/values.h
+    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32906 peers/llama_server.h
+    5525 core/array.h                    15887 run/apply.h                     32978 peers/fields.h
+    5867 core/table.h                    15971 run/writing.h                   33248 peers/requests.h
+    6092 core/windows.h                  16095 run/arrays.h                    33395 shards/head.h
+    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33546 shards/bytes.h
+    6252 watermark/record.h              16373 run/walk.h                      33644 shards/merging.h
+    6274 rows/work.h                     16478 run/finish.h                    33935 shards/row.h
+    6301 life/past.h                     16518 run/draw_llama_cpp.h            34069 shards/answers.h
+    6360 core/record.h                   16594 run/draw.h                      34617 shards/logprobs.h
+    6506 core/plans.h                    16672 run/sample.h                    34764 shards/taking.h
+    6545 core/fields.h                   16768 watermark/making.h              34920 shards/asking.h
+    6637 core/owners.h                   17000 watermark/tails.h               35057 shards/prefix.h
+    6717 core/mt19937.h                  17101 watermark/detect.h              35628 shards/plans.h
+    6776 core/no_mt19937.h               17330 run/verify.h                    36132 samplers/plans.h
+    6810 core/making.h                   17435 run/batch.h                     36405 shards/way.h
+    6945 core/streams.h                  17586 life/state.h                    36554 shards/memory.h
+    6986 life/state_fields.h             17764 operator/weights.h              36624 shards/batch.h
+    7086 samplers/llama_cpp.h            17853 operator/search.h               37032 drafts/head.h
+    7176 samplers/logit_bias.h           17995 operator/run.h                  37095 drafts/block.h
+    7282 samplers/patch.h                18164 kv/cells.h                      37291 drafts/tree.h
+    7333 samplers/penalties.h            18204 kv/making.h                     37429 drafts/relaxed.h
+    7489 samplers/dry.h                  18430 kv/slot.h                       37515 constraints/automaton.h
+    7956 samplers/cut.h                  18573 kv/sequences.h                  37619 constraints/making.h
+    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37879 constraints/sampler.h
+    8095 samplers/top_k.h                18833 kv/update.h                     37975 constraints/constructors.h
+    8153 samplers/tail_free.h            18961 kv/state.h                      38344 constraints/patterns.h
+    8281 samplers/typical.h              19173 llama_cpp/functions.h           38553 constraints/looking.h
+    8360 samplers/top_p.h                19241 llama_cpp/object.h              38623 constraints/thinking.h
+    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38878 constraints/schedule.h
+    8449 samplers/by_sums.h              19374 text/reading.h                  38968 constraints/accepting.h
+    8605 samplers/top_h.h                19486 text/strings.h                  39153 constraints/drawing.h
+    8659 samplers/min_k.h                19587 text/values.h                   39343 constraints/state.h
+    8718 samplers/xtc.h                  19745 text/documents.h                39410 constraints/kind.h
+    8804 samplers/infill.h               19822 grammar/head.h                  39470 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19864 grammar/tree.h                  39558 constraints/accessors.h
+    9096 samplers/smoothing.h            20528 grammar/building.h              39667 core/kinds.h
+    9185 samplers/softmax.h              20959 grammar/finishing.h             39720 base/restore.h
+    9219 samplers/drafted.h              21271 grammar/reading.h               39734 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6275,27 +6275,27 @@ typedef struct sampi_watermark {
 /* ---- the workspace ----
    The memory of a draw. It belongs to the sampler that samp_sample was called on; rows/reserve.h allocates it. */
 
-/* A token's logit in place of the one in a dense row (>>fast). */
+/* A changed element of a dense row (>>fast): token `id` has x in place of the caller's element. */
 typedef struct sampi_change {
     samp_token id;
     float x;
 } sampi_change;
 
-/* The workspace of samp_sample: one heap block, made by samp_reserve. >>fast says which function may write which
-   array. */
+/* The workspace of samp_sample: one heap block, which samp_reserve allocates. >>fast says which function may write
+   which array. */
 typedef struct sampi_work {
-    void *block;
-    size_t n;                   /* the largest vocabulary it is for */
-    samp_token_data *candidate; /* [n] the array, if samp_sample needs one: separate from w, or in its memory */
-    uint64_t *w;                /* [n] weights */
+    void *block;                /* the address to free */
+    size_t n;                   /* the largest vocabulary for which there is memory */
+    samp_token_data *candidate; /* [n] the array of candidates, if one is needed; in memory of its own or that of w */
+    uint64_t *w;                /* [n] weights of tokens */
     float *x;                   /* [n] logits of a compact row */
     int32_t *id;                /* [n] ids of a compact row */
-    float *line, *scratch;      /* maxima of lines; folded maxima */
-    uint64_t *sum;              /* sums of tiles */
-    sampi_change *change;       /* changed logits of a dense row */
-    float *logits;              /* [n] under MT19937 e^(l - max) */
-    float *own;                 /* [n] a copy of logits: of samp_apply's array, or of a dense row */
-    int libm;                   /* does libm's expf equal the kernels'? 1 yes, -1 no, 0 not tested yet */
+    float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
+    uint64_t *sum;              /* sums of tiles (256 elements each) */
+    sampi_change *change;       /* changed logits of a dense row, by id */
+    float *logits;              /* [n] under MT19937 e^(l - max) of each token */
+    float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
+    int libm;                   /* whether libm's expf equals the kernels': 1 yes, -1 no, 0 not tested yet */
 } sampi_work;
 
 /* ---- src/life/past.h ---- */
@@ -12661,41 +12661,45 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 
 /* ---- src/rows/row.h ---- */
 /* ==================================================================================================== >>fast
-   From logits to the token without an array. The row stays in the caller's memory as long as possible ("dense"). The
-   first sampler that leaves few tokens copies them, ids ascending, to the workspace ("compact"), and the next samplers
-   work on the copy. Where a sampler has no function for rows, the row becomes an array, and the chain goes on step by
-   step.
+   The fast path: from a row of logits to the token, without an array of candidates. The row stays in the caller's
+   memory as long as possible; it is then called dense. The first sampler that leaves few tokens copies them, ids
+   ascending, to the workspace. This copy is a compact row, and the next samplers work on it. If a sampler has no
+   function for rows, the row becomes an array, and the chain continues step by step: the samplers' apply functions go
+   over the array.
 
-   The result is always that of the steps. Thresholds come from the same integers and doubles. If a sum over the whole
-   row is needed, sweep estimates it. The estimate decides only if both ends of its error bound give the same answer;
-   otherwise the exact sum is computed. Under MT19937 samplers work on the dense row only, and the tokens that are left
-   become an array for >>llama: see "in llama.cpp's arithmetic" below.
+   The token is always the one that the steps would select, because thresholds come from the same integers and doubles.
+   If a sampler needs a sum over the whole row, the kernel `sweep` estimates the sum. The estimate is used only if both
+   ends of its error bound lead to the same tokens; otherwise the exact sum is computed. Under MT19937 samplers work on
+   the dense row only, and the remaining tokens become an array for >>llama: see "in llama.cpp's arithmetic" below.
 
-   THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
+   THE LIFE OF A ROW. A row takes the following shapes from top to bottom. It goes back only if a function has kept a
+   copy of its record (sampi_row):
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
                - or a copy of its logits in the workspace ("own")                               sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
-     compact   x [n] and id [n], the tokens left: no masked ones, no changes, r = 1, no floor   sampi_gather
+     compact   x [n] and id [n]: remaining tokens, none masked; no changes, r = 1, no floor     sampi_gather
                - fewer tokens, in place, by ascending id: sampi_gather, sampi_cut_at
                - other logits, in place                                                         sampi_set_element
      array     samp_token_data [n], for the steps                                               sampi_row_array
 
-   Gathering does not change the dense row. So a sampler may try with a copy of the record ("head", "best", "before"),
-   and go back to the row itself if the copy was not enough. From a compact row there is no way back.
+   sampi_gather, which makes a row compact, does not change the memory of the dense row. So a sampler may gather few
+   tokens with a copy of the record (variables called head, best or before), and return to the dense row if these tokens
+   were not enough. A compact row cannot become dense again.
 
-   SHAPES. No other combination of the record's members is legal. (x has other memory only in rows that a function makes
-   for itself, in slices, and after adaptive_p, whose logits only a view reads then.)
+   SHAPES. The record's members have one of these combinations. (x points to other memory only in three cases: in rows
+   that a function makes for its own use, in slices, and after adaptive_p, whose logits only a view reads.)
 
-     shape          id     x                           r     floor   n_change   is_own   array
+     shape          id     x points to                 r     floor   n_change   is_own   array
      dense          NULL   data, or NULL: see dtype    any   any     any        no       NULL
      dense, own     NULL   work->own                   any   any     any        yes      either
      view           NULL   work->own, or NULL          any   any     any        no       the array
      compact        set    work->x                     1     none    0          no       either, as before
 
-   What a function expects, and what it leaves; in llama.cpp's arithmetic rows are never left compact (but copies are):
+   EXPECTED AND RESULTING SHAPES. The table shows which shape a function expects, and which shape it leaves. In
+   llama.cpp's arithmetic functions leave no row compact, only copies:
 
      sampi_open_row, sampi_open_view                -> dense, r = 1; a view
      sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
@@ -12708,52 +12712,54 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
      sampi_range_of         any                     -> dense and long, or compact
      sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but see below for a floor
 
-   One function gathers where no such token may be left: sampi_end_changes, which says so (SAMP_E_EMPTY).
+   sampi_gather expects that at least one token reaches its floor. Only sampi_end_changes calls it without knowing that;
+   if no token is left, it returns SAMP_E_EMPTY.
 
-   INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
-     - no NaN, no +infinity, and at least one token is not masked;
-     - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
-     - line holds the maxima of the dense row's lines, without its changes, until the draw ends.
-   A fast function may return SAMPI_DECLINED: then the row has the same logits as before, and the chain goes on step by
-   step. Only samplers with the flag SAMPI_TAKES_FLOOR get a dense row with a floor; others get it compact.
+   INVARIANTS. sampi_open_row scans the row once. After that these statements hold before and after every function here:
+     - no logit is NaN or +infinity, and at least one token is not masked;
+     - top is the largest element of the row; the changes of a dense row are not counted (sampi_row_max counts them);
+     - until the draw ends, `line` holds the maxima of the dense row's lines (16 elements each), without its changes.
+   A fast function (the function with which a kind of sampler works on rows) may return SAMPI_DECLINED. Then the row has
+   the same logits as before, and the chain continues step by step. Only samplers with the flag SAMPI_TAKES_FLOOR get a
+   dense row with a floor; for all others the row is made compact first.
 
-   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. Arrays marked with * stay valid after
-   the function that wrote them; the others are free for the next function.
+   THE WORKSPACE is one block of memory (sampi_reserve), which belongs to one draw at a time. An array marked with *
+   stays valid after the function that wrote it has returned; the others are free for the next function.
 
      line     * maxima of the dense row's lines
      change   * changed elements of the dense row, by id
-     x, id    * the compact row. While the row is dense: tokens that top_p reads, and copies that are tried
-     w          12 bytes a token:
-                  sampi_gather      the lines that it collects from
+     x, id    * the compact row. While the row is dense: the tokens that top_p reads, or a compact copy for a trial
+     w          12 bytes a token; each user keeps other values there:
+                  sampi_gather      the numbers of the lines from which it collects
                   top_p, xtc        weights of the compact row, or of the tokens read
                   typical           weights, scores and indices (sampi_scored), then the tokens that tie
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array that the row has become
      logits   * under MT19937 e^(l - max), and buckets of logits
-     own      * a copy of an array's logits (>>apply), or of a dense row's (sampi_flatten)
-     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which are not used
-     sum        dist's sums of tiles */
+     own      * a copy of the logits of an array (>>apply) or of a dense row (sampi_flatten)
+     scratch    folded maxima of lines (sampi_row_bound); the maxima of a compact row's lines, which nothing reads
+     sum        dist's sum of the envelope for each tile of 256 elements */
 
-/* The input of a draw. */
+/* The input of one draw from one row. */
 typedef struct sampi_job {
     sampi_sampler *s;
     sampi_work *work;
-    const void *data; /* [n] */
+    const void *data; /* [n] the logits */
     samp_dtype dtype;
-    const uint32_t *mask;
+    const uint32_t *mask; /* one bit a token, 0: masked; NULL: no mask */
     size_t n;
-    samp_logprobs *logprobs; /* or NULL */
-    bool accept;
+    samp_logprobs *logprobs; /* the log-probabilities to write, or NULL */
+    bool accept;             /* whether the chain accepts the drawn token */
 } sampi_job;
 
 #ifndef SAMP_NO_MT19937
-/* The members of a row that only llama.cpp's arithmetic uses; all are 0 in the canonical one. */
+/* The members of a row that only llama.cpp's arithmetic uses. All are 0 in the canonical arithmetic. */
 typedef struct sampi_row_llama {
-    bool divided;  /* the logits are x / r */
-    bool by_order; /* dense; its array must be in order and without masked tokens */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
-    double sum;                /* for an array: p is work->logits / sum; 0: p is unchanged */
+    bool divided;  /* the logits are x / r, not x * r */
+    bool by_order; /* the row is dense, and its array must be in order and without masked tokens */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e^(x / t - max); or NULL */
+    double sum;                /* the array's p are work->logits / sum; 0: p is unchanged */
     samp_token_data_array cur; /* the candidates, once the row has become an array */
 } sampi_row_llama;
 #endif
@@ -12762,20 +12768,20 @@ struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
     samp_perf_data *perf;
-    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask */
+    const float *x;       /* [n] elements: the logits are x * r; NULL: a dense row of another dtype or with a mask */
     const void *data;     /* [n] the caller's elements, if x is NULL */
-    const uint32_t *mask; /* their mask, or NULL */
-    samp_dtype dtype;     /* their dtype */
-    const int32_t *id;    /* [n] the ids of a compact row; NULL: dense, id = index */
-    const samp_token_data_array *array; /* view: the array with these logits; an "id" is an index in it; or NULL */
+    const uint32_t *mask; /* the mask of data, or NULL */
+    samp_dtype dtype;     /* the dtype of data */
+    const int32_t *id;    /* [n] the ids of a compact row; NULL: the row is dense, and a token's id is its index */
+    const samp_token_data_array *array; /* the array of which the row is a view: an "id" is an index in it; or NULL */
     size_t n;
-    float r;          /* 1 in a compact row */
-    bool is_own;      /* dense, and x are the workspace's logits, which may be changed in place */
+    float r;          /* the factor of the logits; 1 in a compact row */
+    bool is_own;      /* the row is dense, and x is the workspace's copy, which may be changed in place */
     float top;        /* the maximum of x, without changes */
-    bool sorts;       /* the present function has kept tokens for min_keep, for which the steps sort */
-    float floor;      /* dense only: elements below it count as masked; -FLT_MAX: no floor */
-    size_t n_change;  /* dense only: how many elements have another value, kept by id */
-    samp_token token; /* the selected token */
+    bool sorts;       /* the sampler that runs has kept tokens for min_keep; its steps would sort */
+    float floor;      /* elements of a dense row below it count as masked; -FLT_MAX: no floor */
+    size_t n_change;  /* how many elements of a dense row have another value (work->change) */
+    samp_token token; /* the selected token, or -1 */
 #ifndef SAMP_NO_MT19937
     sampi_row_llama llama;
 #endif
@@ -12787,13 +12793,14 @@ static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf !=
 static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 #endif
 
-#define SAMPI_DECLINED 1 /* a fast function declines: the chain goes on step by step */
+#define SAMPI_DECLINED 1 /* result of a fast function that cannot work on the row: the chain continues step by step */
 
-/* A row with more changes than this is copied (sampi_flatten). A few hundred are usual. Each change is inserted in
-   order, and each makes a bound one token looser. */
+/* The most changed elements that a dense row keeps aside; a row with more is copied (sampi_flatten). A few hundred are
+   usual. More would cost time: each change is inserted in order, and each makes the bound of sampi_row_bound one token
+   looser. */
 #define SAMPI_CHANGES 1024
 
-/* Rows up to this length are copied and summed exactly, which costs hardly more than an estimate. */
+/* The length up to which rows are copied and summed exactly, which costs hardly more than an estimate. */
 #define SAMPI_SMALL 4096
 
 /* ---- elements and logits ---- */
@@ -12831,9 +12838,10 @@ static bool sampi_logit_reaches(const void *what, float x)
     return sampi_scaled(of->row, x) >= of->l;
 }
 
-/* Returns the smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The
-   rounded product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not
-   enough, because it may be an ulp or two off. (A divided row has quotients for products.) */
+/* Returns the smallest element x whose logit x * r (rounded to f32) is at least l. A sampler's threshold is a logit,
+   but kernels compare elements. The rounded product never falls as the element grows, so both comparisons keep the same
+   tokens. The quotient l / r is not exact enough, because it may be an ulp or two off. (If the row is divided, a logit
+   is x / r, and the same holds.) */
 static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
@@ -12844,18 +12852,20 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 
 /* ---- opening a row ---- */
 
-/* Returns the status of a row by its maximum: NaN or +infinity, all masked, or valid. */
+/* Returns the status of a row with the maximum `top`: SAMP_E_NAN for a NaN or +infinity, SAMP_E_EMPTY if all tokens are
+   masked, else SAMP_OK. */
 static int sampi_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* Returns the number of tiles; the last may be shorter, but maxima writes all of its lines. */
+/* Return the number of tiles (256 elements) and of lines (16 elements) of a row of n elements. The last tile may be
+   shorter, but the kernel maxima writes a maximum for all of its lines. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
-/* Computes top, and a dense row's line maxima. Returns the row's status. */
+/* Computes the row's maximum (top) and the maxima of its lines. Returns the row's status. */
 static int sampi_scan(sampi_row *row)
 {
     float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
@@ -12863,7 +12873,7 @@ static int sampi_scan(sampi_row *row)
     return sampi_max_status(row->top);
 }
 
-/* Makes a dense row of the job's logits, and scans it. */
+/* Makes a dense row of the job's logits, and scans it (sampi_scan). Returns the row's status. */
 static int sampi_open_row(sampi_row *row, const sampi_job *job)
 {
     memset(row, 0, sizeof *row);
@@ -12881,7 +12891,7 @@ static int sampi_open_row(sampi_row *row, const sampi_job *job)
     return sampi_scan(row);
 }
 
-/* Makes the row consist of these logits: compact, or dense if id is NULL. The caller sets top. */
+/* Sets the row's tokens to these n logits and ids: a compact row, or a dense one if id is NULL. The caller sets top. */
 static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
 {
     row->x = x;
@@ -12899,7 +12909,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n_change = 0;
 }
 
-/* Element i of a row, without changes. */
+/* Returns element i of a row, without changes. */
 static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
@@ -12907,7 +12917,7 @@ static float sampi_element_at(const sampi_row *row, size_t i)
 
 static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
 
-/* Returns the index of a token; row->n if it is not in the row. */
+/* Returns the index of a token in the row; row->n if the row does not have the token. */
 static size_t sampi_find_id(const sampi_row *row, samp_token id)
 {
     if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
@@ -12917,15 +12927,15 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* Returns the index at which this token's change is, or would be inserted. */
+/* Returns the index in work->change at which this token's change is, or would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
-        return row->n_change; /* the usual case: tokens come in order */
+        return row->n_change; /* the usual case: callers ask for tokens in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
-/* Element i with its change. -0 becomes +0, as it does in the steps; in a view it stays. */
+/* Returns element i with its change. -0 becomes +0, as it does in the steps; in a view of an array it stays -0. */
 static float sampi_present(const sampi_row *row, size_t i)
 {
     if (sampi_is_compact(row)) return row->x[i];
@@ -12936,7 +12946,7 @@ static float sampi_present(const sampi_row *row, size_t i)
     return row->array ? x : x + 0.0f;
 }
 
-/* Adds a change to a dense row. Most changes come in order of ids, so that none has to move. */
+/* Adds a change to a dense row. Most changes come in order of ids, so that no earlier change has to move. */
 static void sampi_add_change(sampi_row *row, samp_token id, float x)
 {
     sampi_change *change = row->work->change;
@@ -12950,15 +12960,16 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
     change[i].x = x;
 }
 
-/* Can n more elements be changed in this row? */
+/* Can n more elements of this row be changed? A dense row keeps at most SAMPI_CHANGES. */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
     return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
-/* Gives element i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a compact one.
-   The caller has checked sampi_has_room. After the last change sampi_end_changes must follow: until then a compact
-   row's top and masked tokens are not right. */
+/* Gives element i (an index from sampi_find_id) another value. The data of a dense row is the caller's, so the value is
+   kept aside as a change; in a compact row and in an own copy it is written in place. The caller has checked
+   sampi_has_room, and calls sampi_end_changes after the last change: until then a compact row's top is not right, and
+   the row may have masked tokens. */
 static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
@@ -12973,7 +12984,7 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 /* ---- memory for a draw ----
    samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
-/* Lays out `bytes` more in a block, aligned to a cache line; returns their offset and grows *size. */
+/* Adds `bytes`, rounded up to cache lines of 64, to the size of a block; returns the offset at which they begin. */
 static size_t sampi_add_to_block(size_t *size, size_t bytes)
 {
     size_t at = *size;
@@ -12981,13 +12992,15 @@ static size_t sampi_add_to_block(size_t *size, size_t bytes)
     return at;
 }
 
-/* Does the array have memory of its own, separate from w, so that it can be a view? */
+/* Does the array of candidates have memory of its own, separate from w? Only then can it be worked on as a view. */
 static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
 
-/* Allocates memory for rows of n tokens. Kernels write up to 16 elements beyond a result; besides:
-     w           12 bytes a token, for arrays that overlay it (sampi_scored), and for candidates unless with_array
-     line        a maximum for each line; filled up to less than twice as many for folding
-     scratch     fewer folded maxima than lines, or at most as many lines of a compact row */
+/* Allocates a workspace for rows of n tokens, or keeps the present one if it is large enough. with_array: the array of
+   candidates gets memory of its own; otherwise it shares that of w. Kernels write up to 16 elements beyond a result, so
+   each array is longer than its tokens need. The other sizes:
+     w           12 bytes a token, for the arrays that are laid over it (sampi_scored), and for candidates
+     line        a maximum for each line (16 elements); for folding it is filled up to less than twice as many
+     scratch     folded maxima, which are fewer than lines; or the maxima of a compact row's lines, at most as many */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
     size_t size = 0;
@@ -13022,7 +13035,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     return SAMP_OK;
 }
 
-/* Does the chain have a custom sampler, so that it needs an array? */
+/* Does s have a custom sampler among its members, or is s one? Then a draw needs an array. */
 static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -13030,6 +13043,7 @@ static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
     return sampi_is_custom(s);
 }
 
+/* Memory for rollback's records is allocated here too, so that the next draw allocates nothing. */
 SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
     if (!s) return SAMP_E_NULL;
@@ -13040,20 +13054,21 @@ SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
 
 /* ---- src/rows/pieces.h ---- */
 /* ---- a row piece by piece ----
-   Reads any row as floats, a tile at a time, whatever its elements are (f32, f16, bf16, f64) and whatever is changed in
-   it (biases, penalties, masks). So a sampler's loop is written once. */
+   Reads any row as floats, whatever its dtype is (f32, f16, bf16, f64) and whatever is changed in it (biases,
+   penalties, masks). So a sampler's loop is written once. A tile is SAMPI_TILE (256) elements. */
 
 /* A walk over a row in pieces of floats:
      sampi_pieces it;
      for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
-   If the row has floats, a piece is all of them up to the next tile with a change; otherwise it is one tile, in buf. at
-   is a multiple of SAMPI_TILE. A piece is valid until the next one. There are two more walks with this record:
-   sampi_next_tile, whose pieces are single tiles, and sampi_next_logits, which gives logits in place of elements. */
+   If the row's elements are floats, a piece reaches up to the next tile with a changed element, without a copy.
+   Otherwise a piece is one tile, converted into buf. `at` is a multiple of SAMPI_TILE. A piece is valid until the next
+   one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single tiles, and
+   sampi_next_logits, which returns single tiles of logits in place of elements. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
     const float *x;
-    size_t passed; /* for run/writing.h: how many tokens of the row have been written to the array */
+    size_t passed; /* how many tokens of the row run/writing.h has written to the array */
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
@@ -13082,7 +13097,7 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
     it->n = end - at;
 }
 
-/* Goes to the next piece; false: there is none. */
+/* Goes to the next piece. False: the row ends here. */
 static bool sampi_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
@@ -13091,7 +13106,7 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* sampi_tile_at sets the tile at `at` as the piece; sampi_next_tile goes to the next tile; false: there is none. */
+/* sampi_tile_at makes the tile at index `at` the piece. sampi_next_tile goes to the next tile; false: the row ends. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);
@@ -13106,7 +13121,7 @@ static bool sampi_next_tile(sampi_pieces *it)
     return true;
 }
 
-/* Goes to the next tile, as logits; those below the floor are masked. */
+/* Goes to the next tile, and sets it.x to its logits; logits below the row's floor are masked. False: the row ends. */
 static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -13123,7 +13138,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
     return true;
 }
 
-/* Returns the number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
+/* Returns the number of elements x in [floor, below). If floor is -INFINITY, masked elements are counted too. */
 static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;
@@ -13135,7 +13150,7 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
     return count;
 }
 
-/* Writes the row's candidates as an array. */
+/* Writes the row's tokens to the workspace as an array of candidates, and returns this array. */
 static samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
@@ -13154,34 +13169,35 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 
 /* ---- src/rows/thresholds.h ---- */
 /* ---- thresholds without a sort ----
-   Finds the k-th largest of some numbers, or the value at which a mass is reached: by bisection over the keys of floats
-   (integers in the same order), with one counting pass for each step. sampi_row_bound applies it to a row's line
-   maxima, for a value that at least k tokens reach. */
+   The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. It bisects
+   over the keys of floats (integers in the same order), with one counting pass for each step. sampi_row_bound applies
+   the search to the maxima of a row's lines, and returns a value that at least k tokens reach. */
 
-/* Numbers, none above top, and their weights; weights NULL: each counts 1. */
+/* The numbers of a search. */
 typedef struct sampi_values {
     const sampi_kernels *k;
-    const float *x;
-    const uint64_t *w;
+    const float *x;    /* [n] the numbers */
+    const uint64_t *w; /* [n] their weights; NULL: each number has weight 1 */
     size_t n;
-    float top;
+    float top; /* the largest number, or a larger one */
 } sampi_values;
 
+/* Returns the sum of the weights of the numbers that are at least `floor`. */
 static uint64_t sampi_mass_above(const sampi_values *values, float floor)
 {
     return values->w ? values->k->mass(values->x, values->w, values->n, floor)
                      : values->k->count(values->x, values->n, floor);
 }
 
-/* Memory for the few values to which a search has narrowed. */
+/* Memory for the few numbers to which a search has been narrowed. */
 typedef struct sampi_few {
     float x[SAMPI_TILE + 16];
-    int32_t at[SAMPI_TILE + 16];
+    int32_t at[SAMPI_TILE + 16]; /* the index of each among all numbers */
     uint64_t w[SAMPI_TILE + 16];
 } sampi_few;
 
-/* Narrows a search to the values in [low, high), if they are few. Returns the mass from high on, which is left out
-   then. */
+/* Narrows a search to the numbers in [low, high), if they are at most SAMPI_TILE. Returns the mass of the numbers from
+   `high` on, which are then no longer among the values; 0 if the search is not narrowed. */
 static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
 {
     const sampi_kernels *k = values->k;
@@ -13195,14 +13211,15 @@ static uint64_t sampi_narrow_search(sampi_values *values, float low, float high,
     return beyond;
 }
 
-/* Returns the largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total
-   is less. A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the
-   largest. The search starts at the top with steps that double, because the result is rarely far from it (scores, whose
-   best is 0, are an exception). */
+/* Returns the largest value such that the numbers at or above it have at least the mass `want`; -FLT_MAX if all numbers
+   together have less. Bisects keys of floats. The result may be smaller in two cases: if the mass at or above it is at
+   most `enough`, or if it is less than `fine` keys below the largest such value. The search starts at `top` with steps
+   that double, because the result is rarely far below `top`. (Scores are an exception: their best value is 0, so the
+   search starts with large steps.) */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than `want` */
+    int32_t low = sampi_key(all->top), high = low + 1; /* numbers from `high` on have less mass than `want` */
     int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
     sampi_values values = *all;
     sampi_few few;
@@ -13229,16 +13246,17 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     return sampi_unkey(low);
 }
 
-/* Returns the largest value that `want` of x [n] reach, or one that few more reach. */
+/* Returns the largest value that at least `want` of the numbers x [n] reach: the want-th largest of them. */
 static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
     sampi_values values = { k, x, NULL, n, top };
     return sampi_find_value(&values, want, 0, 1);
 }
 
-/* Returns a threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a
-   maximum that reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because
-   then few sets hold two of the largest. line has memory to be filled up to a multiple of m. */
+/* Returns a threshold that at least `want` unchanged elements of a dense row reach: so many lines (16 elements
+   each) have a maximum that reaches it. If `want` is small, the lines are folded into m sets, each with the
+   maximum of its lines, and the search compares sets. m is several times `want`, so that few sets hold two of the
+   largest maxima. `line` has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;
@@ -13260,10 +13278,10 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
 /* ---- src/rows/compact.h ---- */
 /* ---- from dense to compact ----
    Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. Only
-   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 lines of 128,256 tokens. The
-   room also cuts a compact row to a number of tokens, with ties by id. */
+   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
+   tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Removes changed elements from the m collected ones; returns how many stay. */
+/* Removes the elements that have a change from the m collected ones; returns how many remain. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
     const sampi_change *change = row->work->change;
@@ -13279,7 +13297,8 @@ static size_t sampi_drop_changed(const sampi_row *row, size_t m)
     return kept;
 }
 
-/* Merges the changed elements that reach the floor into the m collected ones, sorted by id; returns the new number. */
+/* Puts the changed elements that reach the floor in place of the caller's among the m collected ones, sorted by id.
+   Returns the new number of elements. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
@@ -13289,7 +13308,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* from the end, where memory is free */
+    for (size_t c = row->n_change; c > 0; c--) { /* from the end on, because the memory behind it is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
@@ -13305,8 +13324,8 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* Does the work of the kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a
-   time. */
+/* Collects the elements that reach the floor from these lines, as the kernel `pick` does, but for rows that are not
+   floats: lines are converted until a tile is full. Returns the number of elements. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
@@ -13325,7 +13344,7 @@ static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n
     return m;
 }
 
-/* Keeps the tokens with x >= floor; floor must be at most the largest x. The row becomes compact. */
+/* Keeps the tokens with an element x >= floor; at least one x must reach the floor. The row becomes compact. */
 static void sampi_gather(sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
@@ -13346,25 +13365,26 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
-    row->top = top; /* the maximum is kept, unless it was changed */
+    row->top = top; /* the largest element is among the kept ones, unless it has a change */
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Makes the row compact, with all its unmasked tokens. */
+/* Makes a dense row compact, with all its unmasked tokens. A compact row stays as it is. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Makes a dense row compact with at least its first `want` tokens in order; a compact row stays as it is. */
+/* Makes a dense row compact, with at least its first `want` tokens in order (logit descending). A compact row stays as
+   it is. */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keeps the tokens of a dense row with x >= floor. If an eighth of the lines has such a token they are not copied: the
-   row gets a floor instead, which at least row->n / 128 tokens reach. */
+/* Keeps the tokens of a dense row with an element x >= floor. If an eighth of the lines (16 elements each) has such a
+   token, the tokens are not copied: the row gets a floor instead, which at least row->n / 128 tokens reach. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -13374,7 +13394,8 @@ static void sampi_raise_floor(sampi_row *row, float floor)
         row->floor = floor;
 }
 
-/* Returns the row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
+/* Returns the row's largest logit. If the row has changes, the tokens that may be the largest are gathered in the
+   workspace, which is free while the row is dense. */
 static float sampi_row_max(const sampi_row *row)
 {
     if (row->n_change == 0) return sampi_logit_of(row, row->top);
@@ -13383,8 +13404,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Is all of a dense row masked? The maxima of lines show it, unless changes may have masked the only token of each
-   line. */
+/* Are all tokens of a dense row masked? If more lines have an unmasked token than the row has changes, one token is
+   surely unmasked; otherwise the row's maximum decides. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -13392,7 +13413,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after sampi_set_element; has_masked: some elements may have been masked. */
+/* Makes a row valid again after calls of sampi_set_element, and returns its status. has_masked: these calls may have
+   masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -13401,12 +13423,13 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Cuts a compact row to `keep` tokens: those above `value`, and of those equal to it the smallest ids. */
+/* Cuts a compact row to `keep` tokens: all tokens above `value`, and those tokens equal to it that have the smallest
+   ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
     size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
-    size_t from = m; /* from here on all that equal the value are removed */
+    size_t from = m; /* from this index on, all tokens equal to the value are removed */
     for (size_t over = m - keep; over > 0;) {
         from--;
         if (work->x[from] == value) over--;
@@ -13430,12 +13453,13 @@ static void sampi_keep_first(sampi_row *row, size_t keep)
 
 /* ---- src/rows/sums.h ---- */
 /* ---- sums over a row: estimated with bounds, or exact ----
-   A sampi_range has bounds of Z (and of S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
-   pass in floats and cost half as much; samplers compute the exact sum only if the ends do not decide. The room also
-   finds the shortest prefix of a compact row with a given mass. */
+   Samplers need Z, the sum of all weights w, and S, the sum of w (max - l). A sampi_range has a lower and an upper
+   bound of each; the bounds are equal if the sum is exact. An estimate takes one pass in floats, and half the time of
+   an exact sum. Samplers compute the exact sum only if the two bounds lead to different tokens. The room also finds the
+   shortest prefix of a compact row with a given mass (sum of weights). */
 
-/* Returns the exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes
-   35 us, an estimate 15. */
+/* Returns the exact sums of a row; the member `above` is the mass of the elements from `floor` on. For 128k tokens this
+   pass takes 35 us, and an estimate 15 us. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -13444,16 +13468,16 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
     return sums;
 }
 
-/* Bounds of a row's sums: both ends, equal if exact. */
+/* Lower and upper bounds of a row's sums. The two are equal if the sums are exact. */
 typedef struct sampi_range {
-    float max;
-    double z_lo, z_hi; /* Z in units of 2^-40 */
-    double s_lo, s_hi;
-    uint64_t z; /* exact, if is_exact */
+    float max;         /* the row's largest logit */
+    double z_lo, z_hi; /* bounds of Z, in units of 2^-40 */
+    double s_lo, s_hi; /* bounds of S, in the same units */
+    uint64_t z;        /* Z itself, if is_exact */
     bool is_exact;
 } sampi_range;
 
-/* Sets *range to the exact Z and S; range->max must be set. Returns the mass from `floor` on. */
+/* Sets *range to the exact Z and S; range->max must be set. Returns the mass of the elements from `floor` on. */
 static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
     sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
@@ -13464,25 +13488,27 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
     return sums.above;
 }
 
-/* Returns the exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
-   n_exact. */
+/* Returns the exact range of a row: after an estimate whose two bounds led to different tokens, and for compact rows
+   (sampi_range_of). Counts the exact sums of dense rows in perf.n_exact. */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range;
-    if (!sampi_is_compact(row)) row->perf->n_exact++; /* a compact row had no estimate before */
+    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
     range.max = max;
     (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
-/* Makes bounds of the exact sums of n weights from sweep's estimates z and s.
-   Let d be a token's distance from max, and m = s / z its mean under p. Sweep computes each e^-d with a relative error
-   of at most ROUNDING + SLOPE d. So the error of z is ROUNDING + SLOPE m; m is an estimate itself, so 8 nats more are
-   allowed. In s the errors are weighted with d once more, and the mean of d^2 may be much larger than m^2; but sweep
-   clamps d to 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m; the
-   code's 4 (1 + m) (13 + m + 8) is above 99 m for every m.
-   The exact sums are sums of integers: each weight is rounded by half a unit, and exp has a relative error below 1e-11;
-   no weight is farther than 28 nats from the maximum, so s is off by less than 64 times that. */
+/* Computes bounds of the exact sums of n weights from the estimates z and s of the kernel sweep.
+   Let d = max - l be a token's distance from the maximum, in nats, and m = s / z the mean of d under p. Sweep computes
+   each e^-d with a relative error of at most ROUNDING + SLOPE d (SAMPI_SWEEP_...). So the relative error of z is
+   ROUNDING + SLOPE m; m is an estimate itself, so the code allows 8 nats more. In s each error is multiplied by d once
+   more, and the mean of d^2 may be much larger than m^2; but sweep clamps d to 86, so the mean of d^2 is at most 86 m.
+   ROUNDING is 13 times SLOPE, so the error of s is at most SLOPE z (86 + 13) m; the code's factor
+   4 (1 + m) (13 + m + 8) is above 99 m for every m.
+   The exact sums are sums of integers. Each weight is rounded by at most half a unit, and exp has a relative error
+   below 1e-11. No weight is farther than 28 nats from the maximum, so this makes s differ by less than 64 times as much
+   as z. */
 static void sampi_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
@@ -13498,7 +13524,8 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimates the sums of a dense row in one pass. They fit 64 bits: a row has at most 2^22 weights of at most 2^40. */
+/* Estimates the sums of a dense row in one pass, and sets *range to their bounds. The exact sums would fit 64 bits,
+   because a row has at most 2^22 weights of at most 2^40. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -13513,8 +13540,8 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* Computes the range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is
-   summed exactly, S only if with_s. */
+/* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. A shorter row becomes
+   compact first, and a compact row is summed exactly. S is computed exactly only if with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -13525,8 +13552,9 @@ static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
     *range = sampi_exact(row, row->top, with_s);
 }
 
-/* Bounds of Z as integers, and of the mass that is a share of it. A double cannot hold an exact Z above 2^53, so an
-   exact Z has a member of its own. The cast rounds down, so the upper bound is one more. */
+/* Return the bounds of Z as integers, and (sampi_mass_lo, sampi_mass_hi) the bounds of a share of Z. A double cannot
+   hold every Z above 2^53, so an exact Z is in a member of its own. The cast rounds down, so the upper bound is one
+   more. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -13544,14 +13572,15 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix in order of a compact row: its length, and the logit of its last token. */
+/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
 typedef struct sampi_prefix {
     size_t n;
-    float last;
+    float last; /* the logit of the prefix's last token */
 } sampi_prefix;
 
-/* Returns the shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the
-   tokens equal to the last one, which have equal weights, it has as many as are needed. */
+/* Returns the shortest prefix with the mass `want`; w [n] are the weights of the row's tokens. n = 0: the whole row has
+   less mass. Tokens with the same logit as the last one have the same weight; the prefix has as many of them as are
+   needed. */
 static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;
@@ -13570,11 +13599,12 @@ static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, u
 
 /* ---- src/rows/changes.h ---- */
 /* ---- logit_bias, penalties, dry on a row ----
-   A few tokens get other logits. A dense row keeps them aside as "changes", so it need not be copied. If its logits are
-   products (r is not 1) it is copied first, because there may be no element that gives the wanted logit. The samplers'
-   own functions compute the new logits (sampi_bias_change, ...). */
+   These samplers give a few tokens other logits. A dense row keeps such logits aside as changes, so that the row need
+   not be copied. If the row's logits are products (element times r, and r is not 1), it is copied first, because no
+   element may give the wanted logit exactly. The samplers' own functions compute the new logits (sampi_bias_change, for
+   example). */
 
-/* Finds the index and logit of a token; false if it is not in the row, or is masked. */
+/* Finds a token's index in the row (*at) and its logit (*l). False: the token is not in the row, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {
@@ -13588,7 +13618,7 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* Copies the logits of a dense row to the workspace: it stays dense, with r = 1 and without floor or changes. */
+/* Copies the logits of a dense row to the workspace. The row stays dense, with r = 1 and without floor or changes. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -13599,8 +13629,8 @@ static void sampi_flatten(sampi_row *row)
     (void)sampi_scan(row);
 }
 
-/* Prepares a row for n changes. It is copied if its logits are products, or if so many changes would cost more than a
-   copy. */
+/* Prepares a row for n changed elements. A dense row is copied if its logits are products (r is not 1), or if n changes
+   would cost more than a copy. */
 static void sampi_begin_patch(sampi_row *row, size_t n)
 {
     if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
@@ -13623,8 +13653,8 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
-/* Applies penalties or dry: changes the logits of the tokens in a list. No token becomes masked, because `change` never
-   returns -infinity for one that is not. */
+/* Changes the logits of the n tokens in a list, for penalties and dry. No token becomes masked, because `change` never
+   returns -infinity for an unmasked token. */
 static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
                                float (*change)(const sampi_sampler *, float, const sampi_count *))
 {
@@ -13636,13 +13666,14 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
-/* penalties on a row. The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
+/* Applies penalties to a row. The list has the tokens of the window with their counts; sampi_penalties_accept updates
+   the list. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
-/* dry on a row. The list is made anew for each draw, in part 1 of the sampler. */
+/* Applies dry to a row. The list of tokens is computed for each draw, in part 1 of the sampler's memory. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -13651,11 +13682,14 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/cuts.h ---- */
 /* ---- truncations and temperatures on a row ----
-   The fast functions of the table: each finds a threshold, not an order, and keeps the tokens that reach it. If the
-   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens; otherwise
-   the exact sum does. Prefixes try the row's head first, then a band around the end that a sample predicts. typical.h
-   and tail_free.h have rooms of their own. A function's comment says how much faster it is than the sampler's plan;
-   without such a figure the plan asks for the same and would be as fast (run/README.md, "Rows answer no plans"). */
+   The fast functions of these samplers, which the table of kinds names. Each finds a threshold, not an order, and keeps
+   the tokens whose logits reach it. If the threshold needs a sum over the row, an estimate of the sum is enough
+   (sums.h), as long as its lower and its upper bound keep the same tokens; otherwise the sum is computed exactly.
+   Samplers that keep the first tokens in order (a prefix) read the row's largest logits first, then a band of logits in
+   which a sample of the row predicts the end of the prefix. typical.h and tail_free.h are rooms of their own.
+   A sampler also has a plan, its form for slices and devices. A function's comment says how much longer the plan would
+   take on a row. Without such a figure the plan reads the same and would be as fast (run/README.md, "Rows answer no
+   plans"). */
 
 /* ---- top_k, min_p ---- */
 
@@ -13672,8 +13706,9 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Checks a cut of a dense row, which was `before`: if fewer than min_keep tokens remain, it goes back to `before` and
-   keeps the first min_keep in order. A row that is still dense has enough: an eighth of its lines reach the floor. */
+/* Checks the cut of a dense row. `before` is the row before the cut. If fewer than min_keep tokens remain, the row
+   becomes the first min_keep tokens of `before` in order. A row that is still dense needs no count if min_keep is at
+   most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -13685,8 +13720,9 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. It cuts first and goes
-   back if too few are left, because counting would be a pass over the dense row. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row is cut
+   first, and goes back to what it was if too few tokens remain, because counting them before would be a pass over the
+   row. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
@@ -13706,7 +13742,7 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
 
-/* min_p on a row. The maximum gives the floor; no sum is needed. */
+/* Applies min_p to a row. The floor is the row's maximum + ln p, so no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
     double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
@@ -13715,15 +13751,18 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_p ----
-   It keeps the prefix that sampi_find_prefix finds, in one of three ways:
-     all    a compact or short row: from the weights of all its tokens;
-     head   a long row with a short nucleus: from the first tokens, a few times as many as the perplexity;
-     wide   a long row with a long nucleus, which would cost most to copy and weigh: from an exact sum of the tokens
-            above a band, and the tokens of the band around the nucleus' end. The way `all` would take 1.8 to 5.8 times
-            as long for such a row of 128,256 logits.
-   Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
+   top_p keeps the nucleus: the shortest prefix with the share p of the mass (sampi_find_prefix). It finds the end of
+   the nucleus in one of three ways:
+     all    for a compact or short row: from the weights of all tokens;
+     head   for a long row with a short nucleus: from the weights of the first tokens, a few times as many as the
+            perplexity;
+     wide   for a long row with a long nucleus, whose copy and weights would take the most time: from the exact sum of
+            the tokens above a band of logits, and from the tokens of the band, which contains the end of the nucleus.
+            For such a row of 128,256 logits the way `all` would take 1.8 to 5.8 times as long.
+   The plan of top_p takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums
+   exactly. */
 
-/* Returns a guess of a nucleus' length: twice the perplexity e^H. */
+/* Returns a guess of the number of tokens in a nucleus: twice the perplexity e^H, but at least 24. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
     double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
@@ -13732,8 +13771,8 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* Finds the prefix by the way `head`; the row then consists of the head. prefix.n = 0: the nucleus is longer than the
-   head, and only the range may have become exact. */
+/* Finds the nucleus by the way `head`; the row then consists of its first tokens, the head. prefix.n = 0: the nucleus
+   is longer than the longest head that is tried; the row is unchanged, and the range may have become exact. */
 static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     sampi_prefix prefix = { 0, 0.0f };
@@ -13754,8 +13793,9 @@ static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_
     return prefix;
 }
 
-/* Guesses where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
-   Their masses differ from the share by an eighth, for the noise of the sample. */
+/* Guesses from every 32nd token where a long nucleus ends: its last element most likely lies in the band [low, high).
+   To allow for the noise of the sample, the mass below `high` is an eighth more than the mass that top_p removes, and
+   that below `low` an eighth less. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
     float *l = row->work->x;
@@ -13771,8 +13811,9 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* Cuts by the way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that
-   are too many are masked by changes. It declines, with nothing changed, if the band misses the end. */
+/* Cuts by the way `wide`. The row stays dense, and its floor becomes the last logit of the nucleus; surplus tokens
+   equal to this logit are masked by changes. Returns SAMPI_DECLINED, with nothing changed, if the end of the nucleus is
+   not in the band. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -13799,7 +13840,7 @@ static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range,
 
     size_t over = k->count(x, m, prefix.last) - prefix.n;
     if (row->n_change + over > SAMPI_CHANGES) return SAMPI_DECLINED;
-    for (size_t i = m; over > 0;) { /* mask the largest ids with this value */
+    for (size_t i = m; over > 0;) { /* masks the tokens of this value with the largest ids */
         i--;
         if (x[i] != prefix.last) continue;
         sampi_add_change(row, work->id[i], -INFINITY);
@@ -13834,7 +13875,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* Multiplies all logits by 1 / t; a dense row's elements stay, and r becomes 1 / t. */
+/* Multiplies all logits by 1 / t. The elements of a dense row stay as they are, and its factor r becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -13842,13 +13883,13 @@ static int sampi_scale_row(sampi_row *row, float t)
         sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) sampi_compact(row); /* two rounded products are not one */
+    if (row->r != 1.0f) sampi_compact(row); /* one product would not round as two do */
     if (sampi_is_compact(row)) {
         row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
-    /* if an unmasked token may overflow, the products have to be clamped: by steps */
+    /* if the product of an unmasked token may overflow, it has to be clamped, which only the steps do */
     float max = sampi_row_max(row);
     if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
@@ -13857,8 +13898,8 @@ static int sampi_scale_row(sampi_row *row, float t)
 
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
 
-/* T is a float computed from the entropy, so an estimate is not enough. The sums are of the unmasked tokens, so a row
-   with a floor is gathered first. */
+/* Applies temp_ext to a row. The temperature is a float that is computed from the entropy, so an estimate is not
+   enough. The entropy is that of the unmasked tokens, so a row with a floor becomes compact first. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
@@ -13868,7 +13909,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* smoothing on a row. All logits change, so a dense row is copied first. */
+/* Applies smoothing or log_softmax to a row. All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -13879,8 +13920,8 @@ static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_n_sigma ---- */
 
-/* Keeps l >= a threshold that is known to lie between lo and hi. False, with nothing changed, if a logit lies between
-   them too. */
+/* Keeps the tokens whose logits reach a threshold, which lies between lo and hi. False, with nothing changed: a logit
+   lies between lo and hi too, so the result depends on the threshold. */
 static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
@@ -13892,7 +13933,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     sampi_row before = *row;
     sampi_raise_floor(row, floor);
     if (floor >= sure) return true;
-    if (sampi_is_compact(row)) { /* only kept tokens can lie between them, so no pass is needed */
+    if (sampi_is_compact(row)) { /* its tokens are at least lo; are all of them at least hi? */
         if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
@@ -13901,7 +13942,8 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     return false;
 }
 
-/* Returns the mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
+/* Returns the mean of 16 elements. It is so close to the mean of the row that the squares of distances from it can be
+   added without a loss of precision. */
 static float sampi_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
@@ -13915,8 +13957,9 @@ static float sampi_sigma_pivot(const sampi_row *row)
     return n ? (float)(sum / n) : 0.0f;
 }
 
-/* Float sums give bounds of sigma, and these two thresholds. Its plan takes 18 to 30 times as long on 128,256 logits:
-   it asks for the exact sigma, in integers of 128 bits. */
+/* Applies top_n_sigma to a row. Sums in floats give bounds of sigma, and these give two bounds of the threshold. The
+   sampler's plan takes 18 to 30 times as long on 128,256 logits, because it asks for the exact sigma, in integers of
+   128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -13930,12 +13973,13 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     }
     double mean = moment[1] / moment[0], square = moment[2] / moment[0];
     if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* float sums may over- or underflow */
-    /* Each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24 = 1.2e-6. The mean is at most
-       the root of the mean square, so its square is off by twice as much of that: 3.6e-6 together. */
+    /* Each f32 sum has at most 16 terms a lane of a vector, so its relative error is below 20 * 2^-24 = 1.2e-6. That is
+       the error of the mean square. The mean is at most the root of the mean square, so the error of its square is at
+       most twice that much: 3.6e-6 of the mean square together. */
     double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
     double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
     double low = variance > error ? sqrt(variance - error) : 0.0;
-    double slack = 1e-9 * sqrt(square) + 1e-30; /* the rounding of doubles, here and in the definition */
+    double slack = 1e-9 * sqrt(square) + 1e-30; /* for the rounding of doubles, here and in the definition */
     high = sampi_round(s->u.cut.p * (high + slack));
     low = low > slack ? sampi_round(s->u.cut.p * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
@@ -13943,9 +13987,9 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* Replaces s by the sum of squares: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
-   the maximum if these are few. No other token has a weight above e^-10, so the sum of the others' squares is below
-   e^-10 z. */
+/* Replaces s in the range by the sum of the squares of the weights. While z is an estimate, and few tokens are within
+   10 nats of the maximum, only the squares of these tokens are added: no other token has a weight above e^-10, so the
+   sum of the others' squares is below e^-10 z, which widens the range. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
@@ -13962,8 +14006,8 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* One end of the range of the floor. It rises with z and falls with s; for top_a and p_less the other way round. n: as
-   in sampi_sums_floor. */
+/* Returns the upper bound (high) or the lower bound of the floor. The floor rises with z and falls with s; for top_a
+   and the kinds that need squares (p_less, p_less_norm) it falls with z and rises with s. n: as in sampi_sums_floor. */
 static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
     if (s->kind == SAMPI_TOP_A || sampi_needs_squares(s->kind)) high = !high;
@@ -13971,10 +14015,11 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* The cuts by sums on a row. Both ends of the floor's range must leave the same tokens; otherwise the sums are computed
-   exactly, as they are for a compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256
-   logits; that of p_less, which squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide
-   for eta and p_less, the plan takes 0.94 to 0.98 times as long. */
+/* Applies top_a, p_less, p_less_norm, epsilon or eta to a row: each keeps the tokens above a floor that depends on
+   sums. If the lower and the upper bound of the floor keep different tokens, the sums are computed exactly; for a
+   compact row they always are. The samplers' plans sum exactly, and take 1.6 to 2.8 times as long on 128,256 logits;
+   the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the estimate is not enough
+   for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -13996,11 +14041,11 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_h, min_k ----
-   The first tokens of a long row mostly decide how many are kept, so that few are sorted. Otherwise the whole row
-   becomes compact and decides. */
+   Both samplers need sorted tokens. For a long row the first tokens in order are mostly enough to find how many are
+   kept, so that few tokens are sorted. If they are not enough, more tokens are tried, and at last the whole row. */
 
-/* Returns how many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of
-   the range of the row's entropy; otherwise the range is made exact. */
+/* Returns how many tokens top_h keeps; 0 if the first tokens, cur, are not enough to know. The number must be the same
+   for the lower and the upper bound of the row's entropy; otherwise *range is made exact. */
 static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
@@ -14013,9 +14058,10 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     }
 }
 
-/* Returns how many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so
-   far below them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least
-   theirs. */
+/* Returns how many tokens min_k keeps; 0 if the first tokens, cur, are not enough to know. They are enough on two
+   conditions. No logit of the row may be so far below them that the fall to it could be steeper than the steepest fall
+   among them. And they may not be flat, with a number that depends on the range of the logits: the range of the whole
+   row is at least theirs, so the row is not flat either. */
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
@@ -14048,13 +14094,14 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* The tokens of a compact row that reach the threshold: their number, and the last of them in order. */
+/* The tokens of a compact row that reach xtc's threshold. */
 typedef struct sampi_reach {
-    size_t n, last;
-    bool is_sure; /* the same at both ends of the range */
+    size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
+    bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 
-/* Finds them. A compact row is in order of ids, so of equal logits the later one is the last. */
+/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row is sorted by
+   id, so of equal logits the later one is the last in order. */
 static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
                                            uint64_t mass_hi)
 {
@@ -14067,9 +14114,10 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
     return reach;
 }
 
-/* Removes all tokens that reach the threshold except the last. For a dense row they are searched in a copy of its head:
-   w >= t Z implies w >= t 2^40, because Z is at least one whole weight; the margin of 1e-6 nats is far above the
-   rounding of ln and w. Its plan, which sums exactly, takes 1.3 to 1.6 times as long on 128,256 logits. */
+/* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
+   them. In a dense row they are searched among the largest logits, in a compact copy: a weight w >= t Z is at least t
+   2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the rounding of ln and w.
+   The sampler's plan sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -14103,17 +14151,18 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/typical.h ---- */
 /* ---- typical: a selection by score, no sort ----
-   A token's score is the distance of max - l from its mean; the tokens with the smallest scores are kept. With a
-   falling logit the score falls down to the mean, then rises. So the kept tokens are an interval of logits, whose two
-   ends have to be found: in the row's head, or in a band around the ends that every 32nd token predicts, or in the
-   whole row. Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. Without the band a row
-   whose head is not enough takes 1.3 to 2.7 times as long. */
+   A token's score is the distance of max - l (l: its logit) from the mean of max - l under p. typical keeps the tokens
+   with the smallest scores. As the logit falls, the score falls until the mean is reached, then rises. So the kept
+   tokens are an interval of logits, and the code has to find its two ends. It searches them among the row's largest
+   logits (the head), or in a band: two intervals of logits around the ends that every 32nd token predicts. If both
+   fail, it searches the whole row. The sampler's plan (for slices and devices) sums exactly, and takes 1.1 to 2.7 times
+   as long on 128,256 logits. Without the band, a row whose head is not enough takes 1.3 to 2.7 times as long. */
 
-/* Moves the first tokens of d [n], in the order o, that have the mass `want`, but at least min_keep, to the front;
-   returns their number; 0 if d has less mass. Quickselect, whose bad cases end in a sort. */
+/* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
+   returns the number of its tokens; 0 if d has less mass. It is a quickselect; after 64 rounds a heap sort ends it. */
 static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0; /* the tokens before it are in */
+    size_t from = 0; /* the tokens before it are in the prefix */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -14138,30 +14187,34 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
     return 0;
 }
 
-/* The band: the tokens among which the cut is searched. No token below `low` is kept; all tokens of [in_low, in_high)
-   are kept, if that is not empty; the others are the band. */
+/* The band: the tokens whose scores are compared. Tokens with a logit below `low` are not kept. Tokens with a logit in
+   [in_low, in_high), if this interval is not empty, are all kept; they are the inner part. The other tokens are the
+   band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
 
+/* Returns the band of all tokens with a logit from `low` on, without an inner part. */
 static sampi_band sampi_band_above(float low)
 {
     sampi_band band = { low, INFINITY, INFINITY };
     return band;
 }
 
+/* Has the band no inner part? */
 static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
-/* Tokens with their scores, in the memory of w: weights, then logits (later minus their scores), then indices in the
-   row, each with slack 16. With indices a token takes 16 bytes of the 12 (row->n + 128), so they are enough for half of
-   the row's tokens. Without (place NULL: the whole row, in order) a token takes 12 bytes. */
+/* Tokens with their scores. The three arrays lie one behind the other in work->w, each with memory for 16 more
+   elements. That memory has 12 (row->n + 128) bytes. With indices a token takes 16 bytes, so there is room for half of
+   the row's tokens; without them a token takes 12 bytes. */
 typedef struct sampi_scored {
     size_t n;
-    uint64_t *w;
-    float *y;
-    int32_t *place;
+    uint64_t *w;    /* [n] weights */
+    float *y;       /* [n] logits, which sampi_score_tokens replaces by minus the scores */
+    int32_t *place; /* [n] the index of each token in the row; NULL: the tokens are the whole row, in order */
 } sampi_scored;
 
+/* Lays out the arrays for n tokens, with or without indices in the row. */
 static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
@@ -14172,7 +14225,7 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
     return t;
 }
 
-/* Collects the band's tokens of a compact row. Returns the mass of the tokens from in_high on. */
+/* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -14181,7 +14234,8 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
     return k->weights(t->y + n, high, max, t->w + n, NULL);
 }
 
-/* Computes weights, and replaces logits by minus their scores, rounded to f32: so the greater comes first. */
+/* Computes the weights of the tokens, and replaces their logits by minus their scores, rounded to f32. So the token
+   with the greatest y comes first. */
 static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
     k->weights(t->y, t->n, (float)o->max, t->w, NULL);
@@ -14191,14 +14245,15 @@ static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, co
     }
 }
 
-/* A cut by score. */
+/* A cut by score; y is minus a token's score. */
 typedef struct sampi_score_cut {
-    float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
-    uint64_t over, upto; /* the mass of tokens with y > at, and with y >= at */
-    size_t n_over, n_upto;
+    float at;              /* the largest y such that the tokens from it on have enough mass and are enough tokens */
+    uint64_t over, upto;   /* the mass of tokens with y > at, and with y >= at */
+    size_t n_over, n_upto; /* the numbers of these tokens */
 } sampi_score_cut;
 
-/* Finds a cut for the mass and one for min_keep; the farther of the two satisfies both. */
+/* Finds the cut for the mass `want` and the cut for min_keep tokens, and returns the one with the smaller y: it
+   satisfies both. */
 static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
@@ -14215,15 +14270,16 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Removes from a compact row the tokens behind the cut, and of those at the cut all except the first that are wanted.
-   The tokens that stay unmasked in x are kept. The scored tokens are used up: the memory of w becomes scores and
-   indices of the tokens behind the cut, then a list of those at the cut, then these as an array of tokens, whose ids
-   are indices. The array is written from its end, because it grows over the list. */
+/* Masks, in a compact row, the tokens with a y below the cut. Of the tokens with y equal to the cut it masks all except
+   the first that are wanted (for the mass `want` and min_keep). The caller then removes masked tokens. The scored
+   tokens t are overwritten: their memory gets first scores and indices of the tokens up to the cut, then a list of the
+   tokens at the cut, then these as an array, whose ids are indices in the row. The array is written from its end on,
+   because it takes more memory than the list, and overwrites it. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
-    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as many as w has */
+    float *score = (float *)(void *)work->w; /* score and place take 8 (n + 16) bytes, as many as t->w */
     int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
     samp_token_data *d = (samp_token_data *)(void *)work->w;
     size_t n_tied = 0;
@@ -14245,18 +14301,18 @@ static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, c
     for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
-/* The result of a search in a band: found; the exact sums are needed; or the cut is not in this band. */
+/* The result of a search in a band: the cut is found; the exact sums are needed to find it; it is not in this band. */
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
-/* typical's parameters, and the range of the row's sums. */
+/* typical's parameters, and bounds of the row's sums. */
 typedef struct sampi_typical {
-    uint64_t share;
+    uint64_t share; /* the share of the mass that is kept */
     size_t min_keep;
     sampi_range range;
 } sampi_typical;
 
-/* Returns the order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it,
-   with the rounding of the divisions. */
+/* Returns the order by score, for a mean in the middle between its two bounds. *off: the distance of the bounds from
+   this mean, including the rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -14265,11 +14321,12 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
     return order;
 }
 
-/* Returns a score with its sign: negative above the mean's logit. */
+/* Returns the score of the logit l with a sign: negative for logits above that of the mean. */
 static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
-/* Are the scores in [in_low, in_high) less than that of the last kept token, and those below `low` greater, by the
-   margins? */
+/* Do the inner part and the removed part of a band fit the cut? The scores of logits in [in_low, in_high) must be less
+   than `last`, the score of the last kept token, by the margin slack; those of logits below band->low must be greater
+   by the margin apart. */
 static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
@@ -14279,10 +14336,12 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
     return at_low < last - slack && at_high < last - slack;
 }
 
+/* Returns how much of `want` is missing; 0 if nothing is. */
 static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
 
-/* Is the choice the same for every mean and Z in the range? The mean changes each score by at most half of `apart`: so
-   no other score may be that close to the last one's, and the last token must be needed even for the smallest Z. */
+/* Are the same tokens kept for every mean and every Z between the bounds? A different mean changes each score by at
+   most half of `apart`. So no other token may have a score within `apart` of the last kept token's. And that token must
+   be needed even for the smallest Z. */
 static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
                               uint64_t want_lo, size_t min_keep)
 {
@@ -14292,9 +14351,9 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keeps the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and does not decide, no token has changed. A band with an inner part needs the mass of that part: the pass for
-   it makes the range exact. */
+/* Keeps the typical tokens of a compact row if the cut lies in the band. If it lies elsewhere, or if the sums are not
+   exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass of that part is
+   needed; the pass that computes this mass makes the sums exact. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -14305,7 +14364,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
-        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* there is no memory for more */
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* sampi_scored has no memory for more */
         inner = sampi_exact_above(row, band->in_low, true, range);
     }
     uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
@@ -14323,7 +14382,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
-    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* last: its score; slack: the rounding to f32 */
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the last score; the rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
     if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
@@ -14334,8 +14393,9 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     return SAMPI_FOUND;
 }
 
-/* Guesses the band of a long compact row from the scores of every 32nd token: between the ends of shares that are
-   larger and smaller than wanted by 1/64, 1/16, 1/4 of the total, wider at each try. */
+/* Guesses the band of a long compact row from the scores of every 32nd token. The band lies between the ends of two
+   shares of the mass: the wanted share plus and minus 1/64 of the total at the first try, 1/16 at the second and 1/4 at
+   the third. */
 static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
     const sampi_range *range = &typical->range;
@@ -14350,7 +14410,7 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     double near_end =
         -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
     double middle = order.max - order.mean;
-    double slack = 1e-6 * (order.mean + near_end); /* tokens that tie at the cut are in the band */
+    double slack = 1e-6 * (order.mean + near_end); /* so that all tokens with the score of the cut are in the band */
     if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
@@ -14359,8 +14419,10 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     return band;
 }
 
-/* Tries the head of a row in which few tokens are near the mean: tokens farther below the maximum than twice the mean
-   are less typical than the maximum itself, and so on. */
+/* Tries to find the cut among the largest logits of a dense row (the head), which succeeds if few tokens are near the
+   mean. At first the head has the tokens up to twice the mean below the maximum: all others are less typical than the
+   token of the maximum itself. Then it grows, up to 65 times the mean. False: the row is unchanged, and its sums may
+   have become exact. */
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
@@ -14369,7 +14431,7 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
-        if (typical->min_keep > 1 && low < first) { /* the first min_keep may be enough, and far fewer */
+        if (typical->min_keep > 1 && low < first) { /* try first with 2 min_keep + 64 tokens: they may be enough */
             low = first;
             first = -INFINITY;
         }
@@ -14390,8 +14452,9 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
-/* typical on a row. For a long row it tries first its head with an estimate, then the whole row, compact, with exact
-   sums. There a band is guessed, and widened, before all tokens get a score. */
+/* Applies typical to a row. For a long row it first tries the head, with estimated sums; then the row becomes compact,
+   and its sums are exact. There it tries three guessed bands, each wider than the one before; at last all tokens get a
+   score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -14410,7 +14473,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
             if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range the cut must lie in it */
+    sampi_band all = sampi_band_above(-FLT_MAX); /* with exact sums the cut must lie in this band */
     if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;
@@ -14418,12 +14481,13 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/tail_free.h ---- */
 /* ---- tail_free on a row ----
-   The second differences need an order. The first few hundred tokens, sorted, mostly decide, with a bound for the sum
-   of the others. A flat row is sorted whole, by radix, which takes some 1 ms for 128,256 tokens. */
+   tail_free cuts by the second differences of the sorted probabilities. The first few hundred tokens, sorted, are
+   mostly enough, together with a bound for the sum over the others. If they are not enough (a flat row), the whole row
+   is sorted by a radix sort, which takes about 1 ms for 128,256 tokens. */
 
-/* Returns the logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the
-   memory of the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights'
-   memory is free. */
+/* Returns the logits of a compact row, the largest first. It is a radix sort of the logits' keys, 11 bits a round. The
+   keys, 4 bytes each, move between the memory of the weights (work->w) and the memory behind it. After three rounds
+   they are behind it, so the memory of the weights is free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -14444,11 +14508,12 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* Cuts a compact row in which at most `rest` tokens are missing, all of them below the others. False: the missing
-   tokens may matter, and nothing has changed.
-   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So the sum of those a_i that need a missing token
-   is at most the sum of d_i + d_i+1 over them, which is at most w_i + w_i+1 for the first of them. (Rounding may make w
-   not quite monotone: one unit a token, four for each a_i.) */
+/* Cuts a compact row in which up to `rest` tokens are missing; all missing tokens have smaller logits than the row's.
+   False: the missing tokens may matter, and nothing has changed.
+   Let w_i be the i-th largest weight, d_i = w_i - w_i+1, which is not negative, and a_i = |d_i - d_i+1|. The sum of
+   those a_i that need a missing token is at most the sum of their d_i + d_i+1, which is at most w_i + w_i+1 for the
+   first of them. (Because of rounding, w may rise by one unit from a token to the next, which adds at most four units
+   to each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -14474,7 +14539,8 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     return true;
 }
 
-/* tail_free on a row. The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
+/* Applies tail_free to a row. It tries the first 256 tokens, then 8 times as many, and so on; if all of these leave a
+   doubt, it sorts the whole row. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);
@@ -14492,9 +14558,10 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/selecting.h ---- */
 /* ---- selection on a row: greedy, dist, gumbel, adaptive_p ----
-   Each finds the token that its apply function would select. dist sums the envelope by tiles of 256, finds the tile,
-   then the token. gumbel runs the tile with the most weight first, so most other tokens cannot win. adaptive_p writes
-   its logits beside the row and draws from them. */
+   Each of these functions selects the token that the sampler's apply function would select. dist sums the envelope (an
+   integer bound q of each weight) by tiles of 256 tokens, then finds the tile of the draw, then the token. gumbel is a
+   race in which the smallest time wins; it begins with the tile of the most weight, so that most other tokens cannot
+   win any more. adaptive_p writes its logits to the workspace, beside the row, and draws from them. */
 
 /* Selects the smallest id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
@@ -14508,7 +14575,7 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Computes the sum of q for each tile; returns their sum. */
+/* Computes for each tile the sum of the envelope q of its tokens; returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
     const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
@@ -14521,8 +14588,9 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Lets those tokens of a tile run that may still win, by sampi_race_run's first test: with h the upper bits of a
-   token's random number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of its q. */
+/* Computes the times of those tokens of a tile that may still win the race. It applies sampi_race_run's first test to
+   the whole tile: if h are the upper 32 bits of a token's random number, 1 - u > ~h / 2^32, and no weight of the tile
+   is more than 2^14 times the sum of the tile's q. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -14532,7 +14600,7 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
     const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
     sampi_tile_at(it, t * SAMPI_TILE);
-    if (row->array) { /* a view has indices in place of ids */
+    if (row->array) { /* a view of an array has indices in place of ids */
         for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
         id = room;
     }
@@ -14545,7 +14613,8 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* Lets all tokens run, by tiles: the one with the most weight first, which makes the time to beat short. */
+/* Selects the winner of the race. It begins with the tile of the most weight, whose winner has a short time, so that
+   few other tokens need to be computed. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum;
@@ -14566,9 +14635,9 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 }
 #endif
 
-/* Makes the draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts
-   with probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then
-   over one tile, in which the running sum must exceed the random number. */
+/* Draws the same token as sampi_draw (>>selection), by rejection. It proposes a token with probability proportional to
+   the integer q >= w / 2^14, accepts it with probability w / (2^14 q), and otherwise proposes again. The proposed token
+   is the first at which the running sum of q exceeds a random number; the sums of tiles lead to its tile. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];
@@ -14592,8 +14661,8 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* adaptive_p's logits are in the memory of w, a row of their own of the same shape, from which dist draws. p is a float
-   computed from the exact sum, so an estimate is not enough. */
+/* Selects a token by adaptive_p. The sampler's new logits are written to the memory of w, as a row of the same shape,
+   from which dist draws. They depend on p, a float computed from the exact sum, so an estimate is not enough. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
@@ -14609,7 +14678,8 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
         for (size_t i = 0; i < it.n && !is_full; i++)
             if (sampi_masked(it.x[i])) to[i] = -INFINITY;
     }
-    sampi_row adapted = *row; /* its scan overwrites the dense row's lines, which are not needed any more */
+    sampi_row adapted =
+        *row; /* scanning it overwrites the maxima of the dense row's lines, which are no longer used */
     sampi_set_tokens(&adapted, l, row->id, row->n);
     int status = sampi_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);
@@ -14617,20 +14687,21 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     row->token = adapted.token;
     s->now.pending = row->array ? row->array->data[row->token].id : row->token;
     s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
-    *row = adapted; /* samp_apply writes these logits */
+    *row = adapted; /* samp_apply writes these logits to the array */
     return SAMP_OK;
 }
 
 /* ---- src/rows/mirostat.h ---- */
 /* ---- mirostat on a row ----
-   Version 2 keeps logits above a floor that depends on Z: an estimate decides if both of its ends keep the same tokens.
-   Version 1 computes Zipf's exponent from the first m tokens of a compact head (m <= 128; a larger m goes step by
-   step). Both draw as dist and change mu; if the ends of Z give different mu, Z is summed exactly. Their plans sum
-   exactly, before and after the draw: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 1.5 times
-   if it keeps all tokens. */
+   Version 2 keeps logits above a floor that depends on Z, the sum of the weights. An estimate of Z is enough if its
+   lower and its upper bound keep the same tokens. Version 1 computes the exponent of Zipf's law from the first m tokens
+   of the row (m <= 128; with a larger m it runs step by step). Both versions draw as dist does, and then change mu; if
+   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (for slices and devices) sum exactly,
+   before and after the draw: on 128,256 logits the plan of version 2 takes 1.7 to 2.7 times as long as this code, and
+   that of version 1 1.5 times if it keeps all tokens. */
 
-/* Draws among the tokens kept, and changes mu by the surprise. If range is not NULL it has their Z, which mostly gives
-   the same mu at both ends; otherwise, or if it does not, they are summed exactly. */
+/* Draws among the kept tokens, and changes mu by the surprise of the drawn token. range: bounds of the sum of the kept
+   tokens' weights, which mostly give the same mu; if they do not, or if range is NULL, the sum is computed exactly. */
 static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
     sampi_range exact;
@@ -14650,7 +14721,7 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     return SAMP_OK;
 }
 
-/* mirostat_v2 on a row. The floor is a function of Z: both ends of its range must leave the same tokens. */
+/* Applies mirostat_v2 to a row. The floor is a function of Z: with both bounds of Z the same tokens must remain. */
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -14659,7 +14730,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
-        if (lo > max) { /* not even the maximum reaches it, so only that stays */
+        if (lo > max) { /* not even the largest logit reaches the floor, so only the first token is kept */
             sampi_keep_first(row, 1);
             row->sorts = true;
             break;
@@ -14668,13 +14739,14 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    bool is_all = lo < (double)range.max - 29.0; /* tokens below it have weight 0 */
+    bool is_all = lo < (double)range.max - 29.0; /* then the removed tokens have weight 0 */
     return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
-#define SAMPI_ZIPF_MAX 128 /* the largest m on rows; llama.cpp's default is 100 */
+#define SAMPI_ZIPF_MAX 128 /* the largest m (tokens) that this code takes; llama.cpp's default is 100 */
 
-/* Zipf's sums of the first m tokens, whose logits are sorted first: so few are fastest by insertion. */
+/* Returns the sums of Zipf's exponent over the tokens of a compact row (head). It sorts their logits first; for so few,
+   an insertion sort is the fastest. */
 static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
@@ -14688,8 +14760,8 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* mirostat on a row. The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row
-   stays as it is. */
+/* Applies mirostat (version 1) to a row. The number of tokens to keep depends on the first m logits and on the number
+   of tokens. If all tokens are kept, the row stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -14823,10 +14895,12 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
 #endif
 /* ---- src/rows/flat.h ---- */
 /* ---- the members of a chain ----
-   A chain as a flat list, with the members of inner chains: rows, slices and the GPU walk over it. */
+   A chain as one flat list of samplers, in which the members of inner chains take the place of these chains. The
+   executors for rows, slices and the GPU use it. */
 
-/* Lists all members of a chain, of inner chains too, in order; returns their number. -1: more than SAMPI_MOST_MEMBERS,
-   or not all in one arithmetic; such chains go step by step. */
+/* Lists all members of a chain and of its inner chains, in order, from member[n] on; returns the new n. -1: the list
+   would be longer than SAMPI_MOST_MEMBERS, or some members compute as llama.cpp does and others do not; such chains run
+   step by step. */
 #define SAMPI_MOST_MEMBERS 256
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
@@ -14839,21 +14913,22 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
-/* A chain for the fast path: the members that are on, without softmax, which only sorts and sets p. */
+/* A chain as the fast path needs it. */
 typedef struct sampi_flat_chain {
     sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
-    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] the members that the fast path runs */
-    int n_members;                             /* -1: the chain goes step by step */
+    sampi_sampler *list[SAMPI_MOST_MEMBERS]; /* [n] those that are on, without softmax, which only sorts and sets p */
+    int n_members;                           /* -1: the chain runs step by step */
     int n;
-    bool whole; /* list selects a token: no custom sampler, nothing after the selection */
+    bool whole; /* the list makes a whole draw: it has no custom sampler, and only its last member selects */
 } sampi_flat_chain;
 
+/* Lists the members of s, and those that the fast path runs. */
 static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 {
     flat->n_members = sampi_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_first_mask(s); /* its mask is in the row already */
+    const sampi_sampler *done = sampi_first_mask(s); /* not listed, because the row already has this member's mask */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;
@@ -14870,17 +14945,18 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 
 /* ---- src/rows/logprobs.h ---- */
 /* ---- log-probabilities ----
-   ln p and rank of the drawn token, and the n best tokens, of a row as given or as a chain leaves it. The sums are
-   exact, whatever the draw did. */
+   The room computes ln p and the rank of the drawn token, and the n most probable tokens; either of the row as it was
+   given, or of the tokens that the chain has left. It always computes the exact sum, even if the draw used an
+   estimate. */
 
-/* ln p of a logit. It is computed from the logit, not from the weight, which is 0 for tokens whose ln p is still of
-   use. */
+/* Returns ln p of the logit l; z is the sum of all weights. It uses the logit, not the weight, because the weight is 0
+   for tokens whose ln p is still of interest. */
 static float sampi_logprob(float l, float max, uint64_t z)
 {
     return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
 }
 
-/* Sets the drawn token, whose rank is `before` + 1. */
+/* Sets the entry of the drawn token. before: the number of tokens with a better rank. */
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
 {
     set->chosen.token = token;
@@ -14889,7 +14965,8 @@ static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t bef
     set->cumulative_logprob += (double)logprob;
 }
 
-/* Inserts a token among the n best so far, which are sorted; logprob holds the logit for now. Returns the new n. */
+/* Inserts a token with logit l into the sorted list of the n best tokens so far; returns the new n. Until
+   sampi_finish_top, the member logprob of an entry holds the logit. */
 static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
 {
     samp_logprob *top = set->top_logprobs;
@@ -14901,7 +14978,7 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
     return n;
 }
 
-/* Gives the n best their ranks, and log-probabilities in place of logits. */
+/* Gives the n best tokens their ranks, and their log-probabilities in place of the logits. */
 static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
 {
     set->n_top_found = n;
@@ -14911,8 +14988,8 @@ static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64
     }
 }
 
-/* Writes the log-probabilities of a row, which is used up. The rank of a token is 1 + the number of tokens with a
-   larger logit, or with the same logit and a smaller id. */
+/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. The rank of a token is 1 +
+   the number of tokens with a larger logit, or with the same logit and a smaller id. */
 static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
 {
     float max = sampi_row_max(row);
@@ -14920,7 +14997,8 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     size_t at = sampi_find_id(row, token);
     float l = sampi_logit_of(row, sampi_present(row, at));
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    /* a floor may leave out some tokens that become l; a masked token has a rank too */
+    /* Of the elements whose logit is l, the row's floor may mask some. A masked token has a rank too: then `from`
+       stays. */
     if (from >= -FLT_MAX && from < row->floor) from = row->floor;
     sampi_row before = *row;
     before.n = at;
@@ -14936,7 +15014,7 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     sampi_finish_top(set, n, max, z);
 }
 
-/* Writes the log-probabilities of the candidates that a chain has left, one of them selected. */
+/* Writes the log-probabilities of the array of candidates that a chain has left; cur->selected is the drawn token. */
 static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
 {
     samp_token_data chosen = cur->data[cur->selected];
@@ -14945,7 +15023,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
-    sampi_recheck_order(cur); /* under MT19937 `sorted` does not promise the order of ties */
+    sampi_recheck_order(cur); /* under MT19937 an array that is `sorted` may have ties in any order */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
@@ -14956,8 +15034,9 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 
 /* ---- src/rows/step.h ---- */
 /* ---- one sampler on the row ----
-   sampi_run_fast applies one member of a chain to the row by its kind's fast function, or declines. Draws (run/draw.h)
-   and the view of an array (run/arrays.h) call it for one member after another. */
+   sampi_run_fast applies one member of a chain to the row by the fast function of the member's kind. It returns
+   SAMPI_DECLINED if there is no such function, or if the function declines. Draws (run/draw.h) and views of arrays
+   (run/arrays.h) call it for one member after another. */
 
 static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
 {
@@ -14967,7 +15046,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal->next[member->kind]++; /* otherwise the steps count it */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* otherwise the steps will count this member */
     return status;
 }
 #ifndef SAMP_NO_MT19937

@@ -1,9 +1,10 @@
 /* ---- logit_bias, penalties, dry on a row ----
-   A few tokens get other logits. A dense row keeps them aside as "changes", so it need not be copied. If its logits are
-   products (r is not 1) it is copied first, because there may be no element that gives the wanted logit. The samplers'
-   own functions compute the new logits (sampi_bias_change, ...). */
+   These samplers give a few tokens other logits. A dense row keeps such logits aside as changes, so that the row need
+   not be copied. If the row's logits are products (element times r, and r is not 1), it is copied first, because no
+   element may give the wanted logit exactly. The samplers' own functions compute the new logits (sampi_bias_change, for
+   example). */
 
-/* Finds the index and logit of a token; false if it is not in the row, or is masked. */
+/* Finds a token's index in the row (*at) and its logit (*l). False: the token is not in the row, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {
@@ -17,7 +18,7 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* Copies the logits of a dense row to the workspace: it stays dense, with r = 1 and without floor or changes. */
+/* Copies the logits of a dense row to the workspace. The row stays dense, with r = 1 and without floor or changes. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -28,8 +29,8 @@ static void sampi_flatten(sampi_row *row)
     (void)sampi_scan(row);
 }
 
-/* Prepares a row for n changes. It is copied if its logits are products, or if so many changes would cost more than a
-   copy. */
+/* Prepares a row for n changed elements. A dense row is copied if its logits are products (r is not 1), or if n changes
+   would cost more than a copy. */
 static void sampi_begin_patch(sampi_row *row, size_t n)
 {
     if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
@@ -52,8 +53,8 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
-/* Applies penalties or dry: changes the logits of the tokens in a list. No token becomes masked, because `change` never
-   returns -infinity for one that is not. */
+/* Changes the logits of the n tokens in a list, for penalties and dry. No token becomes masked, because `change` never
+   returns -infinity for an unmasked token. */
 static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
                                float (*change)(const sampi_sampler *, float, const sampi_count *))
 {
@@ -65,13 +66,14 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
-/* penalties on a row. The list has the tokens of the window with their counts; sampi_penalties_accept keeps it. */
+/* Applies penalties to a row. The list has the tokens of the window with their counts; sampi_penalties_accept updates
+   the list. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
-/* dry on a row. The list is made anew for each draw, in part 1 of the sampler. */
+/* Applies dry to a row. The list of tokens is computed for each draw, in part 1 of the sampler's memory. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);

@@ -1,9 +1,9 @@
 /* ---- from dense to compact ----
    Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. Only
-   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 lines of 128,256 tokens. The
-   room also cuts a compact row to a number of tokens, with ties by id. */
+   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
+   tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Removes changed elements from the m collected ones; returns how many stay. */
+/* Removes the elements that have a change from the m collected ones; returns how many remain. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
     const sampi_change *change = row->work->change;
@@ -19,7 +19,8 @@ static size_t sampi_drop_changed(const sampi_row *row, size_t m)
     return kept;
 }
 
-/* Merges the changed elements that reach the floor into the m collected ones, sorted by id; returns the new number. */
+/* Puts the changed elements that reach the floor in place of the caller's among the m collected ones, sorted by id.
+   Returns the new number of elements. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
@@ -29,7 +30,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* from the end, where memory is free */
+    for (size_t c = row->n_change; c > 0; c--) { /* from the end on, because the memory behind it is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
@@ -45,8 +46,8 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* Does the work of the kernel `pick` for rows that are not floats: it reads the lines one after another, a tile at a
-   time. */
+/* Collects the elements that reach the floor from these lines, as the kernel `pick` does, but for rows that are not
+   floats: lines are converted until a tile is full. Returns the number of elements. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
@@ -65,7 +66,7 @@ static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n
     return m;
 }
 
-/* Keeps the tokens with x >= floor; floor must be at most the largest x. The row becomes compact. */
+/* Keeps the tokens with an element x >= floor; at least one x must reach the floor. The row becomes compact. */
 static void sampi_gather(sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
@@ -86,25 +87,26 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
-    row->top = top; /* the maximum is kept, unless it was changed */
+    row->top = top; /* the largest element is among the kept ones, unless it has a change */
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Makes the row compact, with all its unmasked tokens. */
+/* Makes a dense row compact, with all its unmasked tokens. A compact row stays as it is. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Makes a dense row compact with at least its first `want` tokens in order; a compact row stays as it is. */
+/* Makes a dense row compact, with at least its first `want` tokens in order (logit descending). A compact row stays as
+   it is. */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keeps the tokens of a dense row with x >= floor. If an eighth of the lines has such a token they are not copied: the
-   row gets a floor instead, which at least row->n / 128 tokens reach. */
+/* Keeps the tokens of a dense row with an element x >= floor. If an eighth of the lines (16 elements each) has such a
+   token, the tokens are not copied: the row gets a floor instead, which at least row->n / 128 tokens reach. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -114,7 +116,8 @@ static void sampi_raise_floor(sampi_row *row, float floor)
         row->floor = floor;
 }
 
-/* Returns the row's largest logit. With changes it gathers in the workspace, which is free while the row is dense. */
+/* Returns the row's largest logit. If the row has changes, the tokens that may be the largest are gathered in the
+   workspace, which is free while the row is dense. */
 static float sampi_row_max(const sampi_row *row)
 {
     if (row->n_change == 0) return sampi_logit_of(row, row->top);
@@ -123,8 +126,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Is all of a dense row masked? The maxima of lines show it, unless changes may have masked the only token of each
-   line. */
+/* Are all tokens of a dense row masked? If more lines have an unmasked token than the row has changes, one token is
+   surely unmasked; otherwise the row's maximum decides. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -132,7 +135,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after sampi_set_element; has_masked: some elements may have been masked. */
+/* Makes a row valid again after calls of sampi_set_element, and returns its status. has_masked: these calls may have
+   masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -141,12 +145,13 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Cuts a compact row to `keep` tokens: those above `value`, and of those equal to it the smallest ids. */
+/* Cuts a compact row to `keep` tokens: all tokens above `value`, and those tokens equal to it that have the smallest
+   ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
     size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
-    size_t from = m; /* from here on all that equal the value are removed */
+    size_t from = m; /* from this index on, all tokens equal to the value are removed */
     for (size_t over = m - keep; over > 0;) {
         from--;
         if (work->x[from] == value) over--;

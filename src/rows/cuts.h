@@ -1,9 +1,12 @@
 /* ---- truncations and temperatures on a row ----
-   The fast functions of the table: each finds a threshold, not an order, and keeps the tokens that reach it. If the
-   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens; otherwise
-   the exact sum does. Prefixes try the row's head first, then a band around the end that a sample predicts. typical.h
-   and tail_free.h have rooms of their own. A function's comment says how much faster it is than the sampler's plan;
-   without such a figure the plan asks for the same and would be as fast (run/README.md, "Rows answer no plans"). */
+   The fast functions of these samplers, which the table of kinds names. Each finds a threshold, not an order, and keeps
+   the tokens whose logits reach it. If the threshold needs a sum over the row, an estimate of the sum is enough
+   (sums.h), as long as its lower and its upper bound keep the same tokens; otherwise the sum is computed exactly.
+   Samplers that keep the first tokens in order (a prefix) read the row's largest logits first, then a band of logits in
+   which a sample of the row predicts the end of the prefix. typical.h and tail_free.h are rooms of their own.
+   A sampler also has a plan, its form for slices and devices. A function's comment says how much longer the plan would
+   take on a row. Without such a figure the plan reads the same and would be as fast (run/README.md, "Rows answer no
+   plans"). */
 
 /* ---- top_k, min_p ---- */
 
@@ -20,8 +23,9 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Checks a cut of a dense row, which was `before`: if fewer than min_keep tokens remain, it goes back to `before` and
-   keeps the first min_keep in order. A row that is still dense has enough: an eighth of its lines reach the floor. */
+/* Checks the cut of a dense row. `before` is the row before the cut. If fewer than min_keep tokens remain, the row
+   becomes the first min_keep tokens of `before` in order. A row that is still dense needs no count if min_keep is at
+   most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -33,8 +37,9 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. It cuts first and goes
-   back if too few are left, because counting would be a pass over the dense row. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row is cut
+   first, and goes back to what it was if too few tokens remain, because counting them before would be a pass over the
+   row. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
@@ -54,7 +59,7 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 
 static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
 
-/* min_p on a row. The maximum gives the floor; no sum is needed. */
+/* Applies min_p to a row. The floor is the row's maximum + ln p, so no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
     double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
@@ -63,15 +68,18 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_p ----
-   It keeps the prefix that sampi_find_prefix finds, in one of three ways:
-     all    a compact or short row: from the weights of all its tokens;
-     head   a long row with a short nucleus: from the first tokens, a few times as many as the perplexity;
-     wide   a long row with a long nucleus, which would cost most to copy and weigh: from an exact sum of the tokens
-            above a band, and the tokens of the band around the nucleus' end. The way `all` would take 1.8 to 5.8 times
-            as long for such a row of 128,256 logits.
-   Its plan takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums exactly. */
+   top_p keeps the nucleus: the shortest prefix with the share p of the mass (sampi_find_prefix). It finds the end of
+   the nucleus in one of three ways:
+     all    for a compact or short row: from the weights of all tokens;
+     head   for a long row with a short nucleus: from the weights of the first tokens, a few times as many as the
+            perplexity;
+     wide   for a long row with a long nucleus, whose copy and weights would take the most time: from the exact sum of
+            the tokens above a band of logits, and from the tokens of the band, which contains the end of the nucleus.
+            For such a row of 128,256 logits the way `all` would take 1.8 to 5.8 times as long.
+   The plan of top_p takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums
+   exactly. */
 
-/* Returns a guess of a nucleus' length: twice the perplexity e^H. */
+/* Returns a guess of the number of tokens in a nucleus: twice the perplexity e^H, but at least 24. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
     double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
@@ -80,8 +88,8 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* Finds the prefix by the way `head`; the row then consists of the head. prefix.n = 0: the nucleus is longer than the
-   head, and only the range may have become exact. */
+/* Finds the nucleus by the way `head`; the row then consists of its first tokens, the head. prefix.n = 0: the nucleus
+   is longer than the longest head that is tried; the row is unchanged, and the range may have become exact. */
 static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     sampi_prefix prefix = { 0, 0.0f };
@@ -102,8 +110,9 @@ static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_
     return prefix;
 }
 
-/* Guesses where a long nucleus ends, from every 32nd token: its last element most likely lies between low and high.
-   Their masses differ from the share by an eighth, for the noise of the sample. */
+/* Guesses from every 32nd token where a long nucleus ends: its last element most likely lies in the band [low, high).
+   To allow for the noise of the sample, the mass below `high` is an eighth more than the mass that top_p removes, and
+   that below `low` an eighth less. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
     float *l = row->work->x;
@@ -119,8 +128,9 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* Cuts by the way `wide`. The row stays dense and gets the nucleus' last logit as its floor; tokens equal to it that
-   are too many are masked by changes. It declines, with nothing changed, if the band misses the end. */
+/* Cuts by the way `wide`. The row stays dense, and its floor becomes the last logit of the nucleus; surplus tokens
+   equal to this logit are masked by changes. Returns SAMPI_DECLINED, with nothing changed, if the end of the nucleus is
+   not in the band. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -147,7 +157,7 @@ static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range,
 
     size_t over = k->count(x, m, prefix.last) - prefix.n;
     if (row->n_change + over > SAMPI_CHANGES) return SAMPI_DECLINED;
-    for (size_t i = m; over > 0;) { /* mask the largest ids with this value */
+    for (size_t i = m; over > 0;) { /* masks the tokens of this value with the largest ids */
         i--;
         if (x[i] != prefix.last) continue;
         sampi_add_change(row, work->id[i], -INFINITY);
@@ -182,7 +192,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* Multiplies all logits by 1 / t; a dense row's elements stay, and r becomes 1 / t. */
+/* Multiplies all logits by 1 / t. The elements of a dense row stay as they are, and its factor r becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -190,13 +200,13 @@ static int sampi_scale_row(sampi_row *row, float t)
         sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) sampi_compact(row); /* two rounded products are not one */
+    if (row->r != 1.0f) sampi_compact(row); /* one product would not round as two do */
     if (sampi_is_compact(row)) {
         row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
-    /* if an unmasked token may overflow, the products have to be clamped: by steps */
+    /* if the product of an unmasked token may overflow, it has to be clamped, which only the steps do */
     float max = sampi_row_max(row);
     if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
@@ -205,8 +215,8 @@ static int sampi_scale_row(sampi_row *row, float t)
 
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
 
-/* T is a float computed from the entropy, so an estimate is not enough. The sums are of the unmasked tokens, so a row
-   with a floor is gathered first. */
+/* Applies temp_ext to a row. The temperature is a float that is computed from the entropy, so an estimate is not
+   enough. The entropy is that of the unmasked tokens, so a row with a floor becomes compact first. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
@@ -216,7 +226,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* smoothing on a row. All logits change, so a dense row is copied first. */
+/* Applies smoothing or log_softmax to a row. All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -227,8 +237,8 @@ static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_n_sigma ---- */
 
-/* Keeps l >= a threshold that is known to lie between lo and hi. False, with nothing changed, if a logit lies between
-   them too. */
+/* Keeps the tokens whose logits reach a threshold, which lies between lo and hi. False, with nothing changed: a logit
+   lies between lo and hi too, so the result depends on the threshold. */
 static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
@@ -240,7 +250,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     sampi_row before = *row;
     sampi_raise_floor(row, floor);
     if (floor >= sure) return true;
-    if (sampi_is_compact(row)) { /* only kept tokens can lie between them, so no pass is needed */
+    if (sampi_is_compact(row)) { /* its tokens are at least lo; are all of them at least hi? */
         if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
@@ -249,7 +259,8 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     return false;
 }
 
-/* Returns the mean of a few elements: close enough to the row's that squares of distances from it lose no precision. */
+/* Returns the mean of 16 elements. It is so close to the mean of the row that the squares of distances from it can be
+   added without a loss of precision. */
 static float sampi_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
@@ -263,8 +274,9 @@ static float sampi_sigma_pivot(const sampi_row *row)
     return n ? (float)(sum / n) : 0.0f;
 }
 
-/* Float sums give bounds of sigma, and these two thresholds. Its plan takes 18 to 30 times as long on 128,256 logits:
-   it asks for the exact sigma, in integers of 128 bits. */
+/* Applies top_n_sigma to a row. Sums in floats give bounds of sigma, and these give two bounds of the threshold. The
+   sampler's plan takes 18 to 30 times as long on 128,256 logits, because it asks for the exact sigma, in integers of
+   128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -278,12 +290,13 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     }
     double mean = moment[1] / moment[0], square = moment[2] / moment[0];
     if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* float sums may over- or underflow */
-    /* Each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24 = 1.2e-6. The mean is at most
-       the root of the mean square, so its square is off by twice as much of that: 3.6e-6 together. */
+    /* Each f32 sum has at most 16 terms a lane of a vector, so its relative error is below 20 * 2^-24 = 1.2e-6. That is
+       the error of the mean square. The mean is at most the root of the mean square, so the error of its square is at
+       most twice that much: 3.6e-6 of the mean square together. */
     double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
     double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
     double low = variance > error ? sqrt(variance - error) : 0.0;
-    double slack = 1e-9 * sqrt(square) + 1e-30; /* the rounding of doubles, here and in the definition */
+    double slack = 1e-9 * sqrt(square) + 1e-30; /* for the rounding of doubles, here and in the definition */
     high = sampi_round(s->u.cut.p * (high + slack));
     low = low > slack ? sampi_round(s->u.cut.p * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
@@ -291,9 +304,9 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* Replaces s by the sum of squares: of all tokens, or, while z is an estimate, of the tokens within 10 nats of
-   the maximum if these are few. No other token has a weight above e^-10, so the sum of the others' squares is below
-   e^-10 z. */
+/* Replaces s in the range by the sum of the squares of the weights. While z is an estimate, and few tokens are within
+   10 nats of the maximum, only the squares of these tokens are added: no other token has a weight above e^-10, so the
+   sum of the others' squares is below e^-10 z, which widens the range. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
@@ -310,8 +323,8 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* One end of the range of the floor. It rises with z and falls with s; for top_a and p_less the other way round. n: as
-   in sampi_sums_floor. */
+/* Returns the upper bound (high) or the lower bound of the floor. The floor rises with z and falls with s; for top_a
+   and the kinds that need squares (p_less, p_less_norm) it falls with z and rises with s. n: as in sampi_sums_floor. */
 static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
     if (s->kind == SAMPI_TOP_A || sampi_needs_squares(s->kind)) high = !high;
@@ -319,10 +332,11 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
                             high ? range->s_lo : range->s_hi);
 }
 
-/* The cuts by sums on a row. Both ends of the floor's range must leave the same tokens; otherwise the sums are computed
-   exactly, as they are for a compact row. The plan, which sums exactly, takes 1.6 to 2.8 times as long on 128,256
-   logits; that of p_less, which squares all weights, up to 6.8 times. On flat rows, where the estimate does not decide
-   for eta and p_less, the plan takes 0.94 to 0.98 times as long. */
+/* Applies top_a, p_less, p_less_norm, epsilon or eta to a row: each keeps the tokens above a floor that depends on
+   sums. If the lower and the upper bound of the floor keep different tokens, the sums are computed exactly; for a
+   compact row they always are. The samplers' plans sum exactly, and take 1.6 to 2.8 times as long on 128,256 logits;
+   the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the estimate is not enough
+   for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -344,11 +358,11 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_h, min_k ----
-   The first tokens of a long row mostly decide how many are kept, so that few are sorted. Otherwise the whole row
-   becomes compact and decides. */
+   Both samplers need sorted tokens. For a long row the first tokens in order are mostly enough to find how many are
+   kept, so that few tokens are sorted. If they are not enough, more tokens are tried, and at last the whole row. */
 
-/* Returns how many tokens top_h keeps; 0 if the first tokens do not decide. The number must be the same at both ends of
-   the range of the row's entropy; otherwise the range is made exact. */
+/* Returns how many tokens top_h keeps; 0 if the first tokens, cur, are not enough to know. The number must be the same
+   for the lower and the upper bound of the row's entropy; otherwise *range is made exact. */
 static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
@@ -361,9 +375,10 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     }
 }
 
-/* Returns how many tokens min_k keeps; 0 if the first tokens do not decide. They decide if no logit of the row is so
-   far below them that a fall could be steeper, and if they are not too flat by themselves: the row's range is at least
-   theirs. */
+/* Returns how many tokens min_k keeps; 0 if the first tokens, cur, are not enough to know. They are enough on two
+   conditions. No logit of the row may be so far below them that the fall to it could be steeper than the steepest fall
+   among them. And they may not be flat, with a number that depends on the range of the logits: the range of the whole
+   row is at least theirs, so the row is not flat either. */
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
@@ -396,13 +411,14 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* The tokens of a compact row that reach the threshold: their number, and the last of them in order. */
+/* The tokens of a compact row that reach xtc's threshold. */
 typedef struct sampi_reach {
-    size_t n, last;
-    bool is_sure; /* the same at both ends of the range */
+    size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
+    bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 
-/* Finds them. A compact row is in order of ids, so of equal logits the later one is the last. */
+/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row is sorted by
+   id, so of equal logits the later one is the last in order. */
 static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
                                            uint64_t mass_hi)
 {
@@ -415,9 +431,10 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
     return reach;
 }
 
-/* Removes all tokens that reach the threshold except the last. For a dense row they are searched in a copy of its head:
-   w >= t Z implies w >= t 2^40, because Z is at least one whole weight; the margin of 1e-6 nats is far above the
-   rounding of ln and w. Its plan, which sums exactly, takes 1.3 to 1.6 times as long on 128,256 logits. */
+/* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
+   them. In a dense row they are searched among the largest logits, in a compact copy: a weight w >= t Z is at least t
+   2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the rounding of ln and w.
+   The sampler's plan sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;

@@ -1,8 +1,10 @@
 /* ---- the members of a chain ----
-   A chain as a flat list, with the members of inner chains: rows, slices and the GPU walk over it. */
+   A chain as one flat list of samplers, in which the members of inner chains take the place of these chains. The
+   executors for rows, slices and the GPU use it. */
 
-/* Lists all members of a chain, of inner chains too, in order; returns their number. -1: more than SAMPI_MOST_MEMBERS,
-   or not all in one arithmetic; such chains go step by step. */
+/* Lists all members of a chain and of its inner chains, in order, from member[n] on; returns the new n. -1: the list
+   would be longer than SAMPI_MOST_MEMBERS, or some members compute as llama.cpp does and others do not; such chains run
+   step by step. */
 #define SAMPI_MOST_MEMBERS 256
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
@@ -15,21 +17,22 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
-/* A chain for the fast path: the members that are on, without softmax, which only sorts and sets p. */
+/* A chain as the fast path needs it. */
 typedef struct sampi_flat_chain {
     sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
-    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] the members that the fast path runs */
-    int n_members;                             /* -1: the chain goes step by step */
+    sampi_sampler *list[SAMPI_MOST_MEMBERS]; /* [n] those that are on, without softmax, which only sorts and sets p */
+    int n_members;                           /* -1: the chain runs step by step */
     int n;
-    bool whole; /* list selects a token: no custom sampler, nothing after the selection */
+    bool whole; /* the list makes a whole draw: it has no custom sampler, and only its last member selects */
 } sampi_flat_chain;
 
+/* Lists the members of s, and those that the fast path runs. */
 static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 {
     flat->n_members = sampi_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_first_mask(s); /* its mask is in the row already */
+    const sampi_sampler *done = sampi_first_mask(s); /* not listed, because the row already has this member's mask */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;

@@ -1,15 +1,16 @@
 /* ---- log-probabilities ----
-   ln p and rank of the drawn token, and the n best tokens, of a row as given or as a chain leaves it. The sums are
-   exact, whatever the draw did. */
+   The room computes ln p and the rank of the drawn token, and the n most probable tokens; either of the row as it was
+   given, or of the tokens that the chain has left. It always computes the exact sum, even if the draw used an
+   estimate. */
 
-/* ln p of a logit. It is computed from the logit, not from the weight, which is 0 for tokens whose ln p is still of
-   use. */
+/* Returns ln p of the logit l; z is the sum of all weights. It uses the logit, not the weight, because the weight is 0
+   for tokens whose ln p is still of interest. */
 static float sampi_logprob(float l, float max, uint64_t z)
 {
     return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
 }
 
-/* Sets the drawn token, whose rank is `before` + 1. */
+/* Sets the entry of the drawn token. before: the number of tokens with a better rank. */
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
 {
     set->chosen.token = token;
@@ -18,7 +19,8 @@ static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t bef
     set->cumulative_logprob += (double)logprob;
 }
 
-/* Inserts a token among the n best so far, which are sorted; logprob holds the logit for now. Returns the new n. */
+/* Inserts a token with logit l into the sorted list of the n best tokens so far; returns the new n. Until
+   sampi_finish_top, the member logprob of an entry holds the logit. */
 static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
 {
     samp_logprob *top = set->top_logprobs;
@@ -30,7 +32,7 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
     return n;
 }
 
-/* Gives the n best their ranks, and log-probabilities in place of logits. */
+/* Gives the n best tokens their ranks, and their log-probabilities in place of the logits. */
 static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
 {
     set->n_top_found = n;
@@ -40,8 +42,8 @@ static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64
     }
 }
 
-/* Writes the log-probabilities of a row, which is used up. The rank of a token is 1 + the number of tokens with a
-   larger logit, or with the same logit and a smaller id. */
+/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. The rank of a token is 1 +
+   the number of tokens with a larger logit, or with the same logit and a smaller id. */
 static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
 {
     float max = sampi_row_max(row);
@@ -49,7 +51,8 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     size_t at = sampi_find_id(row, token);
     float l = sampi_logit_of(row, sampi_present(row, at));
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    /* a floor may leave out some tokens that become l; a masked token has a rank too */
+    /* Of the elements whose logit is l, the row's floor may mask some. A masked token has a rank too: then `from`
+       stays. */
     if (from >= -FLT_MAX && from < row->floor) from = row->floor;
     sampi_row before = *row;
     before.n = at;
@@ -65,7 +68,7 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     sampi_finish_top(set, n, max, z);
 }
 
-/* Writes the log-probabilities of the candidates that a chain has left, one of them selected. */
+/* Writes the log-probabilities of the array of candidates that a chain has left; cur->selected is the drawn token. */
 static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
 {
     samp_token_data chosen = cur->data[cur->selected];
@@ -74,7 +77,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
-    sampi_recheck_order(cur); /* under MT19937 `sorted` does not promise the order of ties */
+    sampi_recheck_order(cur); /* under MT19937 an array that is `sorted` may have ties in any order */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;

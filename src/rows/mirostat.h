@@ -1,12 +1,13 @@
 /* ---- mirostat on a row ----
-   Version 2 keeps logits above a floor that depends on Z: an estimate decides if both of its ends keep the same tokens.
-   Version 1 computes Zipf's exponent from the first m tokens of a compact head (m <= 128; a larger m goes step by
-   step). Both draw as dist and change mu; if the ends of Z give different mu, Z is summed exactly. Their plans sum
-   exactly, before and after the draw: on 128,256 logits version 2 takes 1.7 to 2.7 times as long, version 1 1.5 times
-   if it keeps all tokens. */
+   Version 2 keeps logits above a floor that depends on Z, the sum of the weights. An estimate of Z is enough if its
+   lower and its upper bound keep the same tokens. Version 1 computes the exponent of Zipf's law from the first m tokens
+   of the row (m <= 128; with a larger m it runs step by step). Both versions draw as dist does, and then change mu; if
+   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (for slices and devices) sum exactly,
+   before and after the draw: on 128,256 logits the plan of version 2 takes 1.7 to 2.7 times as long as this code, and
+   that of version 1 1.5 times if it keeps all tokens. */
 
-/* Draws among the tokens kept, and changes mu by the surprise. If range is not NULL it has their Z, which mostly gives
-   the same mu at both ends; otherwise, or if it does not, they are summed exactly. */
+/* Draws among the kept tokens, and changes mu by the surprise of the drawn token. range: bounds of the sum of the kept
+   tokens' weights, which mostly give the same mu; if they do not, or if range is NULL, the sum is computed exactly. */
 static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
     sampi_range exact;
@@ -26,7 +27,7 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
     return SAMP_OK;
 }
 
-/* mirostat_v2 on a row. The floor is a function of Z: both ends of its range must leave the same tokens. */
+/* Applies mirostat_v2 to a row. The floor is a function of Z: with both bounds of Z the same tokens must remain. */
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -35,7 +36,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
-        if (lo > max) { /* not even the maximum reaches it, so only that stays */
+        if (lo > max) { /* not even the largest logit reaches the floor, so only the first token is kept */
             sampi_keep_first(row, 1);
             row->sorts = true;
             break;
@@ -44,13 +45,14 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    bool is_all = lo < (double)range.max - 29.0; /* tokens below it have weight 0 */
+    bool is_all = lo < (double)range.max - 29.0; /* then the removed tokens have weight 0 */
     return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
-#define SAMPI_ZIPF_MAX 128 /* the largest m on rows; llama.cpp's default is 100 */
+#define SAMPI_ZIPF_MAX 128 /* the largest m (tokens) that this code takes; llama.cpp's default is 100 */
 
-/* Zipf's sums of the first m tokens, whose logits are sorted first: so few are fastest by insertion. */
+/* Returns the sums of Zipf's exponent over the tokens of a compact row (head). It sorts their logits first; for so few,
+   an insertion sort is the fastest. */
 static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
@@ -64,8 +66,8 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* mirostat on a row. The number of tokens to keep depends on the first m logits and on n. If it is all of them, the row
-   stays as it is. */
+/* Applies mirostat (version 1) to a row. The number of tokens to keep depends on the first m logits and on the number
+   of tokens. If all tokens are kept, the row stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;

@@ -1,18 +1,19 @@
 /* ---- a row piece by piece ----
-   Reads any row as floats, a tile at a time, whatever its elements are (f32, f16, bf16, f64) and whatever is changed in
-   it (biases, penalties, masks). So a sampler's loop is written once. */
+   Reads any row as floats, whatever its dtype is (f32, f16, bf16, f64) and whatever is changed in it (biases,
+   penalties, masks). So a sampler's loop is written once. A tile is SAMPI_TILE (256) elements. */
 
 /* A walk over a row in pieces of floats:
      sampi_pieces it;
      for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
-   If the row has floats, a piece is all of them up to the next tile with a change; otherwise it is one tile, in buf. at
-   is a multiple of SAMPI_TILE. A piece is valid until the next one. There are two more walks with this record:
-   sampi_next_tile, whose pieces are single tiles, and sampi_next_logits, which gives logits in place of elements. */
+   If the row's elements are floats, a piece reaches up to the next tile with a changed element, without a copy.
+   Otherwise a piece is one tile, converted into buf. `at` is a multiple of SAMPI_TILE. A piece is valid until the next
+   one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single tiles, and
+   sampi_next_logits, which returns single tiles of logits in place of elements. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
     const float *x;
-    size_t passed; /* for run/writing.h: how many tokens of the row have been written to the array */
+    size_t passed; /* how many tokens of the row run/writing.h has written to the array */
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
@@ -41,7 +42,7 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
     it->n = end - at;
 }
 
-/* Goes to the next piece; false: there is none. */
+/* Goes to the next piece. False: the row ends here. */
 static bool sampi_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
@@ -50,7 +51,7 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* sampi_tile_at sets the tile at `at` as the piece; sampi_next_tile goes to the next tile; false: there is none. */
+/* sampi_tile_at makes the tile at index `at` the piece. sampi_next_tile goes to the next tile; false: the row ends. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);
@@ -65,7 +66,7 @@ static bool sampi_next_tile(sampi_pieces *it)
     return true;
 }
 
-/* Goes to the next tile, as logits; those below the floor are masked. */
+/* Goes to the next tile, and sets it.x to its logits; logits below the row's floor are masked. False: the row ends. */
 static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -82,7 +83,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
     return true;
 }
 
-/* Returns the number of elements x in [floor, below). With floor = -INFINITY masked ones count too. */
+/* Returns the number of elements x in [floor, below). If floor is -INFINITY, masked elements are counted too. */
 static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;
@@ -94,7 +95,7 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
     return count;
 }
 
-/* Writes the row's candidates as an array. */
+/* Writes the row's tokens to the workspace as an array of candidates, and returns this array. */
 static samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };

@@ -1,7 +1,7 @@
 /* ---- memory for a draw ----
    samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
-/* Lays out `bytes` more in a block, aligned to a cache line; returns their offset and grows *size. */
+/* Adds `bytes`, rounded up to cache lines of 64, to the size of a block; returns the offset at which they begin. */
 static size_t sampi_add_to_block(size_t *size, size_t bytes)
 {
     size_t at = *size;
@@ -9,13 +9,15 @@ static size_t sampi_add_to_block(size_t *size, size_t bytes)
     return at;
 }
 
-/* Does the array have memory of its own, separate from w, so that it can be a view? */
+/* Does the array of candidates have memory of its own, separate from w? Only then can it be worked on as a view. */
 static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
 
-/* Allocates memory for rows of n tokens. Kernels write up to 16 elements beyond a result; besides:
-     w           12 bytes a token, for arrays that overlay it (sampi_scored), and for candidates unless with_array
-     line        a maximum for each line; filled up to less than twice as many for folding
-     scratch     fewer folded maxima than lines, or at most as many lines of a compact row */
+/* Allocates a workspace for rows of n tokens, or keeps the present one if it is large enough. with_array: the array of
+   candidates gets memory of its own; otherwise it shares that of w. Kernels write up to 16 elements beyond a result, so
+   each array is longer than its tokens need. The other sizes:
+     w           12 bytes a token, for the arrays that are laid over it (sampi_scored), and for candidates
+     line        a maximum for each line (16 elements); for folding it is filled up to less than twice as many
+     scratch     folded maxima, which are fewer than lines; or the maxima of a compact row's lines, at most as many */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
     size_t size = 0;
@@ -50,7 +52,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     return SAMP_OK;
 }
 
-/* Does the chain have a custom sampler, so that it needs an array? */
+/* Does s have a custom sampler among its members, or is s one? Then a draw needs an array. */
 static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -58,6 +60,7 @@ static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
     return sampi_is_custom(s);
 }
 
+/* Memory for rollback's records is allocated here too, so that the next draw allocates nothing. */
 SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
     if (!s) return SAMP_E_NULL;

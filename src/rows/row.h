@@ -1,39 +1,43 @@
 /* ==================================================================================================== >>fast
-   From logits to the token without an array. The row stays in the caller's memory as long as possible ("dense"). The
-   first sampler that leaves few tokens copies them, ids ascending, to the workspace ("compact"), and the next samplers
-   work on the copy. Where a sampler has no function for rows, the row becomes an array, and the chain goes on step by
-   step.
+   The fast path: from a row of logits to the token, without an array of candidates. The row stays in the caller's
+   memory as long as possible; it is then called dense. The first sampler that leaves few tokens copies them, ids
+   ascending, to the workspace. This copy is a compact row, and the next samplers work on it. If a sampler has no
+   function for rows, the row becomes an array, and the chain continues step by step: the samplers' apply functions go
+   over the array.
 
-   The result is always that of the steps. Thresholds come from the same integers and doubles. If a sum over the whole
-   row is needed, sweep estimates it. The estimate decides only if both ends of its error bound give the same answer;
-   otherwise the exact sum is computed. Under MT19937 samplers work on the dense row only, and the tokens that are left
-   become an array for >>llama: see "in llama.cpp's arithmetic" below.
+   The token is always the one that the steps would select, because thresholds come from the same integers and doubles.
+   If a sampler needs a sum over the whole row, the kernel `sweep` estimates the sum. The estimate is used only if both
+   ends of its error bound lead to the same tokens; otherwise the exact sum is computed. Under MT19937 samplers work on
+   the dense row only, and the remaining tokens become an array for >>llama: see "in llama.cpp's arithmetic" below.
 
-   THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
+   THE LIFE OF A ROW. A row takes the following shapes from top to bottom. It goes back only if a function has kept a
+   copy of its record (sampi_row):
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
                - or a copy of its logits in the workspace ("own")                               sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
-     compact   x [n] and id [n], the tokens left: no masked ones, no changes, r = 1, no floor   sampi_gather
+     compact   x [n] and id [n]: remaining tokens, none masked; no changes, r = 1, no floor     sampi_gather
                - fewer tokens, in place, by ascending id: sampi_gather, sampi_cut_at
                - other logits, in place                                                         sampi_set_element
      array     samp_token_data [n], for the steps                                               sampi_row_array
 
-   Gathering does not change the dense row. So a sampler may try with a copy of the record ("head", "best", "before"),
-   and go back to the row itself if the copy was not enough. From a compact row there is no way back.
+   sampi_gather, which makes a row compact, does not change the memory of the dense row. So a sampler may gather few
+   tokens with a copy of the record (variables called head, best or before), and return to the dense row if these tokens
+   were not enough. A compact row cannot become dense again.
 
-   SHAPES. No other combination of the record's members is legal. (x has other memory only in rows that a function makes
-   for itself, in slices, and after adaptive_p, whose logits only a view reads then.)
+   SHAPES. The record's members have one of these combinations. (x points to other memory only in three cases: in rows
+   that a function makes for its own use, in slices, and after adaptive_p, whose logits only a view reads.)
 
-     shape          id     x                           r     floor   n_change   is_own   array
+     shape          id     x points to                 r     floor   n_change   is_own   array
      dense          NULL   data, or NULL: see dtype    any   any     any        no       NULL
      dense, own     NULL   work->own                   any   any     any        yes      either
      view           NULL   work->own, or NULL          any   any     any        no       the array
      compact        set    work->x                     1     none    0          no       either, as before
 
-   What a function expects, and what it leaves; in llama.cpp's arithmetic rows are never left compact (but copies are):
+   EXPECTED AND RESULTING SHAPES. The table shows which shape a function expects, and which shape it leaves. In
+   llama.cpp's arithmetic functions leave no row compact, only copies:
 
      sampi_open_row, sampi_open_view                -> dense, r = 1; a view
      sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
@@ -46,52 +50,54 @@
      sampi_range_of         any                     -> dense and long, or compact
      sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but see below for a floor
 
-   One function gathers where no such token may be left: sampi_end_changes, which says so (SAMP_E_EMPTY).
+   sampi_gather expects that at least one token reaches its floor. Only sampi_end_changes calls it without knowing that;
+   if no token is left, it returns SAMP_E_EMPTY.
 
-   INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
-     - no NaN, no +infinity, and at least one token is not masked;
-     - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
-     - line holds the maxima of the dense row's lines, without its changes, until the draw ends.
-   A fast function may return SAMPI_DECLINED: then the row has the same logits as before, and the chain goes on step by
-   step. Only samplers with the flag SAMPI_TAKES_FLOOR get a dense row with a floor; others get it compact.
+   INVARIANTS. sampi_open_row scans the row once. After that these statements hold before and after every function here:
+     - no logit is NaN or +infinity, and at least one token is not masked;
+     - top is the largest element of the row; the changes of a dense row are not counted (sampi_row_max counts them);
+     - until the draw ends, `line` holds the maxima of the dense row's lines (16 elements each), without its changes.
+   A fast function (the function with which a kind of sampler works on rows) may return SAMPI_DECLINED. Then the row has
+   the same logits as before, and the chain continues step by step. Only samplers with the flag SAMPI_TAKES_FLOOR get a
+   dense row with a floor; for all others the row is made compact first.
 
-   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. Arrays marked with * stay valid after
-   the function that wrote them; the others are free for the next function.
+   THE WORKSPACE is one block of memory (sampi_reserve), which belongs to one draw at a time. An array marked with *
+   stays valid after the function that wrote it has returned; the others are free for the next function.
 
      line     * maxima of the dense row's lines
      change   * changed elements of the dense row, by id
-     x, id    * the compact row. While the row is dense: tokens that top_p reads, and copies that are tried
-     w          12 bytes a token:
-                  sampi_gather      the lines that it collects from
+     x, id    * the compact row. While the row is dense: the tokens that top_p reads, or a compact copy for a trial
+     w          12 bytes a token; each user keeps other values there:
+                  sampi_gather      the numbers of the lines from which it collects
                   top_p, xtc        weights of the compact row, or of the tokens read
                   typical           weights, scores and indices (sampi_scored), then the tokens that tie
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array that the row has become
      logits   * under MT19937 e^(l - max), and buckets of logits
-     own      * a copy of an array's logits (>>apply), or of a dense row's (sampi_flatten)
-     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which are not used
-     sum        dist's sums of tiles */
+     own      * a copy of the logits of an array (>>apply) or of a dense row (sampi_flatten)
+     scratch    folded maxima of lines (sampi_row_bound); the maxima of a compact row's lines, which nothing reads
+     sum        dist's sum of the envelope for each tile of 256 elements */
 
-/* The input of a draw. */
+/* The input of one draw from one row. */
 typedef struct sampi_job {
     sampi_sampler *s;
     sampi_work *work;
-    const void *data; /* [n] */
+    const void *data; /* [n] the logits */
     samp_dtype dtype;
-    const uint32_t *mask;
+    const uint32_t *mask; /* one bit a token, 0: masked; NULL: no mask */
     size_t n;
-    samp_logprobs *logprobs; /* or NULL */
-    bool accept;
+    samp_logprobs *logprobs; /* the log-probabilities to write, or NULL */
+    bool accept;             /* whether the chain accepts the drawn token */
 } sampi_job;
 
 #ifndef SAMP_NO_MT19937
-/* The members of a row that only llama.cpp's arithmetic uses; all are 0 in the canonical one. */
+/* The members of a row that only llama.cpp's arithmetic uses. All are 0 in the canonical arithmetic. */
 typedef struct sampi_row_llama {
-    bool divided;  /* the logits are x / r */
-    bool by_order; /* dense; its array must be in order and without masked tokens */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
-    double sum;                /* for an array: p is work->logits / sum; 0: p is unchanged */
+    bool divided;  /* the logits are x / r, not x * r */
+    bool by_order; /* the row is dense, and its array must be in order and without masked tokens */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e^(x / t - max); or NULL */
+    double sum;                /* the array's p are work->logits / sum; 0: p is unchanged */
     samp_token_data_array cur; /* the candidates, once the row has become an array */
 } sampi_row_llama;
 #endif
@@ -100,20 +106,20 @@ struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
     samp_perf_data *perf;
-    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask */
+    const float *x;       /* [n] elements: the logits are x * r; NULL: a dense row of another dtype or with a mask */
     const void *data;     /* [n] the caller's elements, if x is NULL */
-    const uint32_t *mask; /* their mask, or NULL */
-    samp_dtype dtype;     /* their dtype */
-    const int32_t *id;    /* [n] the ids of a compact row; NULL: dense, id = index */
-    const samp_token_data_array *array; /* view: the array with these logits; an "id" is an index in it; or NULL */
+    const uint32_t *mask; /* the mask of data, or NULL */
+    samp_dtype dtype;     /* the dtype of data */
+    const int32_t *id;    /* [n] the ids of a compact row; NULL: the row is dense, and a token's id is its index */
+    const samp_token_data_array *array; /* the array of which the row is a view: an "id" is an index in it; or NULL */
     size_t n;
-    float r;          /* 1 in a compact row */
-    bool is_own;      /* dense, and x are the workspace's logits, which may be changed in place */
+    float r;          /* the factor of the logits; 1 in a compact row */
+    bool is_own;      /* the row is dense, and x is the workspace's copy, which may be changed in place */
     float top;        /* the maximum of x, without changes */
-    bool sorts;       /* the present function has kept tokens for min_keep, for which the steps sort */
-    float floor;      /* dense only: elements below it count as masked; -FLT_MAX: no floor */
-    size_t n_change;  /* dense only: how many elements have another value, kept by id */
-    samp_token token; /* the selected token */
+    bool sorts;       /* the sampler that runs has kept tokens for min_keep; its steps would sort */
+    float floor;      /* elements of a dense row below it count as masked; -FLT_MAX: no floor */
+    size_t n_change;  /* how many elements of a dense row have another value (work->change) */
+    samp_token token; /* the selected token, or -1 */
 #ifndef SAMP_NO_MT19937
     sampi_row_llama llama;
 #endif
@@ -125,13 +131,14 @@ static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf !=
 static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 #endif
 
-#define SAMPI_DECLINED 1 /* a fast function declines: the chain goes on step by step */
+#define SAMPI_DECLINED 1 /* result of a fast function that cannot work on the row: the chain continues step by step */
 
-/* A row with more changes than this is copied (sampi_flatten). A few hundred are usual. Each change is inserted in
-   order, and each makes a bound one token looser. */
+/* The most changed elements that a dense row keeps aside; a row with more is copied (sampi_flatten). A few hundred are
+   usual. More would cost time: each change is inserted in order, and each makes the bound of sampi_row_bound one token
+   looser. */
 #define SAMPI_CHANGES 1024
 
-/* Rows up to this length are copied and summed exactly, which costs hardly more than an estimate. */
+/* The length up to which rows are copied and summed exactly, which costs hardly more than an estimate. */
 #define SAMPI_SMALL 4096
 
 /* ---- elements and logits ---- */
@@ -169,9 +176,10 @@ static bool sampi_logit_reaches(const void *what, float x)
     return sampi_scaled(of->row, x) >= of->l;
 }
 
-/* Returns the smallest element whose logit is at least l. Thresholds are on logits, but kernels compare elements. The
-   rounded product never falls as the element grows, so both thresholds give the same tokens. The quotient l / r is not
-   enough, because it may be an ulp or two off. (A divided row has quotients for products.) */
+/* Returns the smallest element x whose logit x * r (rounded to f32) is at least l. A sampler's threshold is a logit,
+   but kernels compare elements. The rounded product never falls as the element grows, so both comparisons keep the same
+   tokens. The quotient l / r is not exact enough, because it may be an ulp or two off. (If the row is divided, a logit
+   is x / r, and the same holds.) */
 static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
@@ -182,18 +190,20 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 
 /* ---- opening a row ---- */
 
-/* Returns the status of a row by its maximum: NaN or +infinity, all masked, or valid. */
+/* Returns the status of a row with the maximum `top`: SAMP_E_NAN for a NaN or +infinity, SAMP_E_EMPTY if all tokens are
+   masked, else SAMP_OK. */
 static int sampi_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* Returns the number of tiles; the last may be shorter, but maxima writes all of its lines. */
+/* Return the number of tiles (256 elements) and of lines (16 elements) of a row of n elements. The last tile may be
+   shorter, but the kernel maxima writes a maximum for all of its lines. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
-/* Computes top, and a dense row's line maxima. Returns the row's status. */
+/* Computes the row's maximum (top) and the maxima of its lines. Returns the row's status. */
 static int sampi_scan(sampi_row *row)
 {
     float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
@@ -201,7 +211,7 @@ static int sampi_scan(sampi_row *row)
     return sampi_max_status(row->top);
 }
 
-/* Makes a dense row of the job's logits, and scans it. */
+/* Makes a dense row of the job's logits, and scans it (sampi_scan). Returns the row's status. */
 static int sampi_open_row(sampi_row *row, const sampi_job *job)
 {
     memset(row, 0, sizeof *row);
@@ -219,7 +229,7 @@ static int sampi_open_row(sampi_row *row, const sampi_job *job)
     return sampi_scan(row);
 }
 
-/* Makes the row consist of these logits: compact, or dense if id is NULL. The caller sets top. */
+/* Sets the row's tokens to these n logits and ids: a compact row, or a dense one if id is NULL. The caller sets top. */
 static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
 {
     row->x = x;
@@ -237,7 +247,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n_change = 0;
 }
 
-/* Element i of a row, without changes. */
+/* Returns element i of a row, without changes. */
 static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
@@ -245,7 +255,7 @@ static float sampi_element_at(const sampi_row *row, size_t i)
 
 static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
 
-/* Returns the index of a token; row->n if it is not in the row. */
+/* Returns the index of a token in the row; row->n if the row does not have the token. */
 static size_t sampi_find_id(const sampi_row *row, samp_token id)
 {
     if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
@@ -255,15 +265,15 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* Returns the index at which this token's change is, or would be inserted. */
+/* Returns the index in work->change at which this token's change is, or would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
-        return row->n_change; /* the usual case: tokens come in order */
+        return row->n_change; /* the usual case: callers ask for tokens in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
-/* Element i with its change. -0 becomes +0, as it does in the steps; in a view it stays. */
+/* Returns element i with its change. -0 becomes +0, as it does in the steps; in a view of an array it stays -0. */
 static float sampi_present(const sampi_row *row, size_t i)
 {
     if (sampi_is_compact(row)) return row->x[i];
@@ -274,7 +284,7 @@ static float sampi_present(const sampi_row *row, size_t i)
     return row->array ? x : x + 0.0f;
 }
 
-/* Adds a change to a dense row. Most changes come in order of ids, so that none has to move. */
+/* Adds a change to a dense row. Most changes come in order of ids, so that no earlier change has to move. */
 static void sampi_add_change(sampi_row *row, samp_token id, float x)
 {
     sampi_change *change = row->work->change;
@@ -288,15 +298,16 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
     change[i].x = x;
 }
 
-/* Can n more elements be changed in this row? */
+/* Can n more elements of this row be changed? A dense row keeps at most SAMPI_CHANGES. */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
     return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
-/* Gives element i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a compact one.
-   The caller has checked sampi_has_room. After the last change sampi_end_changes must follow: until then a compact
-   row's top and masked tokens are not right. */
+/* Gives element i (an index from sampi_find_id) another value. The data of a dense row is the caller's, so the value is
+   kept aside as a change; in a compact row and in an own copy it is written in place. The caller has checked
+   sampi_has_room, and calls sampi_end_changes after the last change: until then a compact row's top is not right, and
+   the row may have masked tokens. */
 static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))

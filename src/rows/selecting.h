@@ -1,7 +1,8 @@
 /* ---- selection on a row: greedy, dist, gumbel, adaptive_p ----
-   Each finds the token that its apply function would select. dist sums the envelope by tiles of 256, finds the tile,
-   then the token. gumbel runs the tile with the most weight first, so most other tokens cannot win. adaptive_p writes
-   its logits beside the row and draws from them. */
+   Each of these functions selects the token that the sampler's apply function would select. dist sums the envelope (an
+   integer bound q of each weight) by tiles of 256 tokens, then finds the tile of the draw, then the token. gumbel is a
+   race in which the smallest time wins; it begins with the tile of the most weight, so that most other tokens cannot
+   win any more. adaptive_p writes its logits to the workspace, beside the row, and draws from them. */
 
 /* Selects the smallest id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
@@ -15,7 +16,7 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Computes the sum of q for each tile; returns their sum. */
+/* Computes for each tile the sum of the envelope q of its tokens; returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
     const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
@@ -28,8 +29,9 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Lets those tokens of a tile run that may still win, by sampi_race_run's first test: with h the upper bits of a
-   token's random number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of its q. */
+/* Computes the times of those tokens of a tile that may still win the race. It applies sampi_race_run's first test to
+   the whole tile: if h are the upper 32 bits of a token's random number, 1 - u > ~h / 2^32, and no weight of the tile
+   is more than 2^14 times the sum of the tile's q. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -39,7 +41,7 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
     const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
     sampi_tile_at(it, t * SAMPI_TILE);
-    if (row->array) { /* a view has indices in place of ids */
+    if (row->array) { /* a view of an array has indices in place of ids */
         for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
         id = room;
     }
@@ -52,7 +54,8 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* Lets all tokens run, by tiles: the one with the most weight first, which makes the time to beat short. */
+/* Selects the winner of the race. It begins with the tile of the most weight, whose winner has a short time, so that
+   few other tokens need to be computed. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum;
@@ -73,9 +76,9 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 }
 #endif
 
-/* Makes the draw of sampi_draw (>>selection), token for token: proposes by the integer bound q >= w / 2^14, accepts
-   with probability w / (2^14 q), otherwise tries again. With the sums of q a proposal is a walk over the tiles and then
-   over one tile, in which the running sum must exceed the random number. */
+/* Draws the same token as sampi_draw (>>selection), by rejection. It proposes a token with probability proportional to
+   the integer q >= w / 2^14, accepts it with probability w / (2^14 q), and otherwise proposes again. The proposed token
+   is the first at which the running sum of q exceeds a random number; the sums of tiles lead to its tile. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];
@@ -99,8 +102,8 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* adaptive_p's logits are in the memory of w, a row of their own of the same shape, from which dist draws. p is a float
-   computed from the exact sum, so an estimate is not enough. */
+/* Selects a token by adaptive_p. The sampler's new logits are written to the memory of w, as a row of the same shape,
+   from which dist draws. They depend on p, a float computed from the exact sum, so an estimate is not enough. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
@@ -116,7 +119,8 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
         for (size_t i = 0; i < it.n && !is_full; i++)
             if (sampi_masked(it.x[i])) to[i] = -INFINITY;
     }
-    sampi_row adapted = *row; /* its scan overwrites the dense row's lines, which are not needed any more */
+    sampi_row adapted =
+        *row; /* scanning it overwrites the maxima of the dense row's lines, which are no longer used */
     sampi_set_tokens(&adapted, l, row->id, row->n);
     int status = sampi_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);
@@ -124,6 +128,6 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     row->token = adapted.token;
     s->now.pending = row->array ? row->array->data[row->token].id : row->token;
     s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
-    *row = adapted; /* samp_apply writes these logits */
+    *row = adapted; /* samp_apply writes these logits to the array */
     return SAMP_OK;
 }

@@ -1,6 +1,7 @@
 /* ---- one sampler on the row ----
-   sampi_run_fast applies one member of a chain to the row by its kind's fast function, or declines. Draws (run/draw.h)
-   and the view of an array (run/arrays.h) call it for one member after another. */
+   sampi_run_fast applies one member of a chain to the row by the fast function of the member's kind. It returns
+   SAMPI_DECLINED if there is no such function, or if the function declines. Draws (run/draw.h) and views of arrays
+   (run/arrays.h) call it for one member after another. */
 
 static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
 {
@@ -10,6 +11,6 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal->next[member->kind]++; /* otherwise the steps count it */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* otherwise the steps will count this member */
     return status;
 }

@@ -1,10 +1,11 @@
 /* ---- sums over a row: estimated with bounds, or exact ----
-   A sampi_range has bounds of Z (and of S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
-   pass in floats and cost half as much; samplers compute the exact sum only if the ends do not decide. The room also
-   finds the shortest prefix of a compact row with a given mass. */
+   Samplers need Z, the sum of all weights w, and S, the sum of w (max - l). A sampi_range has a lower and an upper
+   bound of each; the bounds are equal if the sum is exact. An estimate takes one pass in floats, and half the time of
+   an exact sum. Samplers compute the exact sum only if the two bounds lead to different tokens. The room also finds the
+   shortest prefix of a compact row with a given mass (sum of weights). */
 
-/* Returns the exact sums of a row; `above` is the mass of the elements from `floor` on. For 128k tokens the pass takes
-   35 us, an estimate 15. */
+/* Returns the exact sums of a row; the member `above` is the mass of the elements from `floor` on. For 128k tokens this
+   pass takes 35 us, and an estimate 15 us. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -13,16 +14,16 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
     return sums;
 }
 
-/* Bounds of a row's sums: both ends, equal if exact. */
+/* Lower and upper bounds of a row's sums. The two are equal if the sums are exact. */
 typedef struct sampi_range {
-    float max;
-    double z_lo, z_hi; /* Z in units of 2^-40 */
-    double s_lo, s_hi;
-    uint64_t z; /* exact, if is_exact */
+    float max;         /* the row's largest logit */
+    double z_lo, z_hi; /* bounds of Z, in units of 2^-40 */
+    double s_lo, s_hi; /* bounds of S, in the same units */
+    uint64_t z;        /* Z itself, if is_exact */
     bool is_exact;
 } sampi_range;
 
-/* Sets *range to the exact Z and S; range->max must be set. Returns the mass from `floor` on. */
+/* Sets *range to the exact Z and S; range->max must be set. Returns the mass of the elements from `floor` on. */
 static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
     sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
@@ -33,25 +34,27 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
     return sums.above;
 }
 
-/* Returns the exact range, after an estimate that did not decide, and for compact rows (sampi_range_of). It counts in
-   n_exact. */
+/* Returns the exact range of a row: after an estimate whose two bounds led to different tokens, and for compact rows
+   (sampi_range_of). Counts the exact sums of dense rows in perf.n_exact. */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range;
-    if (!sampi_is_compact(row)) row->perf->n_exact++; /* a compact row had no estimate before */
+    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
     range.max = max;
     (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
-/* Makes bounds of the exact sums of n weights from sweep's estimates z and s.
-   Let d be a token's distance from max, and m = s / z its mean under p. Sweep computes each e^-d with a relative error
-   of at most ROUNDING + SLOPE d. So the error of z is ROUNDING + SLOPE m; m is an estimate itself, so 8 nats more are
-   allowed. In s the errors are weighted with d once more, and the mean of d^2 may be much larger than m^2; but sweep
-   clamps d to 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m; the
-   code's 4 (1 + m) (13 + m + 8) is above 99 m for every m.
-   The exact sums are sums of integers: each weight is rounded by half a unit, and exp has a relative error below 1e-11;
-   no weight is farther than 28 nats from the maximum, so s is off by less than 64 times that. */
+/* Computes bounds of the exact sums of n weights from the estimates z and s of the kernel sweep.
+   Let d = max - l be a token's distance from the maximum, in nats, and m = s / z the mean of d under p. Sweep computes
+   each e^-d with a relative error of at most ROUNDING + SLOPE d (SAMPI_SWEEP_...). So the relative error of z is
+   ROUNDING + SLOPE m; m is an estimate itself, so the code allows 8 nats more. In s each error is multiplied by d once
+   more, and the mean of d^2 may be much larger than m^2; but sweep clamps d to 86, so the mean of d^2 is at most 86 m.
+   ROUNDING is 13 times SLOPE, so the error of s is at most SLOPE z (86 + 13) m; the code's factor
+   4 (1 + m) (13 + m + 8) is above 99 m for every m.
+   The exact sums are sums of integers. Each weight is rounded by at most half a unit, and exp has a relative error
+   below 1e-11. No weight is farther than 28 nats from the maximum, so this makes s differ by less than 64 times as much
+   as z. */
 static void sampi_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
@@ -67,7 +70,8 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimates the sums of a dense row in one pass. They fit 64 bits: a row has at most 2^22 weights of at most 2^40. */
+/* Estimates the sums of a dense row in one pass, and sets *range to their bounds. The exact sums would fit 64 bits,
+   because a row has at most 2^22 weights of at most 2^40. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -82,8 +86,8 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* Computes the range of a row: an estimate for a long dense row. A short row becomes compact first. A compact row is
-   summed exactly, S only if with_s. */
+/* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. A shorter row becomes
+   compact first, and a compact row is summed exactly. S is computed exactly only if with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -94,8 +98,9 @@ static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
     *range = sampi_exact(row, row->top, with_s);
 }
 
-/* Bounds of Z as integers, and of the mass that is a share of it. A double cannot hold an exact Z above 2^53, so an
-   exact Z has a member of its own. The cast rounds down, so the upper bound is one more. */
+/* Return the bounds of Z as integers, and (sampi_mass_lo, sampi_mass_hi) the bounds of a share of Z. A double cannot
+   hold every Z above 2^53, so an exact Z is in a member of its own. The cast rounds down, so the upper bound is one
+   more. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -113,14 +118,15 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix in order of a compact row: its length, and the logit of its last token. */
+/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
 typedef struct sampi_prefix {
     size_t n;
-    float last;
+    float last; /* the logit of the prefix's last token */
 } sampi_prefix;
 
-/* Returns the shortest prefix with the mass `want`; w [n] are the row's weights. n = 0: the whole row has less. Of the
-   tokens equal to the last one, which have equal weights, it has as many as are needed. */
+/* Returns the shortest prefix with the mass `want`; w [n] are the weights of the row's tokens. n = 0: the whole row has
+   less mass. Tokens with the same logit as the last one have the same weight; the prefix has as many of them as are
+   needed. */
 static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;

@@ -1,10 +1,11 @@
 /* ---- tail_free on a row ----
-   The second differences need an order. The first few hundred tokens, sorted, mostly decide, with a bound for the sum
-   of the others. A flat row is sorted whole, by radix, which takes some 1 ms for 128,256 tokens. */
+   tail_free cuts by the second differences of the sorted probabilities. The first few hundred tokens, sorted, are
+   mostly enough, together with a bound for the sum over the others. If they are not enough (a flat row), the whole row
+   is sorted by a radix sort, which takes about 1 ms for 128,256 tokens. */
 
-/* Returns the logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the
-   memory of the weights and that behind it, 4 bytes a token. After three rounds they are behind it, so the weights'
-   memory is free. */
+/* Returns the logits of a compact row, the largest first. It is a radix sort of the logits' keys, 11 bits a round. The
+   keys, 4 bytes each, move between the memory of the weights (work->w) and the memory behind it. After three rounds
+   they are behind it, so the memory of the weights is free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -25,11 +26,12 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* Cuts a compact row in which at most `rest` tokens are missing, all of them below the others. False: the missing
-   tokens may matter, and nothing has changed.
-   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So the sum of those a_i that need a missing token
-   is at most the sum of d_i + d_i+1 over them, which is at most w_i + w_i+1 for the first of them. (Rounding may make w
-   not quite monotone: one unit a token, four for each a_i.) */
+/* Cuts a compact row in which up to `rest` tokens are missing; all missing tokens have smaller logits than the row's.
+   False: the missing tokens may matter, and nothing has changed.
+   Let w_i be the i-th largest weight, d_i = w_i - w_i+1, which is not negative, and a_i = |d_i - d_i+1|. The sum of
+   those a_i that need a missing token is at most the sum of their d_i + d_i+1, which is at most w_i + w_i+1 for the
+   first of them. (Because of rounding, w may rise by one unit from a token to the next, which adds at most four units
+   to each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -55,7 +57,8 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     return true;
 }
 
-/* tail_free on a row. The first few hundred tokens decide, unless the row is flat: then the whole row is sorted. */
+/* Applies tail_free to a row. It tries the first 256 tokens, then 8 times as many, and so on; if all of these leave a
+   doubt, it sorts the whole row. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);

@@ -1,32 +1,33 @@
 /* ---- thresholds without a sort ----
-   Finds the k-th largest of some numbers, or the value at which a mass is reached: by bisection over the keys of floats
-   (integers in the same order), with one counting pass for each step. sampi_row_bound applies it to a row's line
-   maxima, for a value that at least k tokens reach. */
+   The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. It bisects
+   over the keys of floats (integers in the same order), with one counting pass for each step. sampi_row_bound applies
+   the search to the maxima of a row's lines, and returns a value that at least k tokens reach. */
 
-/* Numbers, none above top, and their weights; weights NULL: each counts 1. */
+/* The numbers of a search. */
 typedef struct sampi_values {
     const sampi_kernels *k;
-    const float *x;
-    const uint64_t *w;
+    const float *x;    /* [n] the numbers */
+    const uint64_t *w; /* [n] their weights; NULL: each number has weight 1 */
     size_t n;
-    float top;
+    float top; /* the largest number, or a larger one */
 } sampi_values;
 
+/* Returns the sum of the weights of the numbers that are at least `floor`. */
 static uint64_t sampi_mass_above(const sampi_values *values, float floor)
 {
     return values->w ? values->k->mass(values->x, values->w, values->n, floor)
                      : values->k->count(values->x, values->n, floor);
 }
 
-/* Memory for the few values to which a search has narrowed. */
+/* Memory for the few numbers to which a search has been narrowed. */
 typedef struct sampi_few {
     float x[SAMPI_TILE + 16];
-    int32_t at[SAMPI_TILE + 16];
+    int32_t at[SAMPI_TILE + 16]; /* the index of each among all numbers */
     uint64_t w[SAMPI_TILE + 16];
 } sampi_few;
 
-/* Narrows a search to the values in [low, high), if they are few. Returns the mass from high on, which is left out
-   then. */
+/* Narrows a search to the numbers in [low, high), if they are at most SAMPI_TILE. Returns the mass of the numbers from
+   `high` on, which are then no longer among the values; 0 if the search is not narrowed. */
 static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
 {
     const sampi_kernels *k = values->k;
@@ -40,14 +41,15 @@ static uint64_t sampi_narrow_search(sampi_values *values, float low, float high,
     return beyond;
 }
 
-/* Returns the largest value with at least the mass `want` at or above it, by bisection of keys; -FLT_MAX if the total
-   is less. A smaller value is accepted if its mass is at most `enough`, or if it is less than `fine` keys below the
-   largest. The search starts at the top with steps that double, because the result is rarely far from it (scores, whose
-   best is 0, are an exception). */
+/* Returns the largest value such that the numbers at or above it have at least the mass `want`; -FLT_MAX if all numbers
+   together have less. Bisects keys of floats. The result may be smaller in two cases: if the mass at or above it is at
+   most `enough`, or if it is less than `fine` keys below the largest such value. The search starts at `top` with steps
+   that double, because the result is rarely far below `top`. (Scores are an exception: their best value is 0, so the
+   search starts with large steps.) */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than `want` */
+    int32_t low = sampi_key(all->top), high = low + 1; /* numbers from `high` on have less mass than `want` */
     int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
     sampi_values values = *all;
     sampi_few few;
@@ -74,16 +76,17 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
     return sampi_unkey(low);
 }
 
-/* Returns the largest value that `want` of x [n] reach, or one that few more reach. */
+/* Returns the largest value that at least `want` of the numbers x [n] reach: the want-th largest of them. */
 static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
     sampi_values values = { k, x, NULL, n, top };
     return sampi_find_value(&values, want, 0, 1);
 }
 
-/* Returns a threshold on x that at least `want` tokens of a dense row reach, without changes: `want` lines have a
-   maximum that reaches it. For few tokens it is enough to compare m sets of lines, with m several times `want`, because
-   then few sets hold two of the largest. line has memory to be filled up to a multiple of m. */
+/* Returns a threshold that at least `want` unchanged elements of a dense row reach: so many lines (16 elements
+   each) have a maximum that reaches it. If `want` is small, the lines are folded into m sets, each with the
+   maximum of its lines, and the search compares sets. m is several times `want`, so that few sets hold two of the
+   largest maxima. `line` has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;

@@ -1,15 +1,16 @@
 /* ---- typical: a selection by score, no sort ----
-   A token's score is the distance of max - l from its mean; the tokens with the smallest scores are kept. With a
-   falling logit the score falls down to the mean, then rises. So the kept tokens are an interval of logits, whose two
-   ends have to be found: in the row's head, or in a band around the ends that every 32nd token predicts, or in the
-   whole row. Its plan, which sums exactly, takes 1.1 to 2.7 times as long on 128,256 logits. Without the band a row
-   whose head is not enough takes 1.3 to 2.7 times as long. */
+   A token's score is the distance of max - l (l: its logit) from the mean of max - l under p. typical keeps the tokens
+   with the smallest scores. As the logit falls, the score falls until the mean is reached, then rises. So the kept
+   tokens are an interval of logits, and the code has to find its two ends. It searches them among the row's largest
+   logits (the head), or in a band: two intervals of logits around the ends that every 32nd token predicts. If both
+   fail, it searches the whole row. The sampler's plan (for slices and devices) sums exactly, and takes 1.1 to 2.7 times
+   as long on 128,256 logits. Without the band, a row whose head is not enough takes 1.3 to 2.7 times as long. */
 
-/* Moves the first tokens of d [n], in the order o, that have the mass `want`, but at least min_keep, to the front;
-   returns their number; 0 if d has less mass. Quickselect, whose bad cases end in a sort. */
+/* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
+   returns the number of its tokens; 0 if d has less mass. It is a quickselect; after 64 rounds a heap sort ends it. */
 static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0; /* the tokens before it are in */
+    size_t from = 0; /* the tokens before it are in the prefix */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -34,30 +35,34 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
     return 0;
 }
 
-/* The band: the tokens among which the cut is searched. No token below `low` is kept; all tokens of [in_low, in_high)
-   are kept, if that is not empty; the others are the band. */
+/* The band: the tokens whose scores are compared. Tokens with a logit below `low` are not kept. Tokens with a logit in
+   [in_low, in_high), if this interval is not empty, are all kept; they are the inner part. The other tokens are the
+   band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
 
+/* Returns the band of all tokens with a logit from `low` on, without an inner part. */
 static sampi_band sampi_band_above(float low)
 {
     sampi_band band = { low, INFINITY, INFINITY };
     return band;
 }
 
+/* Has the band no inner part? */
 static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
-/* Tokens with their scores, in the memory of w: weights, then logits (later minus their scores), then indices in the
-   row, each with slack 16. With indices a token takes 16 bytes of the 12 (row->n + 128), so they are enough for half of
-   the row's tokens. Without (place NULL: the whole row, in order) a token takes 12 bytes. */
+/* Tokens with their scores. The three arrays lie one behind the other in work->w, each with memory for 16 more
+   elements. That memory has 12 (row->n + 128) bytes. With indices a token takes 16 bytes, so there is room for half of
+   the row's tokens; without them a token takes 12 bytes. */
 typedef struct sampi_scored {
     size_t n;
-    uint64_t *w;
-    float *y;
-    int32_t *place;
+    uint64_t *w;    /* [n] weights */
+    float *y;       /* [n] logits, which sampi_score_tokens replaces by minus the scores */
+    int32_t *place; /* [n] the index of each token in the row; NULL: the tokens are the whole row, in order */
 } sampi_scored;
 
+/* Lays out the arrays for n tokens, with or without indices in the row. */
 static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
@@ -68,7 +73,7 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
     return t;
 }
 
-/* Collects the band's tokens of a compact row. Returns the mass of the tokens from in_high on. */
+/* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -77,7 +82,8 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
     return k->weights(t->y + n, high, max, t->w + n, NULL);
 }
 
-/* Computes weights, and replaces logits by minus their scores, rounded to f32: so the greater comes first. */
+/* Computes the weights of the tokens, and replaces their logits by minus their scores, rounded to f32. So the token
+   with the greatest y comes first. */
 static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
     k->weights(t->y, t->n, (float)o->max, t->w, NULL);
@@ -87,14 +93,15 @@ static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, co
     }
 }
 
-/* A cut by score. */
+/* A cut by score; y is minus a token's score. */
 typedef struct sampi_score_cut {
-    float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
-    uint64_t over, upto; /* the mass of tokens with y > at, and with y >= at */
-    size_t n_over, n_upto;
+    float at;              /* the largest y such that the tokens from it on have enough mass and are enough tokens */
+    uint64_t over, upto;   /* the mass of tokens with y > at, and with y >= at */
+    size_t n_over, n_upto; /* the numbers of these tokens */
 } sampi_score_cut;
 
-/* Finds a cut for the mass and one for min_keep; the farther of the two satisfies both. */
+/* Finds the cut for the mass `want` and the cut for min_keep tokens, and returns the one with the smaller y: it
+   satisfies both. */
 static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
@@ -111,15 +118,16 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Removes from a compact row the tokens behind the cut, and of those at the cut all except the first that are wanted.
-   The tokens that stay unmasked in x are kept. The scored tokens are used up: the memory of w becomes scores and
-   indices of the tokens behind the cut, then a list of those at the cut, then these as an array of tokens, whose ids
-   are indices. The array is written from its end, because it grows over the list. */
+/* Masks, in a compact row, the tokens with a y below the cut. Of the tokens with y equal to the cut it masks all except
+   the first that are wanted (for the mass `want` and min_keep). The caller then removes masked tokens. The scored
+   tokens t are overwritten: their memory gets first scores and indices of the tokens up to the cut, then a list of the
+   tokens at the cut, then these as an array, whose ids are indices in the row. The array is written from its end on,
+   because it takes more memory than the list, and overwrites it. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
-    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as many as w has */
+    float *score = (float *)(void *)work->w; /* score and place take 8 (n + 16) bytes, as many as t->w */
     int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
     samp_token_data *d = (samp_token_data *)(void *)work->w;
     size_t n_tied = 0;
@@ -141,18 +149,18 @@ static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, c
     for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
-/* The result of a search in a band: found; the exact sums are needed; or the cut is not in this band. */
+/* The result of a search in a band: the cut is found; the exact sums are needed to find it; it is not in this band. */
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
-/* typical's parameters, and the range of the row's sums. */
+/* typical's parameters, and bounds of the row's sums. */
 typedef struct sampi_typical {
-    uint64_t share;
+    uint64_t share; /* the share of the mass that is kept */
     size_t min_keep;
     sampi_range range;
 } sampi_typical;
 
-/* Returns the order by score, with the mean in the middle of its range; *off: the distance of the range's ends from it,
-   with the rounding of the divisions. */
+/* Returns the order by score, for a mean in the middle between its two bounds. *off: the distance of the bounds from
+   this mean, including the rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -161,11 +169,12 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
     return order;
 }
 
-/* Returns a score with its sign: negative above the mean's logit. */
+/* Returns the score of the logit l with a sign: negative for logits above that of the mean. */
 static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
-/* Are the scores in [in_low, in_high) less than that of the last kept token, and those below `low` greater, by the
-   margins? */
+/* Do the inner part and the removed part of a band fit the cut? The scores of logits in [in_low, in_high) must be less
+   than `last`, the score of the last kept token, by the margin slack; those of logits below band->low must be greater
+   by the margin apart. */
 static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
@@ -175,10 +184,12 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
     return at_low < last - slack && at_high < last - slack;
 }
 
+/* Returns how much of `want` is missing; 0 if nothing is. */
 static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
 
-/* Is the choice the same for every mean and Z in the range? The mean changes each score by at most half of `apart`: so
-   no other score may be that close to the last one's, and the last token must be needed even for the smallest Z. */
+/* Are the same tokens kept for every mean and every Z between the bounds? A different mean changes each score by at
+   most half of `apart`. So no other token may have a score within `apart` of the last kept token's. And that token must
+   be needed even for the smallest Z. */
 static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
                               uint64_t want_lo, size_t min_keep)
 {
@@ -188,9 +199,9 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keeps the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and does not decide, no token has changed. A band with an inner part needs the mass of that part: the pass for
-   it makes the range exact. */
+/* Keeps the typical tokens of a compact row if the cut lies in the band. If it lies elsewhere, or if the sums are not
+   exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass of that part is
+   needed; the pass that computes this mass makes the sums exact. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -201,7 +212,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
-        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* there is no memory for more */
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* sampi_scored has no memory for more */
         inner = sampi_exact_above(row, band->in_low, true, range);
     }
     uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
@@ -219,7 +230,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
-    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* last: its score; slack: the rounding to f32 */
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the last score; the rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
     if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
@@ -230,8 +241,9 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     return SAMPI_FOUND;
 }
 
-/* Guesses the band of a long compact row from the scores of every 32nd token: between the ends of shares that are
-   larger and smaller than wanted by 1/64, 1/16, 1/4 of the total, wider at each try. */
+/* Guesses the band of a long compact row from the scores of every 32nd token. The band lies between the ends of two
+   shares of the mass: the wanted share plus and minus 1/64 of the total at the first try, 1/16 at the second and 1/4 at
+   the third. */
 static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
     const sampi_range *range = &typical->range;
@@ -246,7 +258,7 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     double near_end =
         -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
     double middle = order.max - order.mean;
-    double slack = 1e-6 * (order.mean + near_end); /* tokens that tie at the cut are in the band */
+    double slack = 1e-6 * (order.mean + near_end); /* so that all tokens with the score of the cut are in the band */
     if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
@@ -255,8 +267,10 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     return band;
 }
 
-/* Tries the head of a row in which few tokens are near the mean: tokens farther below the maximum than twice the mean
-   are less typical than the maximum itself, and so on. */
+/* Tries to find the cut among the largest logits of a dense row (the head), which succeeds if few tokens are near the
+   mean. At first the head has the tokens up to twice the mean below the maximum: all others are less typical than the
+   token of the maximum itself. Then it grows, up to 65 times the mean. False: the row is unchanged, and its sums may
+   have become exact. */
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
@@ -265,7 +279,7 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
-        if (typical->min_keep > 1 && low < first) { /* the first min_keep may be enough, and far fewer */
+        if (typical->min_keep > 1 && low < first) { /* try first with 2 min_keep + 64 tokens: they may be enough */
             low = first;
             first = -INFINITY;
         }
@@ -286,8 +300,9 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
-/* typical on a row. For a long row it tries first its head with an estimate, then the whole row, compact, with exact
-   sums. There a band is guessed, and widened, before all tokens get a score. */
+/* Applies typical to a row. For a long row it first tries the head, with estimated sums; then the row becomes compact,
+   and its sums are exact. There it tries three guessed bands, each wider than the one before; at last all tokens get a
+   score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -306,7 +321,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
             if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range the cut must lie in it */
+    sampi_band all = sampi_band_above(-FLT_MAX); /* with exact sums the cut must lie in this band */
     if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;
