@@ -236,40 +236,40 @@
     5525 core/array.h                    15887 run/apply.h                     32978 peers/fields.h
     5867 core/table.h                    15971 run/writing.h                   33248 peers/requests.h
     6092 core/windows.h                  16095 run/arrays.h                    33395 shards/head.h
-    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33546 shards/bytes.h
-    6252 watermark/record.h              16373 run/walk.h                      33644 shards/merging.h
-    6274 rows/work.h                     16478 run/finish.h                    33935 shards/row.h
-    6301 life/past.h                     16518 run/draw_llama_cpp.h            34069 shards/answers.h
-    6360 core/record.h                   16594 run/draw.h                      34617 shards/logprobs.h
-    6506 core/plans.h                    16672 run/sample.h                    34764 shards/taking.h
-    6545 core/fields.h                   16768 watermark/making.h              34920 shards/asking.h
-    6637 core/owners.h                   17000 watermark/tails.h               35057 shards/prefix.h
-    6717 core/mt19937.h                  17101 watermark/detect.h              35628 shards/plans.h
-    6776 core/no_mt19937.h               17330 run/verify.h                    36132 samplers/plans.h
-    6810 core/making.h                   17435 run/batch.h                     36405 shards/way.h
-    6945 core/streams.h                  17586 life/state.h                    36554 shards/memory.h
-    6986 life/state_fields.h             17764 operator/weights.h              36624 shards/batch.h
-    7086 samplers/llama_cpp.h            17853 operator/search.h               37032 drafts/head.h
-    7176 samplers/logit_bias.h           17995 operator/run.h                  37095 drafts/block.h
-    7282 samplers/patch.h                18164 kv/cells.h                      37291 drafts/tree.h
-    7333 samplers/penalties.h            18204 kv/making.h                     37429 drafts/relaxed.h
-    7489 samplers/dry.h                  18430 kv/slot.h                       37515 constraints/automaton.h
-    7956 samplers/cut.h                  18573 kv/sequences.h                  37619 constraints/making.h
-    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37879 constraints/sampler.h
-    8095 samplers/top_k.h                18833 kv/update.h                     37975 constraints/constructors.h
-    8153 samplers/tail_free.h            18961 kv/state.h                      38344 constraints/patterns.h
-    8281 samplers/typical.h              19173 llama_cpp/functions.h           38553 constraints/looking.h
-    8360 samplers/top_p.h                19241 llama_cpp/object.h              38623 constraints/thinking.h
-    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38878 constraints/schedule.h
-    8449 samplers/by_sums.h              19374 text/reading.h                  38968 constraints/accepting.h
-    8605 samplers/top_h.h                19486 text/strings.h                  39153 constraints/drawing.h
-    8659 samplers/min_k.h                19587 text/values.h                   39343 constraints/state.h
-    8718 samplers/xtc.h                  19745 text/documents.h                39410 constraints/kind.h
-    8804 samplers/infill.h               19822 grammar/head.h                  39470 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19864 grammar/tree.h                  39558 constraints/accessors.h
-    9096 samplers/smoothing.h            20528 grammar/building.h              39667 core/kinds.h
-    9185 samplers/softmax.h              20959 grammar/finishing.h             39720 base/restore.h
-    9219 samplers/drafted.h              21271 grammar/reading.h               39734 api/license.h
+    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33552 shards/bytes.h
+    6252 watermark/record.h              16373 run/walk.h                      33650 shards/merging.h
+    6274 rows/work.h                     16478 run/finish.h                    33942 shards/row.h
+    6301 life/past.h                     16518 run/draw_llama_cpp.h            34081 shards/answers.h
+    6360 core/record.h                   16594 run/draw.h                      34639 shards/logprobs.h
+    6506 core/plans.h                    16672 run/sample.h                    34787 shards/taking.h
+    6545 core/fields.h                   16768 watermark/making.h              34944 shards/asking.h
+    6637 core/owners.h                   17000 watermark/tails.h               35081 shards/prefix.h
+    6717 core/mt19937.h                  17101 watermark/detect.h              35655 shards/plans.h
+    6776 core/no_mt19937.h               17330 run/verify.h                    36163 samplers/plans.h
+    6810 core/making.h                   17435 run/batch.h                     36436 shards/way.h
+    6945 core/streams.h                  17586 life/state.h                    36586 shards/memory.h
+    6986 life/state_fields.h             17764 operator/weights.h              36656 shards/batch.h
+    7086 samplers/llama_cpp.h            17853 operator/search.h               37065 drafts/head.h
+    7176 samplers/logit_bias.h           17995 operator/run.h                  37128 drafts/block.h
+    7282 samplers/patch.h                18164 kv/cells.h                      37324 drafts/tree.h
+    7333 samplers/penalties.h            18204 kv/making.h                     37462 drafts/relaxed.h
+    7489 samplers/dry.h                  18430 kv/slot.h                       37548 constraints/automaton.h
+    7956 samplers/cut.h                  18573 kv/sequences.h                  37652 constraints/making.h
+    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37912 constraints/sampler.h
+    8095 samplers/top_k.h                18833 kv/update.h                     38008 constraints/constructors.h
+    8153 samplers/tail_free.h            18961 kv/state.h                      38377 constraints/patterns.h
+    8281 samplers/typical.h              19173 llama_cpp/functions.h           38586 constraints/looking.h
+    8360 samplers/top_p.h                19241 llama_cpp/object.h              38656 constraints/thinking.h
+    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38911 constraints/schedule.h
+    8449 samplers/by_sums.h              19374 text/reading.h                  39001 constraints/accepting.h
+    8605 samplers/top_h.h                19486 text/strings.h                  39186 constraints/drawing.h
+    8659 samplers/min_k.h                19587 text/values.h                   39376 constraints/state.h
+    8718 samplers/xtc.h                  19745 text/documents.h                39443 constraints/kind.h
+    8804 samplers/infill.h               19822 grammar/head.h                  39503 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19864 grammar/tree.h                  39591 constraints/accessors.h
+    9096 samplers/smoothing.h            20528 grammar/building.h              39700 core/kinds.h
+    9185 samplers/softmax.h              20959 grammar/finishing.h             39753 base/restore.h
+    9219 samplers/drafted.h              21271 grammar/reading.h               39767 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3048,9 +3048,9 @@ static float sampi_mt_float(sampi_mt *mt)
 /* ---- src/base/exact.h ---- */
 /* ==================================================================================================== >>math
    The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token, the
-   envelope of a draw, and integers that order as the floats they stand for. No function has a state. The functions use
-   +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so they give the same bits on every
-   machine. All code that decides a token computes with these functions. */
+   envelope of a draw, and integers that have the order of the floats they encode. No function has a state. The
+   functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so they give the same
+   bits on every machine. All code that decides a token computes with these functions. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
@@ -33394,47 +33394,50 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 #ifdef SAMPLING_SHARDS_DECLARED
 /* ---- src/shards/head.h ---- */
 /* ================================================================================================== >>shards
-   A vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some tokens. Each
-   rank has its slice of every row, and the same chains; all ranks get the token and the chains that one machine would
-   have. This room explains how, and has the kinds of parcels (the records of a message).
+   Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank (machine) with the logits
+   of some tokens. Each rank has its slice of every row, and the same chains; all ranks get the token and the state of
+   the chains that one machine would have. This comment explains how; the code below has the kinds of parcels, which are
+   the records of a message.
 
-   A rank has two kinds of knowledge of a row. Its slice is a compact row (rows/row.h), which no other rank has;
-   samplers change and cut logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the
-   first candidates in order. Each sampler asks for the facts that it needs and that are not known. The questions of all
-   rows make a round: every rank answers for its slice, the answers are merged, and all ranks continue with the same
-   numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array, and
-   the steps finish it on every rank.
+   A rank knows two things about a row. Its slice, ids and logits, is known to no other rank; samplers change and cut
+   logits in it. The facts that decide are known to all ranks: the maximum, exact sums, the first candidates in order.
+   Each sampler asks for the facts that it needs and that are not known. The questions of all rows are asked in one
+   round of messages: every rank answers for its slice, the answers are merged, and all ranks continue with the same
+   numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array of
+   candidates, and every rank applies the other samplers to that array. The questions are these:
 
-     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its least logit if that
-               will be needed. Then
+     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its smallest logit if
+               that will be needed. Then
      LIST      the first candidates in order after the listed ones, and the number of all candidates after these
-     SUMS      Z, S and n, relative to the maximum, and p_less's squares; SIGMA: the sums of top_n_sigma
-     HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
-               number ends, more closely each time; then
-     RUNS      the values there, each with the number of tokens of each slice that have it: the end itself, and how many
-               of the tokens that tie each slice keeps. Sent with SEGS of all tokens before it, if the draw is next; and
-               with a second HIST, for the values near the place at which the first one makes the end likely
+     SUMS      the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma
+     HIST      masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
+               where a prefix by mass or by number ends, more closely each time; then
+     RUNS      the values (logits) there, each with the number of tokens of each slice that have it. They show the end
+               itself, and how many of the equal tokens at the end each slice keeps. RUNS is sent with SEGS of all
+               tokens before it, if the draw is next; and with a second HIST, for the values near the place at which the
+               first HIST makes the end likely
      NEAR      the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST
      SEGS      each slice's sums of envelopes and weights: on which slice a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
-     REACH     xtc with a tiny threshold: how many tokens reach it, and the last of them in order
-     RACE      gumbel's winner; TOP: a maximum
+     REACH     xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order
+     RACE      the token that gumbel selects; TOP: a maximum
      RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
                first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one
 
-   Rounds are expensive. So a question whose answer is small is sent before it is certain that it is needed. HIST goes
-   with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps go with the list or the runs that may be
-   all of these tokens. RUNS goes before it is certain that they hold the end. If HIST predicts at most a thousand
-   tokens, they are listed, and no draw round is needed. The least number of rounds: a draw needs the sums of the slices
-   after the cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
+   Rounds are expensive. So a question whose answer is small is asked before it is certain that the answer is needed.
+   HIST is sent with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps are sent with the list or
+   the runs that may be all of these tokens. RUNS are sent before it is certain that they contain the end. If HIST
+   predicts at most a thousand tokens, they are listed, and no draw round is needed. A cut by mass and a draw take at
+   least 4 rounds: the draw needs the sums of the slices after the cut (SEGS), the cut those of the whole row (SUMS),
+   and these sums need the maximum.
 
    A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
-   checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 and u64 the same for
-   the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals gaps and overlaps, u32
-   number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
-   u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any vocabulary), filled up with zeros
-   to the room and to 8 bytes:
+   checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 least and u64 largest
+   of the checksums of the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals
+   gaps and overlaps, u32 number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in
+   SAMPI_PARCELS), u32 row, u32 room, u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any
+   vocabulary), filled up with zeros to the room and to 8 bytes:
 
      TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
             holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
@@ -33445,14 +33448,15 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
             f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
      NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
 
-   How they merge: maxima, minima and first tokens by order; sums are of integers that each rank computes relative to
-   the row's own maximum, so in any order they add up to those of the whole row; sorted entries as in a merge sort, cut
-   to the parcel's size, which keeps the first entries of all slices.
+   Parcels are merged in one of three ways. Of maxima, minima and first tokens, the first in order is kept. Sums are
+   added; they are sums of integers that each rank computes relative to the row's maximum, so in any order they add up
+   to those of the whole row. Sorted entries are merged as in a merge sort, and cut to the parcel's size, which keeps
+   the first entries of all slices.
 
    Code that depends on a merged message must depend on nothing else that only this rank knows, or ranks ask different
    questions. Merged messages are not trusted (an engine may have a bug): the properties that later arithmetic needs are
    checked, and rounds are counted. If only one rank can see that a message is wrong, it keeps asking what the others
-   ask, and reports the error in its next message's head: no rank is left waiting. */
+   ask, and reports the error in the head of its next message, so that no rank is left waiting. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
 #define SAMPI_SHARD_FORMAT 4
@@ -33461,29 +33465,31 @@ enum {
     SAMPI_PARCEL_HEAD = 16, /* bytes of a parcel's head */
     SAMPI_SHARD_ROWS = 128,
     SAMPI_SHARD_RANKS = 1024,
-    SAMPI_SHARD_LIST = 256,   /* LIST: most truncations keep fewer */
-    SAMPI_SHARD_ROOM = 1024,  /* the longest list of a row, if more tokens are expected */
-    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens, */
-    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list, */
-    SAMPI_SHARD_NEAR = 304,   /* and then NEAR, for up to 256: 4 KiB with all earlier messages */
-    SAMPI_SHARD_CHUNK = 2048, /* entries of a message of longer lists: a list of all tokens, runs */
+    SAMPI_SHARD_LIST = 256,  /* the tokens of a LIST; most truncations keep fewer */
+    SAMPI_SHARD_ROOM = 1024, /* the longest list of a row, if more tokens are expected */
+    SAMPI_SHARD_MOST = 302,  /* the tokens of typical's first list, if that is enough to contain 256 kept tokens */
+    SAMPI_SHARD_FIRST = 32,  /* the tokens of typical's first list otherwise */
+    /* the tokens of NEAR after a short list, for up to 256 kept ones: 4 KiB with all earlier messages */
+    SAMPI_SHARD_NEAR = 304,
+    SAMPI_SHARD_CHUNK = 2048, /* the entries in a message of longer lists: of a list of all tokens, of runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
-    SAMPI_SHARD_COARSE = 64,  /* buckets: of the first question, of refinements, and of scores */
+    /* numbers of buckets: of the first question; FINE: of refinements; SCORES: by typical's score */
+    SAMPI_SHARD_COARSE = 64,
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* at most so many tokens of the first buckets are asked as runs */
-    SAMPI_SHARD_AHEAD = 1024, /* entries of runs where the end is only expected */
+    SAMPI_SHARD_FEW = 512,    /* if the first buckets have at most this many tokens, these are asked as runs */
+    SAMPI_SHARD_AHEAD = 1024, /* the entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
-    SAMPI_SHARD_TRIES = 8 /* proposals in one message; each is rejected with 4 % */
+    SAMPI_SHARD_TRIES = 8 /* proposals of a draw in one message; each is rejected with a probability of 4 % */
 };
-#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum at which weights are certainly 0 */
-#define SAMPI_SHARD_FAR   64.0 /* below it there are only logits that mean a mask, such as -1e30 */
+#define SAMPI_SHARD_RANGE 32.0 /* the distance in nats below the maximum at which weights are certainly 0 */
+#define SAMPI_SHARD_FAR   64.0 /* the distance in nats beyond which logits are only masks, such as -1e30 */
 
-/* The table of parcels, in the order in which a row asks.
-     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id> in sets of facts
+/* The table of the kinds of parcels, in the order in which a row asks. Each line has:
+     id        the kind is SAMPI_PARCEL_<id>; in sets of facts SAMPI_ASK_<id>
      fields    the bytes of the fields, and of an entry
      entries   how entries are ordered: SAMPI_ENTRIES_..., below
-     number    the offset of a float in the fields that must be a number, and of a word that must be 0; -1: none
+     number    the offset of a float in the fields that must be a number, and of a word that must be 0, or -1
      merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
      name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h)
      room      how many entries a row's parcel has memory for */
@@ -33507,8 +33513,8 @@ enum {
     X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0)
 /* clang-format on */
 
-/* The order of entries: no entries; fixed places; by slice; by logit; by the distance from a mean, which is in the
-   fields. */
+/* How the entries of a parcel are ordered: there are none; in fixed places; by slice; by logit; by the distance from a
+   mean, which is one of the parcel's fields. */
 enum {
     SAMPI_ENTRIES_NONE,
     SAMPI_ENTRIES_PLACED,
@@ -33525,12 +33531,12 @@ typedef enum sampi_parcel_kind {
         SAMPI_N_PARCELS
 } sampi_parcel_kind;
 
-/* A set of facts. */
+/* Sets of facts, one bit for the fact in each kind of parcel. */
 enum {
 #define SAMPI_PARCEL_BIT(id, ...) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
-        SAMPI_HAS_LEAST = 1 /* the least logit, which has no parcel of its own */
+        SAMPI_HAS_LEAST = 1 /* the smallest logit, which has no parcel of its own */
 };
 
 static const struct {
@@ -33574,22 +33580,22 @@ enum {
     SAMPI_AT_FORMAT = 4,
     SAMPI_AT_ROUND = 8,
     SAMPI_AT_STATUS = 12,
-    SAMPI_AT_SAME = 16, /* smallest, then largest */
+    SAMPI_AT_SAME = 16, /* the smallest checksum, then the largest */
     SAMPI_AT_SHAPE = 32,
     SAMPI_AT_SLICES = 48,
     SAMPI_AT_RANKS = 56,
     SAMPI_AT_PARCELS = 60
 };
 
-/* A parcel in a message. */
+/* A parcel, which is a record in a message. The pointers point into the message. */
 typedef struct sampi_parcel {
     sampi_parcel_kind kind;
     uint32_t row, room, n;
     unsigned char *head, *fields, *entries;
-    size_t entry; /* bytes of an entry */
+    size_t entry; /* the bytes of an entry */
 } sampi_parcel;
 
-/* Returns the bytes of a parcel with its head, rounded up to 8. */
+/* Returns the size in bytes of a parcel with its head, rounded up to a multiple of 8. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;
@@ -33618,7 +33624,7 @@ static sampi_parcel sampi_parcel_at(unsigned char *at, sampi_parcel_kind kind)
     return p;
 }
 
-/* Makes an empty parcel at `at`, where all bytes are 0. */
+/* Makes an empty parcel at the address `at`, where all bytes are 0. */
 static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, size_t row, size_t room)
 {
     sampi_wire_put(at, (uint64_t)kind, 4);
@@ -33627,8 +33633,8 @@ static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, 
     return sampi_parcel_at(at, kind);
 }
 
-/* Reads the parcel at offset *at of a message [n], and moves *at to the next one; false: there is no parcel, or it does
-   not fit. */
+/* Reads the parcel at offset *at of a message of n bytes, and moves *at to the next one. Returns false if there is no
+   parcel, or it does not fit the message. */
 static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
 {
     if (n - *at < SAMPI_PARCEL_HEAD) return false;
@@ -33643,26 +33649,26 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
 
 /* ---- src/shards/merging.h ---- */
 /* ---- shards: merging two messages ----
-   samp_shard_merge, which a reduction over all ranks calls. The result does not depend on the order of two messages,
-   nor on how more of them are grouped: if two entries are equal in order, their bytes decide. All bytes are checked
-   before they are used. Merging with bytes that are no message gives a head with a status, which stays through all
-   further merges. The room works on messages alone, without rows and chains. */
+   samp_shard_merge, which a reduction over all ranks calls, merges two messages into one. The result does not depend on
+   the order of two messages, nor on how more of them are grouped: if two entries are equal in order, their bytes
+   decide. All bytes are checked before they are used. Merging with bytes that are not a message gives a head with a
+   status, which stays through all further merges. This file works on messages alone, without rows and chains. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
-/* Are this kind's entries in order of the distance from a mean, which the parcel has? */
+/* Are this kind's entries ordered by the distance from a mean, which is in the parcel? */
 static bool sampi_is_by_mean(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries == SAMPI_ENTRIES_BY_MEAN;
 }
 
-/* Are this kind's entries a sorted list? Other kinds have entries in fixed places. */
+/* Are this kind's entries a sorted list? Those of other kinds are in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
-/* Returns the id and logit by which an entry is ordered; entries of SEGS have the id alone. */
+/* Returns the id and logit by which an entry is ordered. Entries of SEGS have only an id. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
@@ -33677,11 +33683,12 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
     return sampi_entry_token(p, sampi_parcel_entry(p, i));
 }
 
-/* Returns the count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
+/* sampi_run_count returns the number of tokens with the value of an entry of RUNS, sampi_hist_count the number in the
+   bucket of an entry of HIST. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* Returns the order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
+/* Returns the order of a parcel's entries. A merge knows nothing of the row, so RUNS and NEAR contain their mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -33702,7 +33709,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Could a rank have sent this parcel: are all numbers valid, in order, and zeros after them? */
+/* Could a rank have sent this parcel? Then all numbers are valid and in order, and only zeros follow them. */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
@@ -33737,10 +33744,10 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
     return n_parcels > 0 && at == n;
 }
 
-/* Returns the status of a merge of two statuses; 0: no error. */
+/* Returns the status of a merge of two messages with these statuses; 0 means no error. */
 static int32_t sampi_merge_status(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
-/* Makes a message a head with a status only, which replaces every message that it is merged with. */
+/* Turns a message into a head with only a status, which replaces every message that it is merged with. */
 static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
 {
     memset(bytes, 0, n);
@@ -33750,7 +33757,7 @@ static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
     sampi_wire_put(bytes + SAMPI_AT_STATUS, (uint32_t)status, 4);
 }
 
-/* Returns the status of a message, or of bytes that are no message. */
+/* Returns the status of a message, or SAMP_E_FORMAT for bytes that are not a message. */
 static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return SAMP_E_FORMAT;
@@ -33778,7 +33785,7 @@ static void sampi_add_wire(unsigned char *into, const unsigned char *from, size_
     sampi_wire_put(into, sampi_wire_get(into, n) + sampi_wire_get(from, n), n);
 }
 
-/* Merges the smallest and largest value of a checksum. */
+/* Merges two pairs of a smallest and a largest checksum into one pair. */
 static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
 {
     uint64_t lo = sampi_wire_get(from, 8), hi = sampi_wire_get(from + 8, 8);
@@ -33786,7 +33793,7 @@ static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
     if (hi > sampi_wire_get(into + 8, 8)) sampi_wire_put(into + 8, hi, 8);
 }
 
-/* Does the float b replace a in a maximum? A NaN wins; of two NaN the one with the smaller bits. */
+/* Does the float b replace a in a maximum? A NaN does; of two NaN the one with the smaller bits is kept. */
 static bool sampi_top_is_above(uint32_t b, uint32_t a)
 {
     float x = sampi_float_of(b), y = sampi_float_of(a);
@@ -33839,7 +33846,7 @@ static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
         sampi_add_wire(into->fields + i, from->fields + i, 8);
 }
 
-/* Merges SIGMA; its last 16 bytes are one number. */
+/* Merges SIGMA, whose last 16 bytes are one number. */
 static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields, *b = from->fields;
@@ -33860,15 +33867,15 @@ static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
 /* Does nothing: these parcels have only sorted entries. */
 static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
 
-/* Keeps the earlier attempt; if they are equal the bytes decide. */
+/* Keeps the earlier proposal. If both are the same, the bytes decide. */
 static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
 {
     uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
     if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
 }
 
-/* Does the token at b [8], an id and a logit, replace that at a: as the first in order, or with `last` as the last? If
-   they are equal the bytes decide. */
+/* Does the token at b [8], an id and a logit, replace the token at a? It does if it comes before it in order, or with
+   `last` after it. If they are equal in order, the bytes decide. */
 static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
 {
     samp_token_data d = { (samp_token)sampi_wire_u32(a), sampi_wire_float(a + 4), 0.0f };
@@ -33877,7 +33884,7 @@ static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, boo
     return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
 }
 
-/* Keeps the shorter time, and at equal times the first token in order. */
+/* Keeps the shorter time, and for equal times the token that is first in order. */
 static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
 {
     uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
@@ -33914,7 +33921,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 
 SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 {
-    unsigned char *a = (unsigned char *)into, *b = (unsigned char *)(uintptr_t)from; /* only read */
+    unsigned char *a = (unsigned char *)into, *b = (unsigned char *)(uintptr_t)from; /* not written */
     if (!a || !b) return;
     int32_t status = sampi_merge_status(sampi_status_of_bytes(a, n), sampi_status_of_bytes(b, n));
     if (!sampi_message_is_good(a, n) || !sampi_message_is_good(b, n) || !sampi_same_shape(a, b, n)) {
@@ -33934,100 +33941,102 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 
 /* ---- src/shards/row.h ---- */
 /* ---- shards: the records of a row and of a rank ----
-   The record of one row: its slice of logits, which only this rank has, and the facts that all ranks share: one bit for
-   each (row->has), the list of first candidates, the search for the end of a prefix. Then samp_shard, which has all
-   rows of a batch. */
+   The struct of one row has its slice of logits, which only this rank (machine) has, and the facts that all ranks
+   share: one bit for each known fact (row->has), the list of first candidates, the search for the end of a prefix. The
+   struct samp_shard has all rows of a batch. */
 
-/* A slice in SEGS: its first id, and its sums of envelopes and weights. */
+/* The entry of a slice in SEGS: its first token id, and its sums of envelopes and of weights. */
 typedef struct sampi_seg {
     uint32_t first;
     uint64_t q, z;
 } sampi_seg;
 
-/* The search for the end of the shortest prefix by (distance from the mean, logit, id) with the mass `want` and
-   min_keep tokens. At the first level all distances from 0 on are divided into buckets; at each next level the bucket
-   that contains the end is divided. All numbers are doubles, computed by monotone functions, so every rank puts a token
-   into the same bucket. */
+/* The state of the search for the end of the shortest prefix with the mass `want` and min_keep tokens; its order is by
+   (distance from the mean, logit, id). At the first level all distances from 0 on are divided into buckets; at each
+   next level the bucket that contains the end is divided. All numbers are doubles, computed by monotone functions, so
+   every rank puts a token into the same bucket. */
 typedef struct sampi_end {
-    sampi_order order; /* mean 0: by logit */
-    double from;       /* the first bucket has all distances up to here */
-    double scale;      /* buckets of the first level in a unit of distance after it */
+    sampi_order order; /* if its mean is 0, the order is by logit */
+    double from;       /* the first bucket has all distances up to this one */
+    double scale;      /* the number of buckets of the first level in a unit of distance after `from` */
     uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
     int level;
     bool is_whole; /* no distance is beyond the last bucket */
-    bool is_after; /* runs up to `after` have been counted, at the last level */
+    bool is_after; /* the runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* RUNS asks for these buckets of the level */
-    size_t room;                          /* RUNS: the largest number of entries */
-    size_t room_near;                     /* NEAR: the largest number of entries */
-    double away;                          /* NEAR: the largest distance */
-    unsigned later;                       /* facts to ask if the list of the expected tokens is not enough */
-    uint64_t want, mass;                  /* mass and count (below) are of the tokens before the bucket */
+    uint32_t since, until;                /* the buckets of this level for which RUNS asks */
+    size_t room;                          /* the largest number of entries of RUNS */
+    size_t room_near;                     /* the largest number of entries of NEAR */
+    double away;                          /* the largest distance of NEAR */
+    unsigned later;                       /* the facts to ask for if the list of the expected tokens is not enough */
+    uint64_t want, mass;                  /* mass and count (below) are those of the tokens before the bucket */
     uint64_t min_keep, count, population; /* population: the number of tokens in the bucket */
-    float top;                            /* typical: the largest logit of the kept tokens, as far as known */
-    samp_token_data last;                 /* when the end is found: the last kept token's logit */
-    uint64_t ties;                        /* how many tokens with that logit the row keeps */
-    uint64_t mine;                        /* and how many of them the slice keeps */
-    double floor;                         /* tokens that reach it are kept too */
+    /* for typical: the largest logit of the kept tokens, as far as it is known */
+    float top;
+    samp_token_data last; /* when the end is found, a token with the logit of the last kept token */
+    uint64_t ties;        /* the number of tokens with that logit that the row keeps */
+    uint64_t mine;        /* how many of these tokens the slice keeps */
+    double floor;         /* tokens with a logit of at least this are kept too */
 } sampi_end;
 
-/* The numbers of log-probabilities: maximum and sum of weights of a distribution, the token's logit, and the number of
-   tokens before it. */
+/* The numbers from which log-probabilities follow: the maximum and the sum of weights of a distribution, the token's
+   logit, and the number of tokens before it. */
 typedef struct sampi_logprob_facts {
     float max, logit;
     uint64_t z, before;
     int32_t n_top;
 } sampi_logprob_facts;
 
-/* A row: its slice, and the asked and known facts. All members except the slice are the same on every rank. */
+/* A row: its slice, and the facts that are asked for or known. All members except the slice are the same on every
+   rank. */
 typedef struct sampi_shard_row {
     samp_shard *shard;
     sampi_sampler *s;
-    sampi_row row; /* the slice: compact, or n = 0 */
+    sampi_row row; /* the slice: a row with ids, or empty (n = 0) */
     sampi_work work;
     sampi_ordinals ordinal;
-    int at;              /* the present member */
-    sampi_memory memory; /* the memory of its plan */
+    int at;              /* the index of the present member of the chain */
+    sampi_memory memory; /* the variables of the present member's plan */
     bool open;           /* the row's token is not known yet */
     int wrong;           /* the status that this rank has sent for the row */
-    unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
-    unsigned has;        /* facts that are known already; with LIST, `list` and `rest` are valid */
+    unsigned ask;        /* the facts that are asked for: SAMPI_ASK_... */
+    unsigned has;        /* the facts that are known already; with LIST, `list` and `rest` are valid */
     size_t n_asked;      /* the number of entries that LIST asks for */
     uint32_t rounds;
-    float max;             /* the row's maximum, if has TOP */
+    float max;             /* the row's maximum, if TOP is known */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
-    uint64_t rest;                 /* candidates after the list */
-    float least;                   /* the candidates' least logit, if has LEAST */
-    bool asks_least, asks_squares; /* a plan needs these, which was not foreseen */
-    float reaches;                 /* no candidate's logit is below this; -INFINITY: unknown */
+    uint64_t rest;                 /* the number of candidates after the list */
+    float least;                   /* the smallest logit of the candidates, if LEAST is known */
+    bool asks_least, asks_squares; /* a plan needs these, although the need was not foreseen */
+    float reaches;                 /* no candidate's logit is below this; -INFINITY if unknown */
     sampi_sums sums;
     uint64_t sums_of_squares; /* for p_less */
-    sampi_sums kept;          /* SUMS of the tokens that a searched end certainly keeps */
+    sampi_sums kept;          /* SUMS of the tokens that certainly come before the end that is searched for */
     uint64_t squares_kept;
     bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs, *near; /* in the message that is read now, or NULL */
+    const sampi_parcel *hist, *runs, *near; /* parcels in the message that is being read, or NULL */
     sampi_end end;
     bool by_score;  /* the present member cuts by the distance from a mean */
-    bool seeks;     /* an end is searched */
-    float ahead;    /* SEGS asked ahead of a cut: the cut's floor; else -INFINITY */
-    sampi_seg *seg; /* [n_ranks] */
+    bool seeks;     /* the end of a prefix is being searched for */
+    float ahead;    /* the floor of the coming cut for which SEGS was asked in advance; else -INFINITY */
+    sampi_seg *seg; /* [n_ranks] the sums of each slice */
     size_t n_seg;
-    bool adapts; /* the present member draws from logits of its own, made with `aim` */
+    bool adapts; /* the present member (adaptive_p) draws from logits that it makes, with `aim` */
     float aim;
-    int drawer;              /* SEGS are of the logits from which this member draws */
-    float draw_max;          /* their maximum */
-    uint64_t q, z;           /* sums over the segments */
-    uint32_t attempt, drawn; /* the first proposal to make; the accepted one */
-    samp_token_data token;   /* the token, with the logit before adaptive_p; or REACH's last token */
-    uint64_t reached;        /* REACH: the number of tokens */
-    samp_logprobs *logprobs; /* or NULL */
+    int drawer;              /* the index of the member from whose logits SEGS is computed */
+    float draw_max;          /* the maximum of these logits */
+    uint64_t q, z;           /* the sums over all slices */
+    uint32_t attempt, drawn; /* the first proposal of the draw to make, and the accepted one */
+    samp_token_data token;   /* the token, with its logit before adaptive_p; or the last token of REACH */
+    uint64_t reached;        /* the number of tokens of REACH */
+    samp_logprobs *logprobs; /* the request for log-probabilities, or NULL */
     int telling;
     bool has_left;                /* `left` is already known, from the array */
     samp_logprob_set left;        /* the processed log-probabilities */
-    sampi_logprob_facts facts[2]; /* raw, processed */
+    sampi_logprob_facts facts[2]; /* [0] for the raw, [1] for the processed log-probabilities */
 } sampi_shard_row;
 
 struct samp_shard {
@@ -34035,56 +34044,60 @@ struct samp_shard {
     uint32_t n_ranks, round;
     bool is_sampling;
     samp_logits slice; /* the batch, for raw log-probabilities */
-    size_t from;       /* the index of the group's first row in it */
-    float *raw_x;      /* [length] a row as given */
+    size_t from;       /* the index of the group's first row in the batch */
+    float *raw_x;      /* [length] the logits of a row as the caller gave them */
     int32_t *raw_id;
-    int objection;        /* a merged message contradicts this rank's own: a status for the next head */
-    size_t n_rows, batch; /* batch: rows of all groups */
+    /* the status for the head of the next message, if a merged message contradicts this rank's own */
+    int objection;
+    size_t n_rows, batch; /* n_rows: the rows of this group; batch: the rows of all groups */
     samp_token *out;
     sampi_shard_row *row;                      /* [rows] */
-    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the present row */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] the members of the chain of the present row */
     int n_members;
-    bool ends_off;                     /* a member that is off follows the last of them */
-    size_t rows, n_all;                /* rows of the block, and how many of them have memory to list all tokens */
-    samp_token_data *list, *all;       /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
-    sampi_work work;                   /* shared: its block has all arrays; x and id are for collected tokens */
-    unsigned char *message, *gathered; /* gathered: those of all ranks side by side, or NULL */
-    unsigned char *firsts;             /* the same for first messages */
-    size_t size;                       /* the size of the present message; 0: there is none */
+    bool ends_off; /* the chain's last member is off */
+    /* the number of rows in the block of memory, and of those that have memory to list all tokens */
+    size_t rows, n_all;
+    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
+    /* shared by all rows: its block has all arrays; x and id are for collected tokens */
+    sampi_work work;
+    unsigned char *message, *gathered; /* gathered: the messages of all ranks side by side, or NULL */
+    unsigned char *firsts;             /* the first messages of all ranks side by side, or NULL */
+    size_t size;                       /* the size of the present message; 0 if there is none */
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
-/* Returns a sampler's flags; 0 for NULL. */
+/* Returns the flags of a sampler's kind, or 0 for NULL. */
 static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
-/* Returns the member `ahead` positions after the present one; NULL: there is none. */
+/* Returns the member `ahead` positions after the present one, or NULL if there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
 {
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* A plan may also return this: the row has its token. */
+/* A further result of a plan: the row has its token. */
 enum { SAMPI_ENDS = 2 };
 
 /* ---- src/shards/answers.h ---- */
 /* ---- shards: the answers of a slice ----
-   One function answers each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
-   ranks share, and fills a parcel. Its comment begins with the question. "Sent" is the content of the parcel, and why
-   the merge of all slices' parcels is the answer for the whole row; "known then" is the fact that the ranks share after
-   the merge. An empty slice gives an answer that changes nothing in a merge.
+   A slice is the part of the vocabulary on one machine, a rank. One function answers each question (LIST, SUMS, HIST,
+   ...: shards/head.h). It reads the slice and the facts that all ranks share, and fills a parcel, which is a record in
+   a message. Its comment begins with the question. "Sent" is the content of the parcel, and why the merge of all
+   slices' parcels is the answer for the whole row; "known then" is what all ranks know after the merge. An empty slice
+   gives an answer that changes nothing in a merge.
 
-   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they return on
-   which side of the end a logit is. They are monotone in the distance from the maximum or the mean, in doubles that are
-   rounded alike on every machine, so each rank can cut its own slice. */
+   The file begins with functions for the end of a prefix, which is searched for in ever smaller buckets: they return on
+   which side of the end a logit is. The result is monotone in the logit's distance from the maximum or the mean, in
+   doubles that are rounded alike on every machine, so each rank can cut its own slice. */
 
-/* Makes RUNS ask for the whole bucket that has the end. */
+/* Makes the question RUNS ask for all values of the bucket that contains the end. */
 static void sampi_end_whole_bucket(sampi_end *end)
 {
     end->since = 0;
     end->until = UINT32_MAX;
 }
 
-/* Begins a search for the end, in `buckets` buckets of [from, to]. */
+/* Begins the search for the end of a prefix, in `buckets` buckets of the distances [from, to]. */
 static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
 {
     end->from = from;
@@ -34103,8 +34116,8 @@ static sampi_order sampi_order_from(float max, double mean)
     return order;
 }
 
-/* Returns the side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in
-   *bucket. */
+/* Returns the side on which a logit is: below 0 if it is before the bucket that is being divided, above 0 after it, 0
+   inside. *bucket gets the smaller bucket in which it is. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
     double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
@@ -34120,7 +34133,7 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
     }
 }
 
-/* A function that returns on which side of the end a logit is: below 0 before it, 0 at it, above 0 after it. */
+/* A function that returns on which side of the end a logit is: below 0 before the end, 0 at it, above 0 after it. */
 typedef int (*sampi_side_of)(const sampi_end *end, float l);
 
 static int sampi_side_by_bucket(const sampi_end *end, float l)
@@ -34129,7 +34142,7 @@ static int sampi_side_by_bucket(const sampi_end *end, float l)
     return sampi_end_side(end, l, &bucket);
 }
 
-/* Returns 0 for a logit in the buckets that RUNS asks for. */
+/* Returns 0 for a logit in the buckets for which RUNS asks. */
 static int sampi_side_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
@@ -34137,15 +34150,15 @@ static int sampi_side_by_runs(const sampi_end *end, float l)
     return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
-/* Returns 0 for a logit that ties with the last token. */
+/* Returns 0 for a logit that equals that of the prefix's last token. */
 static int sampi_side_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* Returns the side by the distance alone. Logits on both sides of the mean may have distances that round to the same
-   number. */
+/* Returns the side by the distance alone. Two logits on different sides of the mean may have distances that round to
+   the same number. */
 static int sampi_side_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -34153,8 +34166,8 @@ static int sampi_side_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* The data of the predicates for the two ends of sampi_end_interval. Both are monotone: on either side of the mean a
-   farther logit comes later. */
+/* The data of the predicates for the two ends of sampi_end_interval. Both predicates are monotone: on either side of
+   the mean, a logit farther from it comes later. */
 typedef struct sampi_side {
     const sampi_end *end;
     sampi_side_of stands;
@@ -34173,7 +34186,7 @@ static bool sampi_is_from_high(const void *what, float l)
     return l > of->middle && of->stands(of->end, l) > of->side;
 }
 
-/* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean; it may be empty. */
+/* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean. It may be empty. */
 static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
@@ -34184,24 +34197,27 @@ static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int 
 }
 
 /* ---- answers ----
-   Each function fills an empty parcel from row->row, the slice as it is now, and from the shared facts. */
+   Each function fills an empty parcel from the slice as it is now (row->row) and from the facts that all ranks
+   share. */
 
-/* Collects the slice's logits in [low, high) to x and id, in order of ids; slack 16. Returns their number. */
+/* Copies the slice's logits in [low, high) to x, and their ids to id, in order of ids (16 more elements of both may be
+   overwritten). Returns their number. */
 static size_t sampi_collect_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
     if (row->row.n == 0 || !(low < high)) return 0;
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
-/* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
+/* Copies the tokens before the buckets of RUNS. They are kept if the end is in these buckets. */
 static size_t sampi_collect_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
     return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is the question only about a part of the slice: the tokens that a searched end certainly keeps, or those that a
-   coming cut keeps? Then it collects these tokens, and *n is their number; otherwise *n is the slice's length. */
+/* Is the question only about a part of the slice: the tokens that certainly come before the end that is searched for,
+   or those that a coming cut keeps? Then these tokens are copied, and *n is their number; otherwise *n is the slice's
+   length. */
 static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
@@ -34211,7 +34227,7 @@ static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
     return row->seeks || is_ahead;
 }
 
-/* Collects the tokens on side 0, from both sides of the mean. */
+/* Copies the tokens on side 0, from both sides of the mean. */
 static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
@@ -34221,8 +34237,8 @@ static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of sta
     return n + sampi_collect_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
-/* Collects the slice's first tokens after the list, `want` or some more, in order of ids. *all: how many tokens there
-   are after the list. */
+/* Copies the slice's first tokens after those in the list, `want` or some more, in order of ids. *all gets the number
+   of tokens after the list. */
 static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
@@ -34231,7 +34247,7 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
-    sampi_row look = row->row; /* treated as dense, for the maxima of its lines */
+    sampi_row look = row->row; /* the slice as a row without ids, for the maxima of its lines */
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
@@ -34248,8 +34264,8 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
     return m;
 }
 
-/* Does this sampler need the smallest logit? top_n_sigma needs it for the scale of its sums; a sampler that may search
-   for an end needs it so that its buckets cover no more than the row. */
+/* Does this sampler need the row's smallest logit? top_n_sigma needs it for the scale of its sums. A sampler that may
+   search for an end needs it so that its buckets cover no more than the row. */
 static bool sampi_needs_least(const sampi_sampler *s)
 {
     const unsigned flags = sampi_flags_of(s);
@@ -34257,7 +34273,7 @@ static bool sampi_needs_least(const sampi_sampler *s)
     return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
 }
 
-/* Does a member need the smallest logit? After a short top_k no member needs it. */
+/* Does a member of the chain need the row's smallest logit? After a short top_k no member needs it. */
 static bool sampi_member_needs_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -34269,7 +34285,7 @@ static bool sampi_member_needs_least(const sampi_shard_row *row)
     return wants;
 }
 
-/* Returns the smallest logit of the slice; INFINITY: the slice is empty. */
+/* Returns the smallest logit of the slice, or INFINITY if the slice is empty. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -34282,7 +34298,7 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-/* Writes the entries of d [n], which are in order. */
+/* Writes the tokens d [n], which are in order, as entries of a parcel. */
 static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
 {
     for (size_t i = 0; i < n; i++) {
@@ -34292,9 +34308,9 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
     sampi_set_entries(p, n);
 }
 
-/* LIST. Sent: the slice's first tokens after the last listed one, as many as all ranks together may list, so that none
-   of the row's first tokens is missing from the merge; and the number of tokens after the list, which is added up.
-   Known then: the list is the beginning of the row; it is the whole row if no tokens follow. Returns how many tokens
+/* LIST. Sent: the slice's first tokens after the last one in the list, as many as all ranks together may add, so that
+   none of the row's first tokens is missing in the merge; and the number of tokens after the list, which is added up.
+   Known then: the list is the beginning of the row, or the whole row if no tokens follow. Returns how many tokens
    follow. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -34326,7 +34342,8 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Does a member need the sum of squares? Then it is sent with the first SUMS, whichever member asks for them. */
+/* Does a member of the chain need the sum of squared weights? Then it is sent with the first SUMS, whichever member
+   asks for them. */
 static bool sampi_member_needs_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -34336,9 +34353,10 @@ static bool sampi_member_needs_squares(const sampi_shard_row *row)
     return wants;
 }
 
-/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers relative to the row's maximum, so the
-   slices' sums add up to those of one machine, bit for bit. Known then: entropy, thresholds, the mass of a share. SUMS
-   that are asked before a cut cover the tokens that it keeps, or that a searched end certainly keeps. */
+/* SUMS. Sent: the number of tokens n, the sum of weights Z, the sum S of w (max - l), rounded, and the sum of squared
+   weights. Weights are integers relative to the row's maximum, so the slices' sums add up to those of one machine, bit
+   for bit. Known then: the entropy, thresholds, the mass of a share. SUMS that are asked before a cut cover the tokens
+   that the cut keeps, or those that certainly come before the end that is searched for. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
@@ -34358,8 +34376,9 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares, 8);
 }
 
-/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale comes from the row's
-   maximum and least logit, which are known. Known then: sigma, the same double on every rank. */
+/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). The scale of these integers
+   follows from the row's maximum and smallest logit, which are known. Known then: sigma, the same double on every
+   rank. */
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 {
     double scale = sampi_sigma_scale((double)row->max - (double)row->least);
@@ -34376,8 +34395,8 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-/* Computes the buckets of x [n], as sampi_end_side gives them. It works in blocks that compilers vectorise, because the
-   first level reads the whole slice; no sum follows a product, so no fma can change a result. */
+/* Computes the buckets of x [n], as sampi_end_side does. It works in blocks that compilers vectorise, because at the
+   first level the whole slice is read. No sum follows a product, so no fma can change a result. */
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
@@ -34393,9 +34412,9 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
 }
 
-/* HIST. Sent: the mass and the number of tokens of each bucket in which the end may lie; those of other buckets are
-   known. A token's bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that
-   contains the end, and the mass and number of the tokens before it. */
+/* HIST. Sent: the mass and the number of tokens of each bucket in which the end may be; those of other buckets are
+   known. A token's bucket depends on its logit and on shared facts, so the ranks' buckets add up. Known then: the
+   bucket that contains the end, and the mass and number of the tokens before it. */
 static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -34424,7 +34443,7 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
 }
 
-/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, up to the
+/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as the merged list may have, up to the
    distance at which the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens.
    Known then: the tokens up to the end, if the end is among them. */
 static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
@@ -34446,8 +34465,8 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     sampi_put_tokens(d, room, p);
 }
 
-/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it (a
-   run). A merge keeps the entries of several slices side by side, by value and then by slice, which is by id. Known
+/* RUNS. Sent: the first values (logits) in the bucket in order, each with the number of this slice's tokens that have
+   it (a run). A merge keeps the entries of all slices, sorted by value and then by slice, which is by id. Known
    then: the value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -34471,17 +34490,18 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* Returns a logit scaled in the same way as by the kernel, so that list and slices agree. */
+/* Returns a logit multiplied by 1 / t, as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
-/* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
+/* Applies the temperatures between the present member and the sampler that draws to x [n], for a question that is asked
+   in advance. */
 static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
     for (int i = row->at + 1; i < row->drawer && n; i++)
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* Returns the logits from which the present member draws. adaptive_p's are computed here. */
+/* Returns the logits from which the present member draws. Those of adaptive_p are computed here. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;
@@ -34494,8 +34514,8 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     return l;
 }
 
-/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum, and a message that no rank has
-   made may have a smaller one. */
+/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum. A message that no rank has made
+   may have a smaller one. */
 static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
     return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
@@ -34503,8 +34523,9 @@ static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size
 
 /* SEGS. Sent: the slice's first id, its sum of envelopes and its sum of weights, both integers relative to the maximum
    of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is that of
-   ids. Known then: Q, Z, and on which slice a proposal falls, and where. SEGS that are asked before a cut cover the
-   tokens that it keeps, or that a searched end certainly keeps, after the temperatures before the draw. */
+   ids. Known then: Q, Z (the sums over all slices), and on which slice a proposal of the draw falls, and where. SEGS
+   that are asked before a cut cover the tokens that the cut keeps, or those that certainly come before the end that is
+   searched for, with the temperatures before the draw applied. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
@@ -34525,8 +34546,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, 1);
 }
 
-/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that a searched end certainly
-   keeps. Known then: the maximum of the next weights. */
+/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that certainly come before the end
+   that is searched for. Known then: the maximum to which the next weights are relative. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t n;
@@ -34536,9 +34557,9 @@ static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, 1);
 }
 
-/* DRAW. The random numbers are the same on all ranks, and each proposal falls on one slice. Sent: the first attempt
-   that falls on this slice and is accepted, with its token. A merge keeps the earliest attempt. Known then: the token
-   of sampi_draw, or that all attempts have failed. */
+/* DRAW. The random numbers are the same on all ranks, and each proposal falls on one slice. Sent: the first proposal
+   that falls on this slice and is accepted, with its token. A merge keeps the earliest proposal. Known then: the token,
+   the same as sampi_draw selects, or that all proposals were rejected. */
 static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -34566,8 +34587,8 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* Is a logit's weight at least a mass? The predicate is monotone, because weights never fall as logits grow. what: the
-   maximum and the mass. */
+/* Is the weight of a logit at least a mass? The predicate is monotone, because weights never fall as logits grow.
+   `what` points to the maximum and the mass. */
 typedef struct sampi_reaching {
     float max;
     uint64_t mass;
@@ -34578,8 +34599,9 @@ static bool sampi_has_mass(const void *what, float l)
     return sampi_weight(of->max, l) >= of->mass;
 }
 
-/* REACH. Sent: the number of tokens whose weight is at least xtc's mass, and the last of them in order. Numbers add up;
-   of the last tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
+/* REACH. Sent: the number of tokens whose weight is at least xtc's mass, and the last of them in order. The numbers add
+   up; the last token of the row is the one that is later in order. Known then: how many tokens xtc removes, and which
+   one it keeps. */
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -34596,8 +34618,8 @@ static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
-/* RACE. Sent: gumbel's winner among the slice's tokens, with the bits of its time, which are in the order of positive
-   doubles. A token's time depends on its id and weight alone, so the row's winner is the best of the slices' winners.
+/* RACE. Sent: the slice's token with the shortest time (gumbel), and the bits of that time, which order as positive
+   doubles do. A token's time depends on its id and weight alone, so the row's token is the best of the slices' tokens.
    Known then: the token. */
 static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -34617,10 +34639,10 @@ static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 /* ---- src/shards/logprobs.h ---- */
 /* ---- shards: log-probabilities ----
    When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
-   draw. The room has the answers of a slice, the reading of merged answers, and the end of a row: the chain accepts the
-   token only when all numbers are known, so that nothing can fail afterwards. */
+   draw. This file has the answers of a slice, the reading of merged answers, and the end of a row. The chain accepts
+   the token only when all numbers are known, so that nothing can fail afterwards. */
 
-/* Gives the tokens of a slice their ids, from `first` on; -0 becomes +0. It works in blocks that compilers
+/* Writes the ids of a slice's tokens, from `first` on, and turns -0 into +0. It works in blocks that compilers
    vectorise. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
 {
@@ -34634,7 +34656,8 @@ static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_
     for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
 }
 
-/* Reads the slice of row r as given, to x and id [length]; slack 16. */
+/* Reads the slice of row r, as the caller gave it, to x and id [length] (16 more elements of both may be
+   overwritten). */
 static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
                                         int32_t *id)
 {
@@ -34645,7 +34668,7 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is the parcel about the logits as given (or about the distribution that was drawn from)? */
+/* Is the parcel about the logits that the caller gave, not about the distribution from which the token was drawn? */
 static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
 
 static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
@@ -34653,7 +34676,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* Returns how many of the best tokens the request wants. */
+/* Returns how many of the best tokens a request for log-probabilities wants, at least 1. */
 static size_t sampi_best_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -34675,8 +34698,8 @@ static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_par
     return slice;
 }
 
-/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
-   so the merge is a maximum. Known then: the maximum, and the best tokens. */
+/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; slices without that token send
+   -infinity, so the merge is a maximum. Known then: the maximum, and the best tokens. */
 static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
@@ -34691,8 +34714,8 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
-/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both add up. Known
-   then: all log-probabilities and ranks. */
+/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both are added up.
+   Known then: all log-probabilities and ranks of tokens. */
 static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
@@ -34707,7 +34730,7 @@ static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, before, 8);
 }
 
-/* Reads the best tokens with their logits. */
+/* Reads the best tokens and their logits. */
 static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
@@ -34739,7 +34762,7 @@ static void sampi_fill_logprob_set(samp_logprob_set *set, const sampi_logprob_fa
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
-/* Asks for the log-probabilities of a row whose token is known; when they are known, accepts the token. */
+/* Asks for the log-probabilities of a row whose token is known. When they are known, accepts the token. */
 static int sampi_shard_logprobs(sampi_shard_row *row)
 {
     bool by_array = row->has_left;
@@ -34764,11 +34787,11 @@ static int sampi_shard_logprobs(sampi_shard_row *row)
 /* ---- src/shards/taking.h ---- */
 /* ---- shards: reading merged answers ----
    Each function reads a parcel of a merged message into a fact of its row (shards/row.h). Everything is checked first:
-   order, bounds, that no logit is above the maximum. Bytes that no rank has made are an error, and never an index out
-   of range. */
+   order, bounds, that no logit is above the maximum. Bytes that no rank can have made give an error, and never an index
+   out of range. */
 
-/* Reads the list. The entries must come after the listed ones, in order, and none above the maximum: the array and its
-   sums rely on it. */
+/* Reads the list. The entries must come after those in the list, in order, and none may be above the maximum: the array
+   and its sums rely on this. */
 static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -34795,8 +34818,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* Reads the sums. There must be at least one token, and the maximum's weight, because later divisions and logarithms
-   rely on it. While an end is searched the sums are of the tokens that it certainly keeps. */
+/* Reads the sums. There must be at least one token, and a weight as large as the maximum's, because later divisions and
+   logarithms rely on it. While an end is searched for, the sums are of the tokens that certainly come before it. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -34811,7 +34834,7 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
 }
 
-/* Are the entries of RUNS or NEAR in order, and none above the maximum? */
+/* Are the entries of RUNS or NEAR in order, with no logit above the maximum? */
 static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
@@ -34840,8 +34863,8 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
-/* Reads the segments, one entry for each slice. In a message that no rank has made their sums may wrap; then a loop
-   over them finds nothing, and ends. */
+/* Reads the sums of the slices, one entry for each slice. In a message that no rank has made these sums may wrap
+   around; then a loop over them finds nothing, and ends. */
 static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -34856,7 +34879,7 @@ static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
     return p->n == row->shard->n_ranks;
 }
 
-/* Reads a token: 4 bytes of id and 4 of logit. */
+/* Reads a token: 4 bytes of id and 4 bytes of logit. */
 static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
 {
     row->token.id = (samp_token)sampi_wire_u32(at);
@@ -34865,7 +34888,8 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
-/* Reads the maximum of adaptive_p's logits, or of the tokens that are certainly kept. */
+/* Reads the maximum of adaptive_p's logits, or of the tokens that certainly come before the end that is searched
+   for. */
 static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->end.top = row->draw_max = sampi_wire_float(p->entries);
@@ -34905,7 +34929,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
     return sampi_take_token(row, p->fields + 8);
 }
 
-/* Reads a parcel into the facts of its row; false: no rank would send it. */
+/* Reads a parcel into the facts of its row. Returns false if no rank would send it. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
@@ -34919,17 +34943,17 @@ static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 
 /* ---- src/shards/asking.h ---- */
 /* ---- shards: asking ----
-   A plan (core/plans.h) asks a question about the row. Either the facts of the answer are known, or the row asks all
-   ranks for the missing facts (sampi_must_ask), and the plan waits for the next message. After a change of the row some
-   facts still hold; the next member asks again for the others:
+   A plan (core/plans.h) asks a question about a row whose vocabulary is in slices. Either the facts for the answer are
+   known, or all ranks are asked for the missing facts (sampi_must_ask), and the plan waits for the next message. After
+   a change of the row some facts still hold; the next member of the chain asks again for the others:
 
      changes a few logits, or all of them out of order   no fact holds
-     temperatures, which keep the order                  the maximum, the least logit and SEGS asked ahead hold
+     temperatures, which keep the order                  the maximum, the smallest logit and SEGS asked in advance hold
      a cut by a floor                                     the maximum holds
-     a cut within the list                                all is listed: the row becomes an array */
+     a cut within the list                                the list is the whole row, which becomes an array */
 
-/* Asks for the facts that are not known yet; false: all are known. The maximum is asked first, because sums are
-   relative to it. */
+/* Asks for those of these facts that are not known yet. Returns false if all are known. The maximum is asked first,
+   because sums are relative to it. */
 static bool sampi_must_ask(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
@@ -34939,7 +34963,7 @@ static bool sampi_must_ask(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* Returns the largest distance that a candidate can have from the mean. */
+/* Returns the largest distance from the mean that a candidate can have. */
 static double sampi_full_range(const sampi_shard_row *row, double mean)
 {
     double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
@@ -34947,8 +34971,8 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
     return range > mean ? range : mean;
 }
 
-/* Does the same for a sampler that may have to search for an end by logit: it also asks for the first buckets.
-   by_count: tokens without mass count as well. */
+/* Does what sampi_must_ask does for a sampler that may have to search for the end of a prefix by logit: asks for the
+   first buckets too. If by_count, tokens without mass count as well. */
 static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_must_ask(row, facts)) return false;
@@ -34961,13 +34985,13 @@ static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by
     return true;
 }
 
-/* Asks for the maximum alone; it is sent with the list. */
+/* Asks for the maximum alone. It is sent with the list. */
 static bool sampi_must_ask_top(sampi_shard_row *row)
 {
     return !(row->has & SAMPI_ASK_TOP) && sampi_must_ask(row, SAMPI_ASK_LIST);
 }
 
-/* Asks for the first token in order. */
+/* Asks for the first token in order, which is the list's first entry. */
 static bool sampi_must_ask_first(sampi_shard_row *row)
 {
     if (row->n_list || !sampi_must_ask(row, SAMPI_ASK_LIST)) return false;
@@ -34985,23 +35009,23 @@ static int sampi_ask_list(sampi_shard_row *row, size_t n)
     return SAMPI_WAITS;
 }
 
-/* Asks for more of the list. */
+/* Asks for more tokens of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
     int status = sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
     return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
-/* Lists all tokens, for the steps over the array, which are right for every sampler. */
+/* Lists all tokens, for the steps over an array of candidates, which are right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
     return sampi_must_ask(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
-/* Does the list have all tokens of the row? */
+/* Does the list contain all tokens of the row? */
 static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
 
-/* Keeps only the first n tokens of the list: then the whole row is listed. */
+/* Keeps only the first n tokens of the list, which then is the whole row. */
 static int sampi_keep_listed(sampi_shard_row *row, size_t n)
 {
     row->n_list = n;
@@ -35010,7 +35034,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return SAMPI_KNOWN;
 }
 
-/* Returns how many tokens of the list reach a floor. */
+/* Returns how many tokens of the list have a logit of at least the floor. */
 static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
 {
     size_t n = 0;
@@ -35023,13 +35047,13 @@ static void sampi_sort_list(sampi_shard_row *row)
     sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
 }
 
-/* Removes masked elements from the slice. */
+/* Removes masked tokens from the slice. */
 static void sampi_drop_masked(sampi_shard_row *row)
 {
     if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
 }
 
-/* Computes the weights of the first tokens of d [n], at most a tile, in w [SAMPI_TILE + 16]; returns how many. */
+/* Computes the weights of the first tokens of d [n], at most a tile (256), in w [SAMPI_TILE + 16]. Returns how many. */
 static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t *w)
 {
     float x[SAMPI_TILE + 16] = { 0 };
@@ -35039,7 +35063,7 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* sampi_prefix_with_mass by tiles. */
+/* Does what sampi_prefix_with_mass does, tile by tile (256 tokens each). */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {
@@ -35056,19 +35080,21 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
 
 /* ---- src/shards/prefix.h ---- */
 /* ---- shards: the search for the end of a prefix ----
-   top_k, top_p and typical keep a prefix of an order. The room finds the end of that prefix in a row that is spread
-   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS). sampi_end
-   is the state of the search. The first buckets are asked with the list, by the distance from the maximum; if the row's
-   least logit is known, they are no wider than necessary. min_keep together with a floor keeps the longer of two
-   prefixes: the buckets mostly decide which one (sampi_floor_side), and then only that one is searched.
+   top_k, top_p and typical keep a prefix of an order. These functions find the end of that prefix in a row whose slices
+   are on several ranks (machines): they count tokens and masses (sums of weights) in ever smaller buckets (HIST), and
+   at last value by value (RUNS). sampi_end is the state of the search. The first buckets are asked for together with
+   the list, by the distance from the maximum; if the row's smallest logit is known, they are no wider than necessary.
+   min_keep together with a floor keeps the longer of two
+   prefixes: the buckets mostly decide which one (sampi_floor_side), and then only the end of that one is searched for.
 
-   The first buckets also show where in one of them the end is expected. The values there (RUNS) are asked with the next
-   buckets: if the end is among them it is found a round earlier; otherwise the search goes on in the buckets. Such a
-   guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same guess.
+   The first buckets also show where in one of them the end is expected. The values (logits) there (RUNS) are asked for
+   together with the next buckets: if the end is among these values, it is found a round earlier; otherwise the search
+   continues in the buckets. Such a guess decides only what is asked. It is computed from merged numbers, in doubles, so
+   all ranks make the same guess.
 
-   Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean rounds and
-   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33 chains on nine kinds of rows; "in use":
-   15 chains on real logits, few rows of which need a search.
+   Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean number of
+   rounds and bytes for a row in test_shards. "typical" is that sampler with any share, on wide rows; "chains" are 33
+   chains on nine kinds of rows; "in use" are 15 chains on real logits, few rows of which need a search.
 
                                               typical       chains         in use
      all three                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
@@ -35085,8 +35111,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* Returns an estimate of the mass or count in the first part [0, 1] of a bucket. It assumes that the density changes
-   exponentially from the bucket before to the one after. */
+/* Returns an estimate of the mass or count in the first `part` (0 to 1) of a bucket. It assumes that the density
+   changes exponentially from the bucket before to the bucket after. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -35096,15 +35122,15 @@ static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts,
     return part * sampi_hist_entry(hist, i, counts);
 }
 
-/* An estimate of the distribution of a row's mass: the first tokens one by one, then buckets by logit. A place is a
-   distance from the maximum, in buckets. */
+/* An estimate of how a row's mass is distributed: the first tokens one by one, then buckets by logit. A place is a
+   distance from the maximum, in units of the buckets' width. */
 typedef struct sampi_guess {
     const sampi_parcel *hist;
-    double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
+    double before[2][SAMPI_SHARD_SCORES + 1]; /* the mass and the count before each bucket */
     double mean;                              /* the mean, as a place */
-    size_t n;                                 /* how many tokens are known one by one */
+    size_t n;                                 /* the number of tokens that are known one by one */
     double place[SAMPI_SHARD_ROOM];           /* their places */
-    double mass[SAMPI_SHARD_ROOM + 1];        /* the mass of the first i of them */
+    double mass[SAMPI_SHARD_ROOM + 1];        /* the mass of the first i of these tokens */
 } sampi_guess;
 
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
@@ -35146,13 +35172,13 @@ static double sampi_guess_before(const sampi_guess *g, double place, bool counts
     return g->before[counts][i] + part;
 }
 
-/* Returns an estimate of the mass or count closer to the mean than a distance. */
+/* Returns an estimate of the mass or count of the tokens that are closer to the mean than a distance. */
 static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
 {
     return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
 }
 
-/* Returns the distance from the mean at which the end is expected. */
+/* Returns the distance from the mean at which the end of the prefix is expected. */
 static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
 {
     double in = (double)g->hist->n, out = 0.0;
@@ -35167,8 +35193,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* Returns a bound of the error of that distance, four times the usual error. It follows from the number of tokens in
-   the buckets at both ends, if these tokens are not known one by one. */
+/* Returns a bound of the error of the expected distance, four times the usual error. It follows from the number of
+   tokens in the buckets at that distance on both sides, if these tokens are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -35183,8 +35209,8 @@ static double sampi_guess_error(const sampi_guess *g, double distance)
     return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
 }
 
-/* Returns the distance of neighbouring values, in buckets, if the first tokens often tie, because then all logits may
-   be multiples of one number; otherwise 0. */
+/* Returns the distance between neighbouring values, in units of the buckets' width, if many of the first tokens are
+   equal, because then all logits may be multiples of one number; otherwise 0. */
 static double sampi_guess_grid(const sampi_guess *g)
 {
     size_t values = 1;
@@ -35192,15 +35218,15 @@ static double sampi_guess_grid(const sampi_guess *g)
     return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
 }
 
-/* Does the present member only cut by logit? Then the next member's cut may be made at once. */
+/* Does the present member only cut by logit? Then the next member's cut can be made together with its own. */
 static bool sampi_only_cuts(const sampi_shard_row *row)
 {
     const unsigned flags = sampi_flags_of(sampi_row_member(row, 0));
     return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
 }
 
-/* Returns the floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise
-   INFINITY. */
+/* Returns the floor of min_p, if min_p is the next member and the tokens that it keeps because of min_keep are listed;
+   otherwise INFINITY. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -35208,8 +35234,8 @@ static double sampi_next_floor(const sampi_shard_row *row)
     return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
 }
 
-/* Is the draw next after the present member, with only temperatures between? Notes the drawing member, and the maximum
-   of its logits if `max` is the present one. */
+/* Is the draw next after the present member, with only temperatures between? Notes which member draws, and the maximum
+   of its logits if the present maximum is `max`. */
 static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
     int ahead = 0;
@@ -35224,8 +35250,8 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
     return true;
 }
 
-/* Returns the maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token;
-   otherwise it is -INFINITY. */
+/* Returns the maximum of the kept tokens while an end is searched for. For typical it must certainly be a listed token;
+   otherwise the result is -INFINITY. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -35235,8 +35261,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Asks for RUNS and these facts. For the tokens before the runs it also asks for the facts that the draw or the next
-   member needs, or for their maximum. */
+/* Asks for RUNS and these facts; also for the facts about the tokens before the runs that the draw or the next member
+   needs, or for their maximum. */
 static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
@@ -35261,12 +35287,12 @@ static int sampi_ask_runs(sampi_shard_row *row)
 }
 
 /* Asks for the next buckets, and for the values around the place `at` in them. The place was guessed from buckets that
-   are `finer` times as wide and have `tokens` tokens there; `before` of the next buckets are before it. */
+   are `finer` times as wide and have `tokens` tokens there; `before` of the next buckets are before the place. */
 static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
                            double finer)
 {
     sampi_end *end = &row->end;
-    bool is_open = end->level == 0 && !end->is_whole; /* the contents of its last bucket are unknown */
+    bool is_open = end->level == 0 && !end->is_whole; /* the contents of the last bucket are unknown then */
     uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
     if (tokens < 1.0) tokens = 1.0;
     double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
@@ -35280,8 +35306,8 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
-/* Begins a search: asks for the counts of candidates in buckets of [0, range]. If all are at 0, they are one run of
-   each slice. */
+/* Begins a search: asks for the counts of candidates in buckets of the distances [0, range]. If range is 0, all
+   candidates are equal, and each slice has one run. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
@@ -35293,7 +35319,7 @@ static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets,
     return sampi_ask_runs(row);
 }
 
-/* Begins a search without a guess: over all distances, except where hardly any token is expected. */
+/* Begins a search without a guess, over all distances except those at which hardly any token is expected. */
 static int sampi_end_anew(sampi_shard_row *row)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
@@ -35303,8 +35329,8 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* Returns how many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256
-   tokens must fit 4 KiB. 0: there are too many. */
+/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. Up to about
+   256 tokens must fit 4 KiB. Returns 0 if there are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -35312,9 +35338,9 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. It
-   asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are expected, for
-   these. */
+/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. The
+   function asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are
+   expected, for these tokens. */
 static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -35332,8 +35358,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* Returns the side of a floor: above 0 if all logits of the bucket at this level reach it, and so do all buckets
-   before; below 0 if no logit of the bucket reaches it; 0 if it may be inside the bucket. */
+/* Compares a floor with a bucket. Returns above 0 if all logits of this bucket and of the buckets before it are at
+   least the floor; below 0 if no logit of the bucket is; 0 if the floor may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -35342,7 +35368,7 @@ static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
     return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
 }
 
-/* Keeps the tokens that reach the floor: all listed ones, and more. */
+/* Keeps the tokens whose logit is at least the floor: all tokens in the list, and more. */
 static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
     row->reaches = sampi_float_up(floor);
@@ -35354,7 +35380,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     return SAMPI_KNOWN;
 }
 
-/* Finds the counted bucket that contains the end, and continues the search in it. */
+/* Finds the bucket that contains the end by the merged counts, and continues the search in it. */
 static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -35384,7 +35410,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_whole_bucket(end);
-        if (end->level >= 2) /* so many tokens with similar logits often have few values */
+        if (end->level >= 2) /* this many tokens with similar logits often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
@@ -35397,7 +35423,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
     return SAMP_E_FORMAT;
 }
 
-/* Returns the segment of the slice that begins with this token; NULL: there is none. */
+/* Returns the sums (SEGS) of the slice that begins with this token, or NULL if there are none. */
 static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
     for (size_t i = 0; i < row->n_seg; i++)
@@ -35405,8 +35431,8 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
     return NULL;
 }
 
-/* Keeps the tokens when the end is found: all tokens of the runs before `last`, and `keep` tokens of the runs from
-   `last` to `to`, which have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
+/* Cuts where the end was found: keeps all tokens of the runs before `last`, and `keep` tokens, in order of ids, of the
+   runs from `last` to `to`, which have one logit. Adds them to the sums of the slices and of the kept tokens. */
 static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
@@ -35438,7 +35464,7 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     }
 }
 
-/* Returns how many of n tokens of one weight are needed to reach the end; 0: they are too few. */
+/* Returns how many of n tokens of weight w are needed to reach the end, or 0 if they are too few. */
 static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 {
     uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;
@@ -35450,8 +35476,8 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
     return by_mass <= n ? by_mass : 0;
 }
 
-/* Is the end among the values of RUNS, which continue end->mass and end->count? *all: they are all tokens of
-   end->population. */
+/* Is the end among the values of RUNS? Their tokens follow those counted in end->mass and end->count. *all says whether
+   they are all tokens of end->population. */
 static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
     sampi_end *end = &row->end;
@@ -35490,7 +35516,7 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     return false;
 }
 
-/* Searches the end among the bucket's values. */
+/* Searches for the end among the bucket's values. */
 static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -35500,8 +35526,8 @@ static int sampi_end_in_runs(sampi_shard_row *row)
     return sampi_ask_runs(row);
 }
 
-/* Searches the end among the values where it was expected. They were sent with the buckets, which have the mass and
-   number of the tokens before. */
+/* Searches for the end among the values where it was expected. They were sent with the buckets, from which the mass and
+   number of the tokens before them follow. */
 static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
@@ -35522,7 +35548,7 @@ static bool sampi_end_as_expected(sampi_shard_row *row)
     return false;
 }
 
-/* Keeps the prefix, and the tokens that reach the floor. */
+/* Cuts the slice: keeps the prefix, and the tokens whose logit is at least the floor. */
 static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -35565,8 +35591,9 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* Returns how many tokens the next member keeps, if it is top_k or min_p and these tokens are all listed: then the
-   exact end of the present cut, by logit, which keeps the whole list and more, does not matter. Otherwise 0. */
+/* Returns how many tokens the next member keeps, if it is top_k or min_p and all these tokens are in the list. Then the
+   exact end of the present cut, which is by logit and keeps the whole list and more, does not matter. Otherwise returns
+   0. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -35579,8 +35606,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
     return keep > min_keep ? keep : min_keep;
 }
 
-/* Finds the bucket that contains the end among the first buckets, which count all logits. If few tokens are expected up
-   to the end, it asks for the list of them instead. */
+/* Finds the bucket that contains the end among the first buckets, which count all logits. If few tokens are expected
+   before the end, the function asks for a list of them instead. */
 static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -35595,8 +35622,8 @@ static int sampi_end_first(sampi_shard_row *row)
     return sampi_ask_list(row, room);
 }
 
-/* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens that reach the floor (INFINITY: no
-   floor). LIST is known. SAMPI_KNOWN: the slice is cut. */
+/* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens whose logit is at least the floor
+   (INFINITY: no floor). LIST must be known. When the result is SAMPI_KNOWN, the slice is cut. */
 static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
@@ -35628,9 +35655,9 @@ static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t wan
 /* ---- src/shards/plans.h ---- */
 /* ---- shards: answers to plans ----
    The functions by which a sampler's plan (core/plans.h) asks questions about a row in slices, and changes it:
-   sampi_shard_<question>. The plans follow this room, compiled for slices with SAMPI_ON. If a truncation keeps no more
-   tokens than the list of first candidates has, these tokens are listed as the whole row. Otherwise each rank cuts its
-   slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
+   sampi_shard_<question>. The plans follow this file, compiled for slices with SAMPI_ON. If a truncation keeps no more
+   tokens than are in the list of first candidates, this list becomes the whole row. Otherwise each rank cuts its slice
+   where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 typedef sampi_sampler sampi_shard_step;
 
@@ -35638,16 +35665,16 @@ static sampi_memory *sampi_shard_memory(sampi_shard_row *row) { return &row->mem
 
 /* ---- questions ---- */
 
-/* Asks for LIST and these facts, with the first buckets if min_keep may end beyond the list. */
+/* Asks for LIST and these facts; for the first buckets too, if min_keep may be larger than the list. */
 static bool sampi_must_ask_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
 {
     if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_must_ask_for_end(row, facts, true);
     return sampi_must_ask(row, facts);
 }
 
-/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list
-   it asks for SEGS of these tokens if the draw is next, otherwise for SUMS: no round is lost if more tokens than the
-   list remain. */
+/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list,
+   the function asks for SEGS of these tokens if the draw is next, otherwise for SUMS, so that no round is lost if more
+   tokens remain than are in the list. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
@@ -35661,9 +35688,9 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
 }
 
 /* Decides the length of the list for typical. Each of the tokens above the kept ones, which typical removes, has at
-   least the mass of any kept token. So if k tokens have a share p of the mass, they are among the first k / p tokens.
-   If these are too many for 4 KiB, the list is short, with half as many buckets, and the k tokens are asked in another
-   round. */
+   least the mass of any kept token. So if the k kept tokens have a share p of the mass, they are among the first k / p
+   tokens. If these are too many for a message of 4 KiB, the list is short, with half as many buckets, and the k tokens
+   are asked for in another round. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -35676,8 +35703,9 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
     }
 }
 
-/* Finds n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
-   searched. Z gives the wanted mass; the list contains it, or the buckets show where it is reached. */
+/* Finds the sums n, Z and S, together with the facts for the next question: the first candidates, or buckets in which
+   the end of a prefix is searched for. From Z follows the mass that the prefix must have; the list contains this mass,
+   or the buckets show where it is reached. */
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
@@ -35690,7 +35718,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* Finds the sum of squares. It is sent with SUMS if the need was foreseen; otherwise SUMS is asked again. */
+/* Finds the sum of squared weights. If the need was foreseen, it was sent with SUMS; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
     if (!sampi_member_needs_squares(row)) {
@@ -35702,13 +35730,13 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
     return SAMPI_KNOWN;
 }
 
-/* Finds the standard deviation. The first message had the least logit, which gives the sums their scale, so they are
-   sent with the list. */
+/* Finds the standard deviation of the logits. The first message had the smallest logit, from which the scale of the
+   sums follows, so the sums are sent with the list. */
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it is sent with the list */
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut the smallest logit is sent with the list */
     if (sampi_must_ask(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
@@ -35717,8 +35745,8 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* Computes Zipf's sums of the first m tokens in order, or of all if there are fewer; *n: the number of remaining
-   tokens. */
+/* Computes the sums for Zipf's exponent (mirostat) from the first m tokens in order, or from all if there are fewer. *n
+   gets the number of remaining tokens. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_must_ask_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
@@ -35735,8 +35763,8 @@ static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *
     sampi_random(s, 0, random);
 }
 
-/* Finds how many tokens have at least this mass, and the last of them. They are the first in order; if they may be more
-   than the list has, REACH counts them. */
+/* Finds how many tokens have at least this mass, and the last of them. They are the first tokens in order. If there may
+   be more than are in the list, REACH counts them. */
 static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
                              samp_token_data *last)
 {
@@ -35755,8 +35783,8 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
 
 /* ---- actions ---- */
 
-/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST must be known, unless all remaining tokens
-   reach the floor. */
+/* Keeps the tokens whose logit is at least the floor, but at least min_keep (>= 1) tokens. LIST must be known, unless
+   all remaining tokens are above the floor. */
 static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min_keep)
 {
     if ((double)row->reaches >= floor) return SAMPI_KNOWN;
@@ -35773,7 +35801,7 @@ static int sampi_shard_keep_reaching(sampi_shard_row *row, float least)
     return sampi_shard_keep_above(row, (double)least, 1);
 }
 
-/* Keeps the shortest prefix with this mass and at least this number of tokens. */
+/* Keeps the shortest prefix with at least this mass and this number of tokens. */
 static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_t mass, size_t count)
 {
     (void)shows;
@@ -35783,8 +35811,8 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     return sampi_find_prefix_end(row, 0.0, mass, count, INFINITY);
 }
 
-/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties it lists all
-   tokens, because no slice can find how many tokens tie with the last one. */
+/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens with any mass. If `ties`, all tokens
+   are listed, because no slice can find how many tokens equal the last one. */
 static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
 {
     if (ties) return sampi_shard_gather(row);
@@ -35795,7 +35823,8 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Makes the list the shortest prefix of d [n], which is in order, that has the wanted mass; 0: d has less mass. */
+/* Makes the list the shortest prefix of d [n], which is in order, that has the mass `want`. Returns its length, or 0 if
+   d has less mass. */
 static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
@@ -35806,8 +35835,8 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
     return keep;
 }
 
-/* Returns how many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed
-   come after the last listed one, if that is below the mean. */
+/* Returns how many tokens typical keeps, if all of them are in the list, or 0 if others may be kept. Tokens that are
+   not in the list come after its last one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -35819,7 +35848,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* Returns the same for the tokens near the mean, which NEAR has listed. */
+/* Does what sampi_typical_listed does for the tokens near the mean, which NEAR has listed. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -35827,8 +35856,8 @@ static size_t sampi_typical_near(sampi_shard_row *row)
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
-/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked before the
-   mean is known; buckets of logits, which are asked earlier, show where to search. */
+/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked for before
+   the mean is known; buckets of logits, which are asked for earlier, show where to search. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
@@ -35871,8 +35900,8 @@ static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *
     return SAMPI_KNOWN;
 }
 
-/* Applies the fast path's cut of a head to the listed tokens; false: more must be listed. Of equal logits it keeps the
-   first in the list, which have the smallest ids. */
+/* Applies the cut that the fast path makes with a row's first tokens to the tokens in the list. Returns false if more
+   must be listed. Of equal logits it keeps the first in the list, which have the smallest ids. */
 static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
     sampi_row look = row->row;
@@ -35890,14 +35919,14 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     return true;
 }
 
-/* Keeps the tokens before the tail, for tail_free. The list grows until it contains the cut. */
+/* Keeps the tokens before the tail (tail_free). The list grows until it contains the cut. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_must_ask(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
     return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
-/* Keeps the prefix of top_h or min_k. */
+/* Keeps the prefix of top_h or min_k, by listing all tokens. */
 static int sampi_shard_keep_beginning(sampi_shard_row *row, sampi_sampler *s)
 {
     (void)s;
@@ -35910,8 +35939,8 @@ static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_gather(row);
 }
 
-/* Corrects the list after the logits of list and slice have changed without a change of order. If rounding makes ties,
-   the listed tokens with the last logit may not be the first with it. */
+/* Corrects the list after the logits of list and slice have changed without a change of order. If rounding has made
+   logits equal, the listed tokens with the last logit may not be those with the smallest ids. */
 static void sampi_shard_relist(sampi_shard_row *row)
 {
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
@@ -35949,7 +35978,7 @@ static int sampi_shard_shift(sampi_shard_row *row, double less)
     return SAMPI_KNOWN;
 }
 
-/* The plan of logit_bias, penalties and dry. Afterwards no fact holds. */
+/* Applies logit_bias, penalties or dry to the slice. Afterwards no fact about the row holds. */
 static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 {
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is valid */
@@ -35960,7 +35989,7 @@ static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* Applies smoothing to each logit. Up to a curve of 3 no logit rises above the maximum; with a larger curve no fact
-   holds afterwards. */
+   about the row holds afterwards. */
 static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_must_ask_top(row)) return SAMPI_WAITS;
@@ -35972,11 +36001,11 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before the draw,
-   together with the facts of the last cut. Its sums must then be of the same logits and the same maximum as if it were
-   asked at the draw: `drawer` and `draw_max` note which these are. */
+   A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before
+   the draw, together with the facts for the last cut. Its sums must then be of the same logits and relative to the same
+   maximum as if it were asked at the draw: `drawer` and `draw_max` note which these are. */
 
-/* Draws from the logits of the present member. SAMPI_KNOWN: row->token is known. */
+/* Draws from the logits of the present member. If the result is SAMPI_KNOWN, row->token is the token. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
 {
     if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
@@ -35998,7 +36027,7 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job with which the functions on arrays work on the listed tokens. logprobs: the memory for
+/* Returns the job with which the functions on arrays work on the listed tokens. `logprobs` is the memory for
    log-probabilities, or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *logprobs)
 {
@@ -36011,7 +36040,7 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *log
     return job;
 }
 
-/* Draws from the listed tokens, as from an array, and computes log-probabilities. */
+/* Draws from the listed tokens as from an array, and computes log-probabilities. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -36029,7 +36058,8 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
     return status ? status : (int)SAMPI_KNOWN;
 }
 
-/* Draws a token: from the array if all tokens are listed, otherwise from the slices; the logits may be adaptive_p's. */
+/* Draws a token: from the array if all tokens are listed, otherwise from the slices. The logits may be those of
+   adaptive_p. */
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
@@ -36048,7 +36078,8 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Finds gumbel's token: each slice finds its winner, and the best of the winners is the token. */
+/* Finds the token that gumbel selects: each slice finds its token with the shortest time, and the best of these is the
+   token. */
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
@@ -36066,9 +36097,9 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
     return SAMPI_KNOWN;
 }
 
-/* Is adaptive_p's largest logit that of a listed token? Tokens that are not listed are less likely than the last listed
-   one; if that is below the aim, they are farther from it. If distances nearly tie, rounding may prefer the farther
-   one, so the few distances for which this is possible are compared. */
+/* Does a token in the list have the largest of the logits from which adaptive_p draws? Tokens that are not in the list
+   are less likely than its last one; if that is below the aim, they are farther from the aim. If distances are nearly
+   equal, rounding may prefer the farther one, so the few distances for which this is possible are compared. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
     float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
@@ -36090,8 +36121,8 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
     return true;
 }
 
-/* Prepares adaptive_p's logits. They are functions of p, a float computed from Z, and are computed at the draw
-   (sampi_draw_logits). If no listed token has their maximum, it is asked. */
+/* Prepares the logits from which adaptive_p draws. They are functions of p, a float computed from Z, and are computed
+   at the draw (sampi_draw_logits). If no listed token has their maximum, it is asked for. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
@@ -36109,8 +36140,8 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
     return token->logit;
 }
 
-/* Notes a member's choice, and updates the member's state. The last member's token is the row's, and is accepted. If
-   another member follows, it works on adaptive_p's logits, of which no fact is known. */
+/* Notes the token that a member has chosen, and updates the member's state. The last member's token is the row's, and
+   is accepted. If another member follows, it works on adaptive_p's logits, about which no fact is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
     if (!row->adapts) {
@@ -36404,13 +36435,13 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #undef SAMPI_ON
 /* ---- src/shards/way.h ---- */
 /* ---- shards: a row through its chain ----
-   A row goes forward only, from one member of its chain to the next. If a member waits for an answer, the row continues
-   there with the next message. Every rank takes the same steps, and so asks the same questions at the same time: this
-   keeps messages of the same size. When all remaining candidates are listed, the samplers over the array finish the
-   row. */
+   How a row passes through the members of its chain, one after another. If a member waits for an answer, the row
+   continues at this member with the next message. Every rank (machine) takes the same steps, and so asks the same
+   questions at the same time; thus the messages of all ranks have the same size. When all remaining candidates are
+   listed, the other samplers are applied to the array of them. */
 
-/* Does this sampler change nothing unless it is the last member? True for a selector without a state of its own that
-   neither cuts nor changes logits. */
+/* Does this sampler change nothing unless it is the last member? That is true for a sampler that selects, if it has no
+   state and neither cuts nor changes logits. */
 static bool sampi_only_selects(const sampi_sampler *s)
 {
     const unsigned flags = SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_OWN_LOGITS;
@@ -36442,7 +36473,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
     return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
-/* Runs the plan of the present member. Its random numbers depend on the position and its ordinal among its kind. */
+/* Runs the plan of the present member. Its random numbers depend on the position and on its ordinal among the samplers
+   of its kind. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
@@ -36456,7 +36488,7 @@ static int sampi_shard_run_step(sampi_shard_row *row)
 }
 
 /* Makes the list of the row's members: those that are on, without softmax, which matters only at the end, and without a
-   first member whose mask is applied already. Returns their number; -1: not supported in slices. */
+   first member whose mask is applied already. Returns their number, or -1 if the chain is not supported in slices. */
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
@@ -36471,13 +36503,13 @@ static int sampi_shard_members(sampi_shard_row *row)
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
-    if (n > 0 && last != member[n - 1]) member[n++] = last; /* it ends the selection */
+    if (n > 0 && last != member[n - 1]) member[n++] = last; /* the last member ends the selection */
     row->shard->n_members = n;
     return all < 0 ? -1 : n;
 }
 
-/* Ends a row in which no member has selected. By the definition a sampler that is off also checks that a token
-   remains. */
+/* Ends a row in which no member has selected a token. In the steps over an array, a sampler that is off also checks
+   that a token remains; so does this function. */
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
@@ -36492,7 +36524,7 @@ static void sampi_shard_next(sampi_shard_row *row)
     row->adapts = row->by_score = false;
 }
 
-/* Finishes a row all of whose candidates are listed, by the steps over the array. */
+/* Finishes a row all of whose candidates are listed, by applying the other samplers to the array of them. */
 static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -36509,7 +36541,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     return status;
 }
 
-/* Closes a row with its token, or a status. */
+/* Closes a row with its token, or with a status. */
 static void sampi_shard_close(sampi_shard_row *row, int status)
 {
     row->open = false;
@@ -36518,7 +36550,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
-/* Forgets the answers of one member and message. */
+/* Forgets the answers that one member got in one message. */
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
 /* Advances a row until it needs an answer. */
@@ -36553,8 +36585,8 @@ static void sampi_shard_advance(sampi_shard_row *row)
 
 /* ---- src/shards/memory.h ---- */
 /* ---- shards: memory of a batch ----
-   One block holds all rows of a batch, and is kept for the next batch. It has a slice, a list and segments for each
-   row, then memory that rows use in turn, because answers are made one after another. */
+   One block holds all rows of a batch, and is kept for the next batch. It has memory for a slice, a list and the
+   slices' sums for each row, then memory that rows use in turn, because answers are made one after another. */
 
 /* Returns the largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
@@ -36623,10 +36655,10 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
 
 /* ---- src/shards/batch.h ---- */
 /* ---- shards: the public functions ----
-   samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
-   all of it. The room writes and reads the heads of messages, and calls the functions of all rows. An error that one
-   rank finds at the beginning is sent in its first message, which always has the same size; so every rank ends with the
-   same status. */
+   The caller calls samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more;
+   samp_sample_sharded does all of this. This file writes and reads the heads of messages, and calls the functions of
+   all rows. An error that one rank finds at the beginning is sent in its first message, which always has the same size;
+   so every rank ends with the same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -36665,7 +36697,7 @@ SAMP_API void samp_shard_free(samp_shard *shard)
     SAMP_FREE(shard);
 }
 
-/* Checks this rank's call. An empty slice has no data to check. */
+/* Checks the arguments of this rank's call. An empty slice has no data to check. */
 static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                              const samp_token *out)
 {
@@ -36678,7 +36710,7 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
 }
 
 /* Reads the slice of a row. With a grammar's mask it reads only those of the first n_known tokens that the mask allows;
-   without one (the grammar waits, or there is none) it reads all tokens. */
+   without a mask (the grammar waits, or there is none) it reads all tokens. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -36705,9 +36737,9 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     return SAMP_OK;
 }
 
-/* Begins a row: finds its error on this rank, or reads its slice, and does the steps that need no answer. If only the
-   slice is wrong, the row is opened without tokens: if the merged message does not have the error's status, this rank
-   keeps asking what the others ask, and reports the error in its next message's head. */
+/* Begins a row: finds its error on this rank, or reads its slice, and runs the samplers that need no answer. If only
+   the slice is wrong, the row is opened without tokens. If the merged message then does not have the error's status,
+   this rank keeps asking what the other ranks ask, and reports the error in the head of its next message. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
@@ -36739,7 +36771,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* Returns the hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
+/* Returns the hash h of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
    is h(0) - h(n). Other slices give this sum with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
@@ -36748,7 +36780,7 @@ static uint64_t sampi_boundary(uint64_t at)
     return hash;
 }
 
-/* Writes the head of a message. same: the checksum that must be equal on all ranks. */
+/* Writes the head of a message. `same` is the checksum of what must be equal on all ranks. */
 static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
                              int status)
 {
@@ -36770,8 +36802,8 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
     sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
 }
 
-/* Writes a row's entries of the first message: its maximum, or a NaN with its status; and, if it will be needed, its
-   least logit negated, so that both merge as maxima. */
+/* Writes a row's entries in the first message: its maximum, or a NaN that contains its status; and, if it will be
+   needed, its smallest logit, negated, so that both are merged as maxima. */
 static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
 {
     float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
@@ -36785,8 +36817,8 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
-/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers: the
-   messages of all ranks will come side by side. */
+/* Makes the first message for rows `from` to from + n - 1 of a batch. `status` is the error of the call, or SAMP_OK. If
+   `gathers`, the messages of all ranks will be received side by side. */
 static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
                               size_t from, size_t n, bool gathers, int status)
 {
@@ -36844,7 +36876,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* Returns how many entries a parcel has memory for. */
+/* Returns how many entries a parcel (a record in a message) of this kind has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {
@@ -36869,8 +36901,9 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* The first message is made by samp_shard_begin. Each later one is made of all rows' questions. Their kinds and sizes
-   are in the checksum, so ranks with different questions are detected even if their messages have the same length. */
+/* samp_shard_begin makes the first message. Each later message consists of the answers to all rows' questions. The
+   kinds and sizes of parcels are in the checksum, so ranks with different questions are detected even if their messages
+   have the same length. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     uint64_t same = SAMP_VERSION;
@@ -36909,7 +36942,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     return shard->message;
 }
 
-/* Reads the head of a merged message; returns its status. */
+/* Reads the head of a merged message, and returns its status. */
 static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
 {
     if (!sampi_message_is_good(at, n)) return sampi_merge_status(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
@@ -36953,7 +36986,7 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
-/* It reads all parcels of each row, then continues the step that has asked. A row with invalid parcels fails alone; a
+/* All parcels of each row are read; then the step that has asked continues. A row with invalid parcels fails alone; a
    parcel in the wrong place, or a bad head, fails all rows. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
@@ -37003,8 +37036,8 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
-/* It samples groups of rows one after another. An error of the call is sent in the first message too, because the other
-   ranks wait for it. */
+/* Rows are sampled in groups, one group after another. An error of the call is sent in the first message too, because
+   the other ranks wait for it. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
 {

@@ -1,8 +1,8 @@
 /* ==================================================================================================== >>math
    The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token, the
-   envelope of a draw, and integers that order as the floats they stand for. No function has a state. The functions use
-   +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so they give the same bits on every
-   machine. All code that decides a token computes with these functions. */
+   envelope of a draw, and integers that have the order of the floats they encode. No function has a state. The
+   functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so they give the same
+   bits on every machine. All code that decides a token computes with these functions. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))

@@ -1,21 +1,22 @@
 /* ---- shards: the answers of a slice ----
-   One function answers each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and the facts that all
-   ranks share, and fills a parcel. Its comment begins with the question. "Sent" is the content of the parcel, and why
-   the merge of all slices' parcels is the answer for the whole row; "known then" is the fact that the ranks share after
-   the merge. An empty slice gives an answer that changes nothing in a merge.
+   A slice is the part of the vocabulary on one machine, a rank. One function answers each question (LIST, SUMS, HIST,
+   ...: shards/head.h). It reads the slice and the facts that all ranks share, and fills a parcel, which is a record in
+   a message. Its comment begins with the question. "Sent" is the content of the parcel, and why the merge of all
+   slices' parcels is the answer for the whole row; "known then" is what all ranks know after the merge. An empty slice
+   gives an answer that changes nothing in a merge.
 
-   The room begins with functions for the end of a prefix, which is searched in ever smaller buckets: they return on
-   which side of the end a logit is. They are monotone in the distance from the maximum or the mean, in doubles that are
-   rounded alike on every machine, so each rank can cut its own slice. */
+   The file begins with functions for the end of a prefix, which is searched for in ever smaller buckets: they return on
+   which side of the end a logit is. The result is monotone in the logit's distance from the maximum or the mean, in
+   doubles that are rounded alike on every machine, so each rank can cut its own slice. */
 
-/* Makes RUNS ask for the whole bucket that has the end. */
+/* Makes the question RUNS ask for all values of the bucket that contains the end. */
 static void sampi_end_whole_bucket(sampi_end *end)
 {
     end->since = 0;
     end->until = UINT32_MAX;
 }
 
-/* Begins a search for the end, in `buckets` buckets of [from, to]. */
+/* Begins the search for the end of a prefix, in `buckets` buckets of the distances [from, to]. */
 static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
 {
     end->from = from;
@@ -34,8 +35,8 @@ static sampi_order sampi_order_from(float max, double mean)
     return order;
 }
 
-/* Returns the side of a candidate: below 0 it is before the bucket that is divided, above 0 after it, 0 inside, in
-   *bucket. */
+/* Returns the side on which a logit is: below 0 if it is before the bucket that is being divided, above 0 after it, 0
+   inside. *bucket gets the smaller bucket in which it is. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
     double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
@@ -51,7 +52,7 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
     }
 }
 
-/* A function that returns on which side of the end a logit is: below 0 before it, 0 at it, above 0 after it. */
+/* A function that returns on which side of the end a logit is: below 0 before the end, 0 at it, above 0 after it. */
 typedef int (*sampi_side_of)(const sampi_end *end, float l);
 
 static int sampi_side_by_bucket(const sampi_end *end, float l)
@@ -60,7 +61,7 @@ static int sampi_side_by_bucket(const sampi_end *end, float l)
     return sampi_end_side(end, l, &bucket);
 }
 
-/* Returns 0 for a logit in the buckets that RUNS asks for. */
+/* Returns 0 for a logit in the buckets for which RUNS asks. */
 static int sampi_side_by_runs(const sampi_end *end, float l)
 {
     uint32_t bucket;
@@ -68,15 +69,15 @@ static int sampi_side_by_runs(const sampi_end *end, float l)
     return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
-/* Returns 0 for a logit that ties with the last token. */
+/* Returns 0 for a logit that equals that of the prefix's last token. */
 static int sampi_side_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* Returns the side by the distance alone. Logits on both sides of the mean may have distances that round to the same
-   number. */
+/* Returns the side by the distance alone. Two logits on different sides of the mean may have distances that round to
+   the same number. */
 static int sampi_side_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -84,8 +85,8 @@ static int sampi_side_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* The data of the predicates for the two ends of sampi_end_interval. Both are monotone: on either side of the mean a
-   farther logit comes later. */
+/* The data of the predicates for the two ends of sampi_end_interval. Both predicates are monotone: on either side of
+   the mean, a logit farther from it comes later. */
 typedef struct sampi_side {
     const sampi_end *end;
     sampi_side_of stands;
@@ -104,7 +105,7 @@ static bool sampi_is_from_high(const void *what, float l)
     return l > of->middle && of->stands(of->end, l) > of->side;
 }
 
-/* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean; it may be empty. */
+/* Returns the interval of logits that are on `side` or before it: [low, *high), around the mean. It may be empty. */
 static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
@@ -115,24 +116,27 @@ static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int 
 }
 
 /* ---- answers ----
-   Each function fills an empty parcel from row->row, the slice as it is now, and from the shared facts. */
+   Each function fills an empty parcel from the slice as it is now (row->row) and from the facts that all ranks
+   share. */
 
-/* Collects the slice's logits in [low, high) to x and id, in order of ids; slack 16. Returns their number. */
+/* Copies the slice's logits in [low, high) to x, and their ids to id, in order of ids (16 more elements of both may be
+   overwritten). Returns their number. */
 static size_t sampi_collect_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
     if (row->row.n == 0 || !(low < high)) return 0;
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
-/* Collects the tokens before the buckets of RUNS: they are kept if the end is where it is searched. */
+/* Copies the tokens before the buckets of RUNS. They are kept if the end is in these buckets. */
 static size_t sampi_collect_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
     return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is the question only about a part of the slice: the tokens that a searched end certainly keeps, or those that a
-   coming cut keeps? Then it collects these tokens, and *n is their number; otherwise *n is the slice's length. */
+/* Is the question only about a part of the slice: the tokens that certainly come before the end that is searched for,
+   or those that a coming cut keeps? Then these tokens are copied, and *n is their number; otherwise *n is the slice's
+   length. */
 static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
@@ -142,7 +146,7 @@ static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
     return row->seeks || is_ahead;
 }
 
-/* Collects the tokens on side 0, from both sides of the mean. */
+/* Copies the tokens on side 0, from both sides of the mean. */
 static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
@@ -152,8 +156,8 @@ static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of sta
     return n + sampi_collect_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
-/* Collects the slice's first tokens after the list, `want` or some more, in order of ids. *all: how many tokens there
-   are after the list. */
+/* Copies the slice's first tokens after those in the list, `want` or some more, in order of ids. *all gets the number
+   of tokens after the list. */
 static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
@@ -162,7 +166,7 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
-    sampi_row look = row->row; /* treated as dense, for the maxima of its lines */
+    sampi_row look = row->row; /* the slice as a row without ids, for the maxima of its lines */
     look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
@@ -179,8 +183,8 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
     return m;
 }
 
-/* Does this sampler need the smallest logit? top_n_sigma needs it for the scale of its sums; a sampler that may search
-   for an end needs it so that its buckets cover no more than the row. */
+/* Does this sampler need the row's smallest logit? top_n_sigma needs it for the scale of its sums. A sampler that may
+   search for an end needs it so that its buckets cover no more than the row. */
 static bool sampi_needs_least(const sampi_sampler *s)
 {
     const unsigned flags = sampi_flags_of(s);
@@ -188,7 +192,7 @@ static bool sampi_needs_least(const sampi_sampler *s)
     return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
 }
 
-/* Does a member need the smallest logit? After a short top_k no member needs it. */
+/* Does a member of the chain need the row's smallest logit? After a short top_k no member needs it. */
 static bool sampi_member_needs_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -200,7 +204,7 @@ static bool sampi_member_needs_least(const sampi_shard_row *row)
     return wants;
 }
 
-/* Returns the smallest logit of the slice; INFINITY: the slice is empty. */
+/* Returns the smallest logit of the slice, or INFINITY if the slice is empty. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -213,7 +217,7 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-/* Writes the entries of d [n], which are in order. */
+/* Writes the tokens d [n], which are in order, as entries of a parcel. */
 static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
 {
     for (size_t i = 0; i < n; i++) {
@@ -223,9 +227,9 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
     sampi_set_entries(p, n);
 }
 
-/* LIST. Sent: the slice's first tokens after the last listed one, as many as all ranks together may list, so that none
-   of the row's first tokens is missing from the merge; and the number of tokens after the list, which is added up.
-   Known then: the list is the beginning of the row; it is the whole row if no tokens follow. Returns how many tokens
+/* LIST. Sent: the slice's first tokens after the last one in the list, as many as all ranks together may add, so that
+   none of the row's first tokens is missing in the merge; and the number of tokens after the list, which is added up.
+   Known then: the list is the beginning of the row, or the whole row if no tokens follow. Returns how many tokens
    follow. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -257,7 +261,8 @@ static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Does a member need the sum of squares? Then it is sent with the first SUMS, whichever member asks for them. */
+/* Does a member of the chain need the sum of squared weights? Then it is sent with the first SUMS, whichever member
+   asks for them. */
 static bool sampi_member_needs_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
@@ -267,9 +272,10 @@ static bool sampi_member_needs_squares(const sampi_shard_row *row)
     return wants;
 }
 
-/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers relative to the row's maximum, so the
-   slices' sums add up to those of one machine, bit for bit. Known then: entropy, thresholds, the mass of a share. SUMS
-   that are asked before a cut cover the tokens that it keeps, or that a searched end certainly keeps. */
+/* SUMS. Sent: the number of tokens n, the sum of weights Z, the sum S of w (max - l), rounded, and the sum of squared
+   weights. Weights are integers relative to the row's maximum, so the slices' sums add up to those of one machine, bit
+   for bit. Known then: the entropy, thresholds, the mass of a share. SUMS that are asked before a cut cover the tokens
+   that the cut keeps, or those that certainly come before the end that is searched for. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
@@ -289,8 +295,9 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares, 8);
 }
 
-/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale comes from the row's
-   maximum and least logit, which are known. Known then: sigma, the same double on every rank. */
+/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). The scale of these integers
+   follows from the row's maximum and smallest logit, which are known. Known then: sigma, the same double on every
+   rank. */
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 {
     double scale = sampi_sigma_scale((double)row->max - (double)row->least);
@@ -307,8 +314,8 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-/* Computes the buckets of x [n], as sampi_end_side gives them. It works in blocks that compilers vectorise, because the
-   first level reads the whole slice; no sum follows a product, so no fma can change a result. */
+/* Computes the buckets of x [n], as sampi_end_side does. It works in blocks that compilers vectorise, because at the
+   first level the whole slice is read. No sum follows a product, so no fma can change a result. */
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
@@ -324,9 +331,9 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
 }
 
-/* HIST. Sent: the mass and the number of tokens of each bucket in which the end may lie; those of other buckets are
-   known. A token's bucket depends on its logit and on shared facts, so buckets add up. Known then: the bucket that
-   contains the end, and the mass and number of the tokens before it. */
+/* HIST. Sent: the mass and the number of tokens of each bucket in which the end may be; those of other buckets are
+   known. A token's bucket depends on its logit and on shared facts, so the ranks' buckets add up. Known then: the
+   bucket that contains the end, and the mass and number of the tokens before it. */
 static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -355,7 +362,7 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
 }
 
-/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, up to the
+/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as the merged list may have, up to the
    distance at which the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens.
    Known then: the tokens up to the end, if the end is among them. */
 static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
@@ -377,8 +384,8 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     sampi_put_tokens(d, room, p);
 }
 
-/* RUNS. Sent: the first values in the bucket in order, each with the number of this slice's tokens that have it (a
-   run). A merge keeps the entries of several slices side by side, by value and then by slice, which is by id. Known
+/* RUNS. Sent: the first values (logits) in the bucket in order, each with the number of this slice's tokens that have
+   it (a run). A merge keeps the entries of all slices, sorted by value and then by slice, which is by id. Known
    then: the value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -402,17 +409,18 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, runs);
 }
 
-/* Returns a logit scaled in the same way as by the kernel, so that list and slices agree. */
+/* Returns a logit multiplied by 1 / t, as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
-/* Applies the temperatures up to the sampler that draws, for a question asked ahead, to x [n]. */
+/* Applies the temperatures between the present member and the sampler that draws to x [n], for a question that is asked
+   in advance. */
 static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
     for (int i = row->at + 1; i < row->drawer && n; i++)
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
-/* Returns the logits from which the present member draws. adaptive_p's are computed here. */
+/* Returns the logits from which the present member draws. Those of adaptive_p are computed here. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
     float *l = row->shard->work.x;
@@ -425,8 +433,8 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     return l;
 }
 
-/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum, and a message that no rank has
-   made may have a smaller one. */
+/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum. A message that no rank has made
+   may have a smaller one. */
 static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
     return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
@@ -434,8 +442,9 @@ static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size
 
 /* SEGS. Sent: the slice's first id, its sum of envelopes and its sum of weights, both integers relative to the maximum
    of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is that of
-   ids. Known then: Q, Z, and on which slice a proposal falls, and where. SEGS that are asked before a cut cover the
-   tokens that it keeps, or that a searched end certainly keeps, after the temperatures before the draw. */
+   ids. Known then: Q, Z (the sums over all slices), and on which slice a proposal of the draw falls, and where. SEGS
+   that are asked before a cut cover the tokens that the cut keeps, or those that certainly come before the end that is
+   searched for, with the temperatures before the draw applied. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
@@ -456,8 +465,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, 1);
 }
 
-/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that a searched end certainly
-   keeps. Known then: the maximum of the next weights. */
+/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that certainly come before the end
+   that is searched for. Known then: the maximum to which the next weights are relative. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t n;
@@ -467,9 +476,9 @@ static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, 1);
 }
 
-/* DRAW. The random numbers are the same on all ranks, and each proposal falls on one slice. Sent: the first attempt
-   that falls on this slice and is accepted, with its token. A merge keeps the earliest attempt. Known then: the token
-   of sampi_draw, or that all attempts have failed. */
+/* DRAW. The random numbers are the same on all ranks, and each proposal falls on one slice. Sent: the first proposal
+   that falls on this slice and is accepted, with its token. A merge keeps the earliest proposal. Known then: the token,
+   the same as sampi_draw selects, or that all proposals were rejected. */
 static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -497,8 +506,8 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* Is a logit's weight at least a mass? The predicate is monotone, because weights never fall as logits grow. what: the
-   maximum and the mass. */
+/* Is the weight of a logit at least a mass? The predicate is monotone, because weights never fall as logits grow.
+   `what` points to the maximum and the mass. */
 typedef struct sampi_reaching {
     float max;
     uint64_t mass;
@@ -509,8 +518,9 @@ static bool sampi_has_mass(const void *what, float l)
     return sampi_weight(of->max, l) >= of->mass;
 }
 
-/* REACH. Sent: the number of tokens whose weight is at least xtc's mass, and the last of them in order. Numbers add up;
-   of the last tokens the later one is the row's. Known then: how many tokens xtc removes, and which one it keeps. */
+/* REACH. Sent: the number of tokens whose weight is at least xtc's mass, and the last of them in order. The numbers add
+   up; the last token of the row is the one that is later in order. Known then: how many tokens xtc removes, and which
+   one it keeps. */
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -527,8 +537,8 @@ static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
-/* RACE. Sent: gumbel's winner among the slice's tokens, with the bits of its time, which are in the order of positive
-   doubles. A token's time depends on its id and weight alone, so the row's winner is the best of the slices' winners.
+/* RACE. Sent: the slice's token with the shortest time (gumbel), and the bits of that time, which order as positive
+   doubles do. A token's time depends on its id and weight alone, so the row's token is the best of the slices' tokens.
    Known then: the token. */
 static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 {

@@ -1,15 +1,15 @@
 /* ---- shards: asking ----
-   A plan (core/plans.h) asks a question about the row. Either the facts of the answer are known, or the row asks all
-   ranks for the missing facts (sampi_must_ask), and the plan waits for the next message. After a change of the row some
-   facts still hold; the next member asks again for the others:
+   A plan (core/plans.h) asks a question about a row whose vocabulary is in slices. Either the facts for the answer are
+   known, or all ranks are asked for the missing facts (sampi_must_ask), and the plan waits for the next message. After
+   a change of the row some facts still hold; the next member of the chain asks again for the others:
 
      changes a few logits, or all of them out of order   no fact holds
-     temperatures, which keep the order                  the maximum, the least logit and SEGS asked ahead hold
+     temperatures, which keep the order                  the maximum, the smallest logit and SEGS asked in advance hold
      a cut by a floor                                     the maximum holds
-     a cut within the list                                all is listed: the row becomes an array */
+     a cut within the list                                the list is the whole row, which becomes an array */
 
-/* Asks for the facts that are not known yet; false: all are known. The maximum is asked first, because sums are
-   relative to it. */
+/* Asks for those of these facts that are not known yet. Returns false if all are known. The maximum is asked first,
+   because sums are relative to it. */
 static bool sampi_must_ask(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
@@ -19,7 +19,7 @@ static bool sampi_must_ask(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* Returns the largest distance that a candidate can have from the mean. */
+/* Returns the largest distance from the mean that a candidate can have. */
 static double sampi_full_range(const sampi_shard_row *row, double mean)
 {
     double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
@@ -27,8 +27,8 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
     return range > mean ? range : mean;
 }
 
-/* Does the same for a sampler that may have to search for an end by logit: it also asks for the first buckets.
-   by_count: tokens without mass count as well. */
+/* Does what sampi_must_ask does for a sampler that may have to search for the end of a prefix by logit: asks for the
+   first buckets too. If by_count, tokens without mass count as well. */
 static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_must_ask(row, facts)) return false;
@@ -41,13 +41,13 @@ static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by
     return true;
 }
 
-/* Asks for the maximum alone; it is sent with the list. */
+/* Asks for the maximum alone. It is sent with the list. */
 static bool sampi_must_ask_top(sampi_shard_row *row)
 {
     return !(row->has & SAMPI_ASK_TOP) && sampi_must_ask(row, SAMPI_ASK_LIST);
 }
 
-/* Asks for the first token in order. */
+/* Asks for the first token in order, which is the list's first entry. */
 static bool sampi_must_ask_first(sampi_shard_row *row)
 {
     if (row->n_list || !sampi_must_ask(row, SAMPI_ASK_LIST)) return false;
@@ -65,23 +65,23 @@ static int sampi_ask_list(sampi_shard_row *row, size_t n)
     return SAMPI_WAITS;
 }
 
-/* Asks for more of the list. */
+/* Asks for more tokens of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
     int status = sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
     return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
-/* Lists all tokens, for the steps over the array, which are right for every sampler. */
+/* Lists all tokens, for the steps over an array of candidates, which are right for every sampler. */
 static int sampi_shard_gather(sampi_shard_row *row)
 {
     return sampi_must_ask(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
-/* Does the list have all tokens of the row? */
+/* Does the list contain all tokens of the row? */
 static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
 
-/* Keeps only the first n tokens of the list: then the whole row is listed. */
+/* Keeps only the first n tokens of the list, which then is the whole row. */
 static int sampi_keep_listed(sampi_shard_row *row, size_t n)
 {
     row->n_list = n;
@@ -90,7 +90,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return SAMPI_KNOWN;
 }
 
-/* Returns how many tokens of the list reach a floor. */
+/* Returns how many tokens of the list have a logit of at least the floor. */
 static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
 {
     size_t n = 0;
@@ -103,13 +103,13 @@ static void sampi_sort_list(sampi_shard_row *row)
     sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
 }
 
-/* Removes masked elements from the slice. */
+/* Removes masked tokens from the slice. */
 static void sampi_drop_masked(sampi_shard_row *row)
 {
     if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
 }
 
-/* Computes the weights of the first tokens of d [n], at most a tile, in w [SAMPI_TILE + 16]; returns how many. */
+/* Computes the weights of the first tokens of d [n], at most a tile (256), in w [SAMPI_TILE + 16]. Returns how many. */
 static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t *w)
 {
     float x[SAMPI_TILE + 16] = { 0 };
@@ -119,7 +119,7 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* sampi_prefix_with_mass by tiles. */
+/* Does what sampi_prefix_with_mass does, tile by tile (256 tokens each). */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {

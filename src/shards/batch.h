@@ -1,8 +1,8 @@
 /* ---- shards: the public functions ----
-   samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
-   all of it. The room writes and reads the heads of messages, and calls the functions of all rows. An error that one
-   rank finds at the beginning is sent in its first message, which always has the same size; so every rank ends with the
-   same status. */
+   The caller calls samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more;
+   samp_sample_sharded does all of this. This file writes and reads the heads of messages, and calls the functions of
+   all rows. An error that one rank finds at the beginning is sent in its first message, which always has the same size;
+   so every rank ends with the same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -41,7 +41,7 @@ SAMP_API void samp_shard_free(samp_shard *shard)
     SAMP_FREE(shard);
 }
 
-/* Checks this rank's call. An empty slice has no data to check. */
+/* Checks the arguments of this rank's call. An empty slice has no data to check. */
 static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                              const samp_token *out)
 {
@@ -54,7 +54,7 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
 }
 
 /* Reads the slice of a row. With a grammar's mask it reads only those of the first n_known tokens that the mask allows;
-   without one (the grammar waits, or there is none) it reads all tokens. */
+   without a mask (the grammar waits, or there is none) it reads all tokens. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -81,9 +81,9 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     return SAMP_OK;
 }
 
-/* Begins a row: finds its error on this rank, or reads its slice, and does the steps that need no answer. If only the
-   slice is wrong, the row is opened without tokens: if the merged message does not have the error's status, this rank
-   keeps asking what the others ask, and reports the error in its next message's head. */
+/* Begins a row: finds its error on this rank, or reads its slice, and runs the samplers that need no answer. If only
+   the slice is wrong, the row is opened without tokens. If the merged message then does not have the error's status,
+   this rank keeps asking what the other ranks ask, and reports the error in the head of its next message. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
@@ -115,7 +115,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* Returns the hash of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
+/* Returns the hash h of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
    is h(0) - h(n). Other slices give this sum with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
 {
@@ -124,7 +124,7 @@ static uint64_t sampi_boundary(uint64_t at)
     return hash;
 }
 
-/* Writes the head of a message. same: the checksum that must be equal on all ranks. */
+/* Writes the head of a message. `same` is the checksum of what must be equal on all ranks. */
 static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
                              int status)
 {
@@ -146,8 +146,8 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
     sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
 }
 
-/* Writes a row's entries of the first message: its maximum, or a NaN with its status; and, if it will be needed, its
-   least logit negated, so that both merge as maxima. */
+/* Writes a row's entries in the first message: its maximum, or a NaN that contains its status; and, if it will be
+   needed, its smallest logit, negated, so that both are merged as maxima. */
 static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
 {
     float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
@@ -161,8 +161,8 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
-/* Makes the first message of rows from .. from + n of a batch; status: the error of the call, or SAMP_OK. gathers: the
-   messages of all ranks will come side by side. */
+/* Makes the first message for rows `from` to from + n - 1 of a batch. `status` is the error of the call, or SAMP_OK. If
+   `gathers`, the messages of all ranks will be received side by side. */
 static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
                               size_t from, size_t n, bool gathers, int status)
 {
@@ -220,7 +220,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* Returns how many entries a parcel has memory for. */
+/* Returns how many entries a parcel (a record in a message) of this kind has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {
@@ -245,8 +245,9 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* The first message is made by samp_shard_begin. Each later one is made of all rows' questions. Their kinds and sizes
-   are in the checksum, so ranks with different questions are detected even if their messages have the same length. */
+/* samp_shard_begin makes the first message. Each later message consists of the answers to all rows' questions. The
+   kinds and sizes of parcels are in the checksum, so ranks with different questions are detected even if their messages
+   have the same length. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     uint64_t same = SAMP_VERSION;
@@ -285,7 +286,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     return shard->message;
 }
 
-/* Reads the head of a merged message; returns its status. */
+/* Reads the head of a merged message, and returns its status. */
 static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
 {
     if (!sampi_message_is_good(at, n)) return sampi_merge_status(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
@@ -329,7 +330,7 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
-/* It reads all parcels of each row, then continues the step that has asked. A row with invalid parcels fails alone; a
+/* All parcels of each row are read; then the step that has asked continues. A row with invalid parcels fails alone; a
    parcel in the wrong place, or a bad head, fails all rows. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
@@ -379,8 +380,8 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
-/* It samples groups of rows one after another. An error of the call is sent in the first message too, because the other
-   ranks wait for it. */
+/* Rows are sampled in groups, one group after another. An error of the call is sent in the first message too, because
+   the other ranks wait for it. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
 {

@@ -28,22 +28,22 @@ enum {
     SAMPI_AT_FORMAT = 4,
     SAMPI_AT_ROUND = 8,
     SAMPI_AT_STATUS = 12,
-    SAMPI_AT_SAME = 16, /* smallest, then largest */
+    SAMPI_AT_SAME = 16, /* the smallest checksum, then the largest */
     SAMPI_AT_SHAPE = 32,
     SAMPI_AT_SLICES = 48,
     SAMPI_AT_RANKS = 56,
     SAMPI_AT_PARCELS = 60
 };
 
-/* A parcel in a message. */
+/* A parcel, which is a record in a message. The pointers point into the message. */
 typedef struct sampi_parcel {
     sampi_parcel_kind kind;
     uint32_t row, room, n;
     unsigned char *head, *fields, *entries;
-    size_t entry; /* bytes of an entry */
+    size_t entry; /* the bytes of an entry */
 } sampi_parcel;
 
-/* Returns the bytes of a parcel with its head, rounded up to 8. */
+/* Returns the size in bytes of a parcel with its head, rounded up to a multiple of 8. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;
@@ -72,7 +72,7 @@ static sampi_parcel sampi_parcel_at(unsigned char *at, sampi_parcel_kind kind)
     return p;
 }
 
-/* Makes an empty parcel at `at`, where all bytes are 0. */
+/* Makes an empty parcel at the address `at`, where all bytes are 0. */
 static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, size_t row, size_t room)
 {
     sampi_wire_put(at, (uint64_t)kind, 4);
@@ -81,8 +81,8 @@ static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, 
     return sampi_parcel_at(at, kind);
 }
 
-/* Reads the parcel at offset *at of a message [n], and moves *at to the next one; false: there is no parcel, or it does
-   not fit. */
+/* Reads the parcel at offset *at of a message of n bytes, and moves *at to the next one. Returns false if there is no
+   parcel, or it does not fit the message. */
 static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
 {
     if (n - *at < SAMPI_PARCEL_HEAD) return false;

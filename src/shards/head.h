@@ -1,45 +1,48 @@
 /* ================================================================================================== >>shards
-   A vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some tokens. Each
-   rank has its slice of every row, and the same chains; all ranks get the token and the chains that one machine would
-   have. This room explains how, and has the kinds of parcels (the records of a message).
+   Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank (machine) with the logits
+   of some tokens. Each rank has its slice of every row, and the same chains; all ranks get the token and the state of
+   the chains that one machine would have. This comment explains how; the code below has the kinds of parcels, which are
+   the records of a message.
 
-   A rank has two kinds of knowledge of a row. Its slice is a compact row (rows/row.h), which no other rank has;
-   samplers change and cut logits in it. The facts that decide are shared by all ranks: the maximum, exact sums, the
-   first candidates in order. Each sampler asks for the facts that it needs and that are not known. The questions of all
-   rows make a round: every rank answers for its slice, the answers are merged, and all ranks continue with the same
-   numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array, and
-   the steps finish it on every rank.
+   A rank knows two things about a row. Its slice, ids and logits, is known to no other rank; samplers change and cut
+   logits in it. The facts that decide are known to all ranks: the maximum, exact sums, the first candidates in order.
+   Each sampler asks for the facts that it needs and that are not known. The questions of all rows are asked in one
+   round of messages: every rank answers for its slice, the answers are merged, and all ranks continue with the same
+   numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array of
+   candidates, and every rank applies the other samplers to that array. The questions are these:
 
-     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its least logit if that
-               will be needed. Then
+     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its smallest logit if
+               that will be needed. Then
      LIST      the first candidates in order after the listed ones, and the number of all candidates after these
-     SUMS      Z, S and n, relative to the maximum, and p_less's squares; SIGMA: the sums of top_n_sigma
-     HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
-               number ends, more closely each time; then
-     RUNS      the values there, each with the number of tokens of each slice that have it: the end itself, and how many
-               of the tokens that tie each slice keeps. Sent with SEGS of all tokens before it, if the draw is next; and
-               with a second HIST, for the values near the place at which the first one makes the end likely
+     SUMS      the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma
+     HIST      masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
+               where a prefix by mass or by number ends, more closely each time; then
+     RUNS      the values (logits) there, each with the number of tokens of each slice that have it. They show the end
+               itself, and how many of the equal tokens at the end each slice keeps. RUNS is sent with SEGS of all
+               tokens before it, if the draw is next; and with a second HIST, for the values near the place at which the
+               first HIST makes the end likely
      NEAR      the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST
      SEGS      each slice's sums of envelopes and weights: on which slice a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
-     REACH     xtc with a tiny threshold: how many tokens reach it, and the last of them in order
-     RACE      gumbel's winner; TOP: a maximum
+     REACH     xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order
+     RACE      the token that gumbel selects; TOP: a maximum
      RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
                first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one
 
-   Rounds are expensive. So a question whose answer is small is sent before it is certain that it is needed. HIST goes
-   with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps go with the list or the runs that may be
-   all of these tokens. RUNS goes before it is certain that they hold the end. If HIST predicts at most a thousand
-   tokens, they are listed, and no draw round is needed. The least number of rounds: a draw needs the sums of the slices
-   after the cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
+   Rounds are expensive. So a question whose answer is small is asked before it is certain that the answer is needed.
+   HIST is sent with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps are sent with the list or
+   the runs that may be all of these tokens. RUNS are sent before it is certain that they contain the end. If HIST
+   predicts at most a thousand tokens, they are listed, and no draw round is needed. A cut by mass and a draw take at
+   least 4 rounds: the draw needs the sums of the slices after the cut (SEGS), the cut those of the whole row (SUMS),
+   and these sums need the maximum.
 
    A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
-   checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 and u64 the same for
-   the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals gaps and overlaps, u32
-   number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
-   u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any vocabulary), filled up with zeros
-   to the room and to 8 bytes:
+   checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 least and u64 largest
+   of the checksums of the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals
+   gaps and overlaps, u32 number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in
+   SAMPI_PARCELS), u32 row, u32 room, u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any
+   vocabulary), filled up with zeros to the room and to 8 bytes:
 
      TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
             holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
@@ -50,14 +53,15 @@
             f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
      NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
 
-   How they merge: maxima, minima and first tokens by order; sums are of integers that each rank computes relative to
-   the row's own maximum, so in any order they add up to those of the whole row; sorted entries as in a merge sort, cut
-   to the parcel's size, which keeps the first entries of all slices.
+   Parcels are merged in one of three ways. Of maxima, minima and first tokens, the first in order is kept. Sums are
+   added; they are sums of integers that each rank computes relative to the row's maximum, so in any order they add up
+   to those of the whole row. Sorted entries are merged as in a merge sort, and cut to the parcel's size, which keeps
+   the first entries of all slices.
 
    Code that depends on a merged message must depend on nothing else that only this rank knows, or ranks ask different
    questions. Merged messages are not trusted (an engine may have a bug): the properties that later arithmetic needs are
    checked, and rounds are counted. If only one rank can see that a message is wrong, it keeps asking what the others
-   ask, and reports the error in its next message's head: no rank is left waiting. */
+   ask, and reports the error in the head of its next message, so that no rank is left waiting. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
 #define SAMPI_SHARD_FORMAT 4
@@ -66,29 +70,31 @@ enum {
     SAMPI_PARCEL_HEAD = 16, /* bytes of a parcel's head */
     SAMPI_SHARD_ROWS = 128,
     SAMPI_SHARD_RANKS = 1024,
-    SAMPI_SHARD_LIST = 256,   /* LIST: most truncations keep fewer */
-    SAMPI_SHARD_ROOM = 1024,  /* the longest list of a row, if more tokens are expected */
-    SAMPI_SHARD_MOST = 302,   /* typical's first list, if that is enough for 256 tokens, */
-    SAMPI_SHARD_FIRST = 32,   /* otherwise its first list, */
-    SAMPI_SHARD_NEAR = 304,   /* and then NEAR, for up to 256: 4 KiB with all earlier messages */
-    SAMPI_SHARD_CHUNK = 2048, /* entries of a message of longer lists: a list of all tokens, runs */
+    SAMPI_SHARD_LIST = 256,  /* the tokens of a LIST; most truncations keep fewer */
+    SAMPI_SHARD_ROOM = 1024, /* the longest list of a row, if more tokens are expected */
+    SAMPI_SHARD_MOST = 302,  /* the tokens of typical's first list, if that is enough to contain 256 kept tokens */
+    SAMPI_SHARD_FIRST = 32,  /* the tokens of typical's first list otherwise */
+    /* the tokens of NEAR after a short list, for up to 256 kept ones: 4 KiB with all earlier messages */
+    SAMPI_SHARD_NEAR = 304,
+    SAMPI_SHARD_CHUNK = 2048, /* the entries in a message of longer lists: of a list of all tokens, of runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
-    SAMPI_SHARD_COARSE = 64,  /* buckets: of the first question, of refinements, and of scores */
+    /* numbers of buckets: of the first question; FINE: of refinements; SCORES: by typical's score */
+    SAMPI_SHARD_COARSE = 64,
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* at most so many tokens of the first buckets are asked as runs */
-    SAMPI_SHARD_AHEAD = 1024, /* entries of runs where the end is only expected */
+    SAMPI_SHARD_FEW = 512,    /* if the first buckets have at most this many tokens, these are asked as runs */
+    SAMPI_SHARD_AHEAD = 1024, /* the entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
-    SAMPI_SHARD_TRIES = 8 /* proposals in one message; each is rejected with 4 % */
+    SAMPI_SHARD_TRIES = 8 /* proposals of a draw in one message; each is rejected with a probability of 4 % */
 };
-#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum at which weights are certainly 0 */
-#define SAMPI_SHARD_FAR   64.0 /* below it there are only logits that mean a mask, such as -1e30 */
+#define SAMPI_SHARD_RANGE 32.0 /* the distance in nats below the maximum at which weights are certainly 0 */
+#define SAMPI_SHARD_FAR   64.0 /* the distance in nats beyond which logits are only masks, such as -1e30 */
 
-/* The table of parcels, in the order in which a row asks.
-     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id> in sets of facts
+/* The table of the kinds of parcels, in the order in which a row asks. Each line has:
+     id        the kind is SAMPI_PARCEL_<id>; in sets of facts SAMPI_ASK_<id>
      fields    the bytes of the fields, and of an entry
      entries   how entries are ordered: SAMPI_ENTRIES_..., below
-     number    the offset of a float in the fields that must be a number, and of a word that must be 0; -1: none
+     number    the offset of a float in the fields that must be a number, and of a word that must be 0, or -1
      merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
      name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h)
      room      how many entries a row's parcel has memory for */
@@ -112,8 +118,8 @@ enum {
     X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0)
 /* clang-format on */
 
-/* The order of entries: no entries; fixed places; by slice; by logit; by the distance from a mean, which is in the
-   fields. */
+/* How the entries of a parcel are ordered: there are none; in fixed places; by slice; by logit; by the distance from a
+   mean, which is one of the parcel's fields. */
 enum {
     SAMPI_ENTRIES_NONE,
     SAMPI_ENTRIES_PLACED,
@@ -130,12 +136,12 @@ typedef enum sampi_parcel_kind {
         SAMPI_N_PARCELS
 } sampi_parcel_kind;
 
-/* A set of facts. */
+/* Sets of facts, one bit for the fact in each kind of parcel. */
 enum {
 #define SAMPI_PARCEL_BIT(id, ...) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
-        SAMPI_HAS_LEAST = 1 /* the least logit, which has no parcel of its own */
+        SAMPI_HAS_LEAST = 1 /* the smallest logit, which has no parcel of its own */
 };
 
 static const struct {

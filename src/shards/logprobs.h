@@ -1,9 +1,9 @@
 /* ---- shards: log-probabilities ----
    When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
-   draw. The room has the answers of a slice, the reading of merged answers, and the end of a row: the chain accepts the
-   token only when all numbers are known, so that nothing can fail afterwards. */
+   draw. This file has the answers of a slice, the reading of merged answers, and the end of a row. The chain accepts
+   the token only when all numbers are known, so that nothing can fail afterwards. */
 
-/* Gives the tokens of a slice their ids, from `first` on; -0 becomes +0. It works in blocks that compilers
+/* Writes the ids of a slice's tokens, from `first` on, and turns -0 into +0. It works in blocks that compilers
    vectorise. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
 {
@@ -17,7 +17,8 @@ static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_
     for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
 }
 
-/* Reads the slice of row r as given, to x and id [length]; slack 16. */
+/* Reads the slice of row r, as the caller gave it, to x and id [length] (16 more elements of both may be
+   overwritten). */
 static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
                                         int32_t *id)
 {
@@ -28,7 +29,7 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is the parcel about the logits as given (or about the distribution that was drawn from)? */
+/* Is the parcel about the logits that the caller gave, not about the distribution from which the token was drawn? */
 static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
 
 static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
@@ -36,7 +37,7 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
-/* Returns how many of the best tokens the request wants. */
+/* Returns how many of the best tokens a request for log-probabilities wants, at least 1. */
 static size_t sampi_best_room(const samp_logprob_set *set)
 {
     return set->n_top < 1                       ? 1
@@ -58,8 +59,8 @@ static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_par
     return slice;
 }
 
-/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; other slices send -infinity for it,
-   so the merge is a maximum. Known then: the maximum, and the best tokens. */
+/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; slices without that token send
+   -infinity, so the merge is a maximum. Known then: the maximum, and the best tokens. */
 static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
@@ -74,8 +75,8 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
-/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both add up. Known
-   then: all log-probabilities and ranks. */
+/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both are added up.
+   Known then: all log-probabilities and ranks of tokens. */
 static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
@@ -90,7 +91,7 @@ static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, before, 8);
 }
 
-/* Reads the best tokens with their logits. */
+/* Reads the best tokens and their logits. */
 static bool sampi_take_best(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
@@ -122,7 +123,7 @@ static void sampi_fill_logprob_set(samp_logprob_set *set, const sampi_logprob_fa
     sampi_finish_top(set, t->n_top, t->max, t->z);
 }
 
-/* Asks for the log-probabilities of a row whose token is known; when they are known, accepts the token. */
+/* Asks for the log-probabilities of a row whose token is known. When they are known, accepts the token. */
 static int sampi_shard_logprobs(sampi_shard_row *row)
 {
     bool by_array = row->has_left;

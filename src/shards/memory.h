@@ -1,6 +1,6 @@
 /* ---- shards: memory of a batch ----
-   One block holds all rows of a batch, and is kept for the next batch. It has a slice, a list and segments for each
-   row, then memory that rows use in turn, because answers are made one after another. */
+   One block holds all rows of a batch, and is kept for the next batch. It has memory for a slice, a list and the
+   slices' sums for each row, then memory that rows use in turn, because answers are made one after another. */
 
 /* Returns the largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)

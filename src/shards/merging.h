@@ -1,24 +1,24 @@
 /* ---- shards: merging two messages ----
-   samp_shard_merge, which a reduction over all ranks calls. The result does not depend on the order of two messages,
-   nor on how more of them are grouped: if two entries are equal in order, their bytes decide. All bytes are checked
-   before they are used. Merging with bytes that are no message gives a head with a status, which stays through all
-   further merges. The room works on messages alone, without rows and chains. */
+   samp_shard_merge, which a reduction over all ranks calls, merges two messages into one. The result does not depend on
+   the order of two messages, nor on how more of them are grouped: if two entries are equal in order, their bytes
+   decide. All bytes are checked before they are used. Merging with bytes that are not a message gives a head with a
+   status, which stays through all further merges. This file works on messages alone, without rows and chains. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
-/* Are this kind's entries in order of the distance from a mean, which the parcel has? */
+/* Are this kind's entries ordered by the distance from a mean, which is in the parcel? */
 static bool sampi_is_by_mean(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries == SAMPI_ENTRIES_BY_MEAN;
 }
 
-/* Are this kind's entries a sorted list? Other kinds have entries in fixed places. */
+/* Are this kind's entries a sorted list? Those of other kinds are in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
     return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
-/* Returns the id and logit by which an entry is ordered; entries of SEGS have the id alone. */
+/* Returns the id and logit by which an entry is ordered. Entries of SEGS have only an id. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
@@ -33,11 +33,12 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
     return sampi_entry_token(p, sampi_parcel_entry(p, i));
 }
 
-/* Returns the count of an entry: tokens with a value of RUNS, or in a bucket of HIST. */
+/* sampi_run_count returns the number of tokens with the value of an entry of RUNS, sampi_hist_count the number in the
+   bucket of an entry of HIST. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* Returns the order of a parcel's entries. A merge has no row, so RUNS and NEAR contain their mean. */
+/* Returns the order of a parcel's entries. A merge knows nothing of the row, so RUNS and NEAR contain their mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -58,7 +59,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Could a rank have sent this parcel: are all numbers valid, in order, and zeros after them? */
+/* Could a rank have sent this parcel? Then all numbers are valid and in order, and only zeros follow them. */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
@@ -93,10 +94,10 @@ static bool sampi_message_is_good(unsigned char *bytes, size_t n)
     return n_parcels > 0 && at == n;
 }
 
-/* Returns the status of a merge of two statuses; 0: no error. */
+/* Returns the status of a merge of two messages with these statuses; 0 means no error. */
 static int32_t sampi_merge_status(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
 
-/* Makes a message a head with a status only, which replaces every message that it is merged with. */
+/* Turns a message into a head with only a status, which replaces every message that it is merged with. */
 static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
 {
     memset(bytes, 0, n);
@@ -106,7 +107,7 @@ static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
     sampi_wire_put(bytes + SAMPI_AT_STATUS, (uint32_t)status, 4);
 }
 
-/* Returns the status of a message, or of bytes that are no message. */
+/* Returns the status of a message, or SAMP_E_FORMAT for bytes that are not a message. */
 static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
 {
     if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return SAMP_E_FORMAT;
@@ -134,7 +135,7 @@ static void sampi_add_wire(unsigned char *into, const unsigned char *from, size_
     sampi_wire_put(into, sampi_wire_get(into, n) + sampi_wire_get(from, n), n);
 }
 
-/* Merges the smallest and largest value of a checksum. */
+/* Merges two pairs of a smallest and a largest checksum into one pair. */
 static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
 {
     uint64_t lo = sampi_wire_get(from, 8), hi = sampi_wire_get(from + 8, 8);
@@ -142,7 +143,7 @@ static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
     if (hi > sampi_wire_get(into + 8, 8)) sampi_wire_put(into + 8, hi, 8);
 }
 
-/* Does the float b replace a in a maximum? A NaN wins; of two NaN the one with the smaller bits. */
+/* Does the float b replace a in a maximum? A NaN does; of two NaN the one with the smaller bits is kept. */
 static bool sampi_top_is_above(uint32_t b, uint32_t a)
 {
     float x = sampi_float_of(b), y = sampi_float_of(a);
@@ -195,7 +196,7 @@ static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
         sampi_add_wire(into->fields + i, from->fields + i, 8);
 }
 
-/* Merges SIGMA; its last 16 bytes are one number. */
+/* Merges SIGMA, whose last 16 bytes are one number. */
 static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields, *b = from->fields;
@@ -216,15 +217,15 @@ static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
 /* Does nothing: these parcels have only sorted entries. */
 static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
 
-/* Keeps the earlier attempt; if they are equal the bytes decide. */
+/* Keeps the earlier proposal. If both are the same, the bytes decide. */
 static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
 {
     uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
     if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
 }
 
-/* Does the token at b [8], an id and a logit, replace that at a: as the first in order, or with `last` as the last? If
-   they are equal the bytes decide. */
+/* Does the token at b [8], an id and a logit, replace the token at a? It does if it comes before it in order, or with
+   `last` after it. If they are equal in order, the bytes decide. */
 static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
 {
     samp_token_data d = { (samp_token)sampi_wire_u32(a), sampi_wire_float(a + 4), 0.0f };
@@ -233,7 +234,7 @@ static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, boo
     return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
 }
 
-/* Keeps the shorter time, and at equal times the first token in order. */
+/* Keeps the shorter time, and for equal times the token that is first in order. */
 static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
 {
     uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
@@ -270,7 +271,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 
 SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 {
-    unsigned char *a = (unsigned char *)into, *b = (unsigned char *)(uintptr_t)from; /* only read */
+    unsigned char *a = (unsigned char *)into, *b = (unsigned char *)(uintptr_t)from; /* not written */
     if (!a || !b) return;
     int32_t status = sampi_merge_status(sampi_status_of_bytes(a, n), sampi_status_of_bytes(b, n));
     if (!sampi_message_is_good(a, n) || !sampi_message_is_good(b, n) || !sampi_same_shape(a, b, n)) {

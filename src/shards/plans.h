@@ -1,8 +1,8 @@
 /* ---- shards: answers to plans ----
    The functions by which a sampler's plan (core/plans.h) asks questions about a row in slices, and changes it:
-   sampi_shard_<question>. The plans follow this room, compiled for slices with SAMPI_ON. If a truncation keeps no more
-   tokens than the list of first candidates has, these tokens are listed as the whole row. Otherwise each rank cuts its
-   slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
+   sampi_shard_<question>. The plans follow this file, compiled for slices with SAMPI_ON. If a truncation keeps no more
+   tokens than are in the list of first candidates, this list becomes the whole row. Otherwise each rank cuts its slice
+   where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 typedef sampi_sampler sampi_shard_step;
 
@@ -10,16 +10,16 @@ static sampi_memory *sampi_shard_memory(sampi_shard_row *row) { return &row->mem
 
 /* ---- questions ---- */
 
-/* Asks for LIST and these facts, with the first buckets if min_keep may end beyond the list. */
+/* Asks for LIST and these facts; for the first buckets too, if min_keep may be larger than the list. */
 static bool sampi_must_ask_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
 {
     if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_must_ask_for_end(row, facts, true);
     return sampi_must_ask(row, facts);
 }
 
-/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list
-   it asks for SEGS of these tokens if the draw is next, otherwise for SUMS: no round is lost if more tokens than the
-   list remain. */
+/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list,
+   the function asks for SEGS of these tokens if the draw is next, otherwise for SUMS, so that no round is lost if more
+   tokens remain than are in the list. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
@@ -33,9 +33,9 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
 }
 
 /* Decides the length of the list for typical. Each of the tokens above the kept ones, which typical removes, has at
-   least the mass of any kept token. So if k tokens have a share p of the mass, they are among the first k / p tokens.
-   If these are too many for 4 KiB, the list is short, with half as many buckets, and the k tokens are asked in another
-   round. */
+   least the mass of any kept token. So if the k kept tokens have a share p of the mass, they are among the first k / p
+   tokens. If these are too many for a message of 4 KiB, the list is short, with half as many buckets, and the k tokens
+   are asked for in another round. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -48,8 +48,9 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
     }
 }
 
-/* Finds n, Z and S, together with the facts for the next question: the first candidates, or buckets in which an end is
-   searched. Z gives the wanted mass; the list contains it, or the buckets show where it is reached. */
+/* Finds the sums n, Z and S, together with the facts for the next question: the first candidates, or buckets in which
+   the end of a prefix is searched for. From Z follows the mass that the prefix must have; the list contains this mass,
+   or the buckets show where it is reached. */
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
@@ -62,7 +63,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
-/* Finds the sum of squares. It is sent with SUMS if the need was foreseen; otherwise SUMS is asked again. */
+/* Finds the sum of squared weights. If the need was foreseen, it was sent with SUMS; otherwise SUMS is asked again. */
 static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
 {
     if (!sampi_member_needs_squares(row)) {
@@ -74,13 +75,13 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
     return SAMPI_KNOWN;
 }
 
-/* Finds the standard deviation. The first message had the least logit, which gives the sums their scale, so they are
-   sent with the list. */
+/* Finds the standard deviation of the logits. The first message had the smallest logit, from which the scale of the
+   sums follows, so the sums are sent with the list. */
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     row->asks_least = !is_known;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut it is sent with the list */
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* after a cut the smallest logit is sent with the list */
     if (sampi_must_ask(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
     const double range = (double)row->max - (double)row->least;
     *max = row->max;
@@ -89,8 +90,8 @@ static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma
     return SAMPI_KNOWN;
 }
 
-/* Computes Zipf's sums of the first m tokens in order, or of all if there are fewer; *n: the number of remaining
-   tokens. */
+/* Computes the sums for Zipf's exponent (mirostat) from the first m tokens in order, or from all if there are fewer. *n
+   gets the number of remaining tokens. */
 static int sampi_shard_zipf(sampi_shard_row *row, size_t m, sampi_zipf *zipf, size_t *n)
 {
     if (sampi_must_ask_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
@@ -107,8 +108,8 @@ static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *
     sampi_random(s, 0, random);
 }
 
-/* Finds how many tokens have at least this mass, and the last of them. They are the first in order; if they may be more
-   than the list has, REACH counts them. */
+/* Finds how many tokens have at least this mass, and the last of them. They are the first tokens in order. If there may
+   be more than are in the list, REACH counts them. */
 static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
                              samp_token_data *last)
 {
@@ -127,8 +128,8 @@ static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t ma
 
 /* ---- actions ---- */
 
-/* Keeps the tokens that reach the floor, but at least min_keep (>= 1). LIST must be known, unless all remaining tokens
-   reach the floor. */
+/* Keeps the tokens whose logit is at least the floor, but at least min_keep (>= 1) tokens. LIST must be known, unless
+   all remaining tokens are above the floor. */
 static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min_keep)
 {
     if ((double)row->reaches >= floor) return SAMPI_KNOWN;
@@ -145,7 +146,7 @@ static int sampi_shard_keep_reaching(sampi_shard_row *row, float least)
     return sampi_shard_keep_above(row, (double)least, 1);
 }
 
-/* Keeps the shortest prefix with this mass and at least this number of tokens. */
+/* Keeps the shortest prefix with at least this mass and this number of tokens. */
 static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_t mass, size_t count)
 {
     (void)shows;
@@ -155,8 +156,8 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     return sampi_find_prefix_end(row, 0.0, mass, count, INFINITY);
 }
 
-/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens without a mass. With ties it lists all
-   tokens, because no slice can find how many tokens tie with the last one. */
+/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens with any mass. If `ties`, all tokens
+   are listed, because no slice can find how many tokens equal the last one. */
 static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
 {
     if (ties) return sampi_shard_gather(row);
@@ -167,7 +168,8 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Makes the list the shortest prefix of d [n], which is in order, that has the wanted mass; 0: d has less mass. */
+/* Makes the list the shortest prefix of d [n], which is in order, that has the mass `want`. Returns its length, or 0 if
+   d has less mass. */
 static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
@@ -178,8 +180,8 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
     return keep;
 }
 
-/* Returns how many tokens typical keeps, if all of them are listed; 0: others may be kept. Tokens that are not listed
-   come after the last listed one, if that is below the mean. */
+/* Returns how many tokens typical keeps, if all of them are in the list, or 0 if others may be kept. Tokens that are
+   not in the list come after its last one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -191,7 +193,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* Returns the same for the tokens near the mean, which NEAR has listed. */
+/* Does what sampi_typical_listed does for the tokens near the mean, which NEAR has listed. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -199,8 +201,8 @@ static size_t sampi_typical_near(sampi_shard_row *row)
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
-/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked before the
-   mean is known; buckets of logits, which are asked earlier, show where to search. */
+/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked for before
+   the mean is known; buckets of logits, which are asked for earlier, show where to search. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
@@ -243,8 +245,8 @@ static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *
     return SAMPI_KNOWN;
 }
 
-/* Applies the fast path's cut of a head to the listed tokens; false: more must be listed. Of equal logits it keeps the
-   first in the list, which have the smallest ids. */
+/* Applies the cut that the fast path makes with a row's first tokens to the tokens in the list. Returns false if more
+   must be listed. Of equal logits it keeps the first in the list, which have the smallest ids. */
 static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
     sampi_row look = row->row;
@@ -262,14 +264,14 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     return true;
 }
 
-/* Keeps the tokens before the tail, for tail_free. The list grows until it contains the cut. */
+/* Keeps the tokens before the tail (tail_free). The list grows until it contains the cut. */
 static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_must_ask(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
     return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
-/* Keeps the prefix of top_h or min_k. */
+/* Keeps the prefix of top_h or min_k, by listing all tokens. */
 static int sampi_shard_keep_beginning(sampi_shard_row *row, sampi_sampler *s)
 {
     (void)s;
@@ -282,8 +284,8 @@ static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_gather(row);
 }
 
-/* Corrects the list after the logits of list and slice have changed without a change of order. If rounding makes ties,
-   the listed tokens with the last logit may not be the first with it. */
+/* Corrects the list after the logits of list and slice have changed without a change of order. If rounding has made
+   logits equal, the listed tokens with the last logit may not be those with the smallest ids. */
 static void sampi_shard_relist(sampi_shard_row *row)
 {
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
@@ -321,7 +323,7 @@ static int sampi_shard_shift(sampi_shard_row *row, double less)
     return SAMPI_KNOWN;
 }
 
-/* The plan of logit_bias, penalties and dry. Afterwards no fact holds. */
+/* Applies logit_bias, penalties or dry to the slice. Afterwards no fact about the row holds. */
 static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 {
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is valid */
@@ -332,7 +334,7 @@ static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* Applies smoothing to each logit. Up to a curve of 3 no logit rises above the maximum; with a larger curve no fact
-   holds afterwards. */
+   about the row holds afterwards. */
 static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_must_ask_top(row)) return SAMPI_WAITS;
@@ -344,11 +346,11 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before the draw,
-   together with the facts of the last cut. Its sums must then be of the same logits and the same maximum as if it were
-   asked at the draw: `drawer` and `draw_max` note which these are. */
+   A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before
+   the draw, together with the facts for the last cut. Its sums must then be of the same logits and relative to the same
+   maximum as if it were asked at the draw: `drawer` and `draw_max` note which these are. */
 
-/* Draws from the logits of the present member. SAMPI_KNOWN: row->token is known. */
+/* Draws from the logits of the present member. If the result is SAMPI_KNOWN, row->token is the token. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
 {
     if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
@@ -370,7 +372,7 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job with which the functions on arrays work on the listed tokens. logprobs: the memory for
+/* Returns the job with which the functions on arrays work on the listed tokens. `logprobs` is the memory for
    log-probabilities, or NULL. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *logprobs)
 {
@@ -383,7 +385,7 @@ static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *log
     return job;
 }
 
-/* Draws from the listed tokens, as from an array, and computes log-probabilities. */
+/* Draws from the listed tokens as from an array, and computes log-probabilities. */
 static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -401,7 +403,8 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
     return status ? status : (int)SAMPI_KNOWN;
 }
 
-/* Draws a token: from the array if all tokens are listed, otherwise from the slices; the logits may be adaptive_p's. */
+/* Draws a token: from the array if all tokens are listed, otherwise from the slices. The logits may be those of
+   adaptive_p. */
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
@@ -420,7 +423,8 @@ static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, sam
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Finds gumbel's token: each slice finds its winner, and the best of the winners is the token. */
+/* Finds the token that gumbel selects: each slice finds its token with the shortest time, and the best of these is the
+   token. */
 static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
@@ -438,9 +442,9 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
     return SAMPI_KNOWN;
 }
 
-/* Is adaptive_p's largest logit that of a listed token? Tokens that are not listed are less likely than the last listed
-   one; if that is below the aim, they are farther from it. If distances nearly tie, rounding may prefer the farther
-   one, so the few distances for which this is possible are compared. */
+/* Does a token in the list have the largest of the logits from which adaptive_p draws? Tokens that are not in the list
+   are less likely than its last one; if that is below the aim, they are farther from the aim. If distances are nearly
+   equal, rounding may prefer the farther one, so the few distances for which this is possible are compared. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
     float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
@@ -462,8 +466,8 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
     return true;
 }
 
-/* Prepares adaptive_p's logits. They are functions of p, a float computed from Z, and are computed at the draw
-   (sampi_draw_logits). If no listed token has their maximum, it is asked. */
+/* Prepares the logits from which adaptive_p draws. They are functions of p, a float computed from Z, and are computed
+   at the draw (sampi_draw_logits). If no listed token has their maximum, it is asked for. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
@@ -481,8 +485,8 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
     return token->logit;
 }
 
-/* Notes a member's choice, and updates the member's state. The last member's token is the row's, and is accepted. If
-   another member follows, it works on adaptive_p's logits, of which no fact is known. */
+/* Notes the token that a member has chosen, and updates the member's state. The last member's token is the row's, and
+   is accepted. If another member follows, it works on adaptive_p's logits, about which no fact is known. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
     if (!row->adapts) {

@@ -1,17 +1,19 @@
 /* ---- shards: the search for the end of a prefix ----
-   top_k, top_p and typical keep a prefix of an order. The room finds the end of that prefix in a row that is spread
-   over ranks: it counts tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS). sampi_end
-   is the state of the search. The first buckets are asked with the list, by the distance from the maximum; if the row's
-   least logit is known, they are no wider than necessary. min_keep together with a floor keeps the longer of two
-   prefixes: the buckets mostly decide which one (sampi_floor_side), and then only that one is searched.
+   top_k, top_p and typical keep a prefix of an order. These functions find the end of that prefix in a row whose slices
+   are on several ranks (machines): they count tokens and masses (sums of weights) in ever smaller buckets (HIST), and
+   at last value by value (RUNS). sampi_end is the state of the search. The first buckets are asked for together with
+   the list, by the distance from the maximum; if the row's smallest logit is known, they are no wider than necessary.
+   min_keep together with a floor keeps the longer of two
+   prefixes: the buckets mostly decide which one (sampi_floor_side), and then only the end of that one is searched for.
 
-   The first buckets also show where in one of them the end is expected. The values there (RUNS) are asked with the next
-   buckets: if the end is among them it is found a round earlier; otherwise the search goes on in the buckets. Such a
-   guess decides only what is asked. It is computed from merged numbers, in doubles, so all ranks make the same guess.
+   The first buckets also show where in one of them the end is expected. The values (logits) there (RUNS) are asked for
+   together with the next buckets: if the end is among these values, it is found a round earlier; otherwise the search
+   continues in the buckets. Such a guess decides only what is asked. It is computed from merged numbers, in doubles, so
+   all ranks make the same guess.
 
-   Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean rounds and
-   bytes of a row in test_shards. "typical": any share, wide rows; "chains": 33 chains on nine kinds of rows; "in use":
-   15 chains on real logits, few rows of which need a search.
+   Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean number of
+   rounds and bytes for a row in test_shards. "typical" is that sampler with any share, on wide rows; "chains" are 33
+   chains on nine kinds of rows; "in use" are 15 chains on real logits, few rows of which need a search.
 
                                               typical       chains         in use
      all three                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
@@ -28,8 +30,8 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* Returns an estimate of the mass or count in the first part [0, 1] of a bucket. It assumes that the density changes
-   exponentially from the bucket before to the one after. */
+/* Returns an estimate of the mass or count in the first `part` (0 to 1) of a bucket. It assumes that the density
+   changes exponentially from the bucket before to the bucket after. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -39,15 +41,15 @@ static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts,
     return part * sampi_hist_entry(hist, i, counts);
 }
 
-/* An estimate of the distribution of a row's mass: the first tokens one by one, then buckets by logit. A place is a
-   distance from the maximum, in buckets. */
+/* An estimate of how a row's mass is distributed: the first tokens one by one, then buckets by logit. A place is a
+   distance from the maximum, in units of the buckets' width. */
 typedef struct sampi_guess {
     const sampi_parcel *hist;
-    double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
+    double before[2][SAMPI_SHARD_SCORES + 1]; /* the mass and the count before each bucket */
     double mean;                              /* the mean, as a place */
-    size_t n;                                 /* how many tokens are known one by one */
+    size_t n;                                 /* the number of tokens that are known one by one */
     double place[SAMPI_SHARD_ROOM];           /* their places */
-    double mass[SAMPI_SHARD_ROOM + 1];        /* the mass of the first i of them */
+    double mass[SAMPI_SHARD_ROOM + 1];        /* the mass of the first i of these tokens */
 } sampi_guess;
 
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
@@ -89,13 +91,13 @@ static double sampi_guess_before(const sampi_guess *g, double place, bool counts
     return g->before[counts][i] + part;
 }
 
-/* Returns an estimate of the mass or count closer to the mean than a distance. */
+/* Returns an estimate of the mass or count of the tokens that are closer to the mean than a distance. */
 static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
 {
     return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
 }
 
-/* Returns the distance from the mean at which the end is expected. */
+/* Returns the distance from the mean at which the end of the prefix is expected. */
 static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
 {
     double in = (double)g->hist->n, out = 0.0;
@@ -110,8 +112,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* Returns a bound of the error of that distance, four times the usual error. It follows from the number of tokens in
-   the buckets at both ends, if these tokens are not known one by one. */
+/* Returns a bound of the error of the expected distance, four times the usual error. It follows from the number of
+   tokens in the buckets at that distance on both sides, if these tokens are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -126,8 +128,8 @@ static double sampi_guess_error(const sampi_guess *g, double distance)
     return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
 }
 
-/* Returns the distance of neighbouring values, in buckets, if the first tokens often tie, because then all logits may
-   be multiples of one number; otherwise 0. */
+/* Returns the distance between neighbouring values, in units of the buckets' width, if many of the first tokens are
+   equal, because then all logits may be multiples of one number; otherwise 0. */
 static double sampi_guess_grid(const sampi_guess *g)
 {
     size_t values = 1;
@@ -135,15 +137,15 @@ static double sampi_guess_grid(const sampi_guess *g)
     return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
 }
 
-/* Does the present member only cut by logit? Then the next member's cut may be made at once. */
+/* Does the present member only cut by logit? Then the next member's cut can be made together with its own. */
 static bool sampi_only_cuts(const sampi_shard_row *row)
 {
     const unsigned flags = sampi_flags_of(sampi_row_member(row, 0));
     return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
 }
 
-/* Returns the floor of min_p, if min_p is next and the tokens that it certainly keeps are listed; otherwise
-   INFINITY. */
+/* Returns the floor of min_p, if min_p is the next member and the tokens that it keeps because of min_keep are listed;
+   otherwise INFINITY. */
 static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -151,8 +153,8 @@ static double sampi_next_floor(const sampi_shard_row *row)
     return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
 }
 
-/* Is the draw next after the present member, with only temperatures between? Notes the drawing member, and the maximum
-   of its logits if `max` is the present one. */
+/* Is the draw next after the present member, with only temperatures between? Notes which member draws, and the maximum
+   of its logits if the present maximum is `max`. */
 static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
     int ahead = 0;
@@ -167,8 +169,8 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
     return true;
 }
 
-/* Returns the maximum of the kept tokens while an end is searched. For typical it must certainly be a listed token;
-   otherwise it is -INFINITY. */
+/* Returns the maximum of the kept tokens while an end is searched for. For typical it must certainly be a listed token;
+   otherwise the result is -INFINITY. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -178,8 +180,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Asks for RUNS and these facts. For the tokens before the runs it also asks for the facts that the draw or the next
-   member needs, or for their maximum. */
+/* Asks for RUNS and these facts; also for the facts about the tokens before the runs that the draw or the next member
+   needs, or for their maximum. */
 static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
@@ -204,12 +206,12 @@ static int sampi_ask_runs(sampi_shard_row *row)
 }
 
 /* Asks for the next buckets, and for the values around the place `at` in them. The place was guessed from buckets that
-   are `finer` times as wide and have `tokens` tokens there; `before` of the next buckets are before it. */
+   are `finer` times as wide and have `tokens` tokens there; `before` of the next buckets are before the place. */
 static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
                            double finer)
 {
     sampi_end *end = &row->end;
-    bool is_open = end->level == 0 && !end->is_whole; /* the contents of its last bucket are unknown */
+    bool is_open = end->level == 0 && !end->is_whole; /* the contents of the last bucket are unknown then */
     uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
     if (tokens < 1.0) tokens = 1.0;
     double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
@@ -223,8 +225,8 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
-/* Begins a search: asks for the counts of candidates in buckets of [0, range]. If all are at 0, they are one run of
-   each slice. */
+/* Begins a search: asks for the counts of candidates in buckets of the distances [0, range]. If range is 0, all
+   candidates are equal, and each slice has one run. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
@@ -236,7 +238,7 @@ static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets,
     return sampi_ask_runs(row);
 }
 
-/* Begins a search without a guess: over all distances, except where hardly any token is expected. */
+/* Begins a search without a guess, over all distances except those at which hardly any token is expected. */
 static int sampi_end_anew(sampi_shard_row *row)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
@@ -246,8 +248,8 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* Returns how many tokens to list so that all kept ones are listed: the expected number, and some more. Up to about 256
-   tokens must fit 4 KiB. 0: there are too many. */
+/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. Up to about
+   256 tokens must fit 4 KiB. Returns 0 if there are too many. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -255,9 +257,9 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. It
-   asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are expected, for
-   these. */
+/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. The
+   function asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are
+   expected, for these tokens. */
 static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -275,8 +277,8 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* Returns the side of a floor: above 0 if all logits of the bucket at this level reach it, and so do all buckets
-   before; below 0 if no logit of the bucket reaches it; 0 if it may be inside the bucket. */
+/* Compares a floor with a bucket. Returns above 0 if all logits of this bucket and of the buckets before it are at
+   least the floor; below 0 if no logit of the bucket is; 0 if the floor may be inside the bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -285,7 +287,7 @@ static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
     return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
 }
 
-/* Keeps the tokens that reach the floor: all listed ones, and more. */
+/* Keeps the tokens whose logit is at least the floor: all tokens in the list, and more. */
 static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
     row->reaches = sampi_float_up(floor);
@@ -297,7 +299,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     return SAMPI_KNOWN;
 }
 
-/* Finds the counted bucket that contains the end, and continues the search in it. */
+/* Finds the bucket that contains the end by the merged counts, and continues the search in it. */
 static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -327,7 +329,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_whole_bucket(end);
-        if (end->level >= 2) /* so many tokens with similar logits often have few values */
+        if (end->level >= 2) /* this many tokens with similar logits often have few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
@@ -340,7 +342,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
     return SAMP_E_FORMAT;
 }
 
-/* Returns the segment of the slice that begins with this token; NULL: there is none. */
+/* Returns the sums (SEGS) of the slice that begins with this token, or NULL if there are none. */
 static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
     for (size_t i = 0; i < row->n_seg; i++)
@@ -348,8 +350,8 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
     return NULL;
 }
 
-/* Keeps the tokens when the end is found: all tokens of the runs before `last`, and `keep` tokens of the runs from
-   `last` to `to`, which have one logit, in order of ids. Adds them to the segments and the sums of the kept tokens. */
+/* Cuts where the end was found: keeps all tokens of the runs before `last`, and `keep` tokens, in order of ids, of the
+   runs from `last` to `to`, which have one logit. Adds them to the sums of the slices and of the kept tokens. */
 static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
@@ -381,7 +383,7 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     }
 }
 
-/* Returns how many of n tokens of one weight are needed to reach the end; 0: they are too few. */
+/* Returns how many of n tokens of weight w are needed to reach the end, or 0 if they are too few. */
 static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 {
     uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;
@@ -393,8 +395,8 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
     return by_mass <= n ? by_mass : 0;
 }
 
-/* Is the end among the values of RUNS, which continue end->mass and end->count? *all: they are all tokens of
-   end->population. */
+/* Is the end among the values of RUNS? Their tokens follow those counted in end->mass and end->count. *all says whether
+   they are all tokens of end->population. */
 static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
     sampi_end *end = &row->end;
@@ -433,7 +435,7 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     return false;
 }
 
-/* Searches the end among the bucket's values. */
+/* Searches for the end among the bucket's values. */
 static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -443,8 +445,8 @@ static int sampi_end_in_runs(sampi_shard_row *row)
     return sampi_ask_runs(row);
 }
 
-/* Searches the end among the values where it was expected. They were sent with the buckets, which have the mass and
-   number of the tokens before. */
+/* Searches for the end among the values where it was expected. They were sent with the buckets, from which the mass and
+   number of the tokens before them follow. */
 static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
@@ -465,7 +467,7 @@ static bool sampi_end_as_expected(sampi_shard_row *row)
     return false;
 }
 
-/* Keeps the prefix, and the tokens that reach the floor. */
+/* Cuts the slice: keeps the prefix, and the tokens whose logit is at least the floor. */
 static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
@@ -508,8 +510,9 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* Returns how many tokens the next member keeps, if it is top_k or min_p and these tokens are all listed: then the
-   exact end of the present cut, by logit, which keeps the whole list and more, does not matter. Otherwise 0. */
+/* Returns how many tokens the next member keeps, if it is top_k or min_p and all these tokens are in the list. Then the
+   exact end of the present cut, which is by logit and keeps the whole list and more, does not matter. Otherwise returns
+   0. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -522,8 +525,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
     return keep > min_keep ? keep : min_keep;
 }
 
-/* Finds the bucket that contains the end among the first buckets, which count all logits. If few tokens are expected up
-   to the end, it asks for the list of them instead. */
+/* Finds the bucket that contains the end among the first buckets, which count all logits. If few tokens are expected
+   before the end, the function asks for a list of them instead. */
 static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -538,8 +541,8 @@ static int sampi_end_first(sampi_shard_row *row)
     return sampi_ask_list(row, room);
 }
 
-/* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens that reach the floor (INFINITY: no
-   floor). LIST is known. SAMPI_KNOWN: the slice is cut. */
+/* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens whose logit is at least the floor
+   (INFINITY: no floor). LIST must be known. When the result is SAMPI_KNOWN, the slice is cut. */
 static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;

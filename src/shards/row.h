@@ -1,98 +1,100 @@
 /* ---- shards: the records of a row and of a rank ----
-   The record of one row: its slice of logits, which only this rank has, and the facts that all ranks share: one bit for
-   each (row->has), the list of first candidates, the search for the end of a prefix. Then samp_shard, which has all
-   rows of a batch. */
+   The struct of one row has its slice of logits, which only this rank (machine) has, and the facts that all ranks
+   share: one bit for each known fact (row->has), the list of first candidates, the search for the end of a prefix. The
+   struct samp_shard has all rows of a batch. */
 
-/* A slice in SEGS: its first id, and its sums of envelopes and weights. */
+/* The entry of a slice in SEGS: its first token id, and its sums of envelopes and of weights. */
 typedef struct sampi_seg {
     uint32_t first;
     uint64_t q, z;
 } sampi_seg;
 
-/* The search for the end of the shortest prefix by (distance from the mean, logit, id) with the mass `want` and
-   min_keep tokens. At the first level all distances from 0 on are divided into buckets; at each next level the bucket
-   that contains the end is divided. All numbers are doubles, computed by monotone functions, so every rank puts a token
-   into the same bucket. */
+/* The state of the search for the end of the shortest prefix with the mass `want` and min_keep tokens; its order is by
+   (distance from the mean, logit, id). At the first level all distances from 0 on are divided into buckets; at each
+   next level the bucket that contains the end is divided. All numbers are doubles, computed by monotone functions, so
+   every rank puts a token into the same bucket. */
 typedef struct sampi_end {
-    sampi_order order; /* mean 0: by logit */
-    double from;       /* the first bucket has all distances up to here */
-    double scale;      /* buckets of the first level in a unit of distance after it */
+    sampi_order order; /* if its mean is 0, the order is by logit */
+    double from;       /* the first bucket has all distances up to this one */
+    double scale;      /* the number of buckets of the first level in a unit of distance after `from` */
     uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
     int level;
     bool is_whole; /* no distance is beyond the last bucket */
-    bool is_after; /* runs up to `after` have been counted, at the last level */
+    bool is_after; /* the runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* RUNS asks for these buckets of the level */
-    size_t room;                          /* RUNS: the largest number of entries */
-    size_t room_near;                     /* NEAR: the largest number of entries */
-    double away;                          /* NEAR: the largest distance */
-    unsigned later;                       /* facts to ask if the list of the expected tokens is not enough */
-    uint64_t want, mass;                  /* mass and count (below) are of the tokens before the bucket */
+    uint32_t since, until;                /* the buckets of this level for which RUNS asks */
+    size_t room;                          /* the largest number of entries of RUNS */
+    size_t room_near;                     /* the largest number of entries of NEAR */
+    double away;                          /* the largest distance of NEAR */
+    unsigned later;                       /* the facts to ask for if the list of the expected tokens is not enough */
+    uint64_t want, mass;                  /* mass and count (below) are those of the tokens before the bucket */
     uint64_t min_keep, count, population; /* population: the number of tokens in the bucket */
-    float top;                            /* typical: the largest logit of the kept tokens, as far as known */
-    samp_token_data last;                 /* when the end is found: the last kept token's logit */
-    uint64_t ties;                        /* how many tokens with that logit the row keeps */
-    uint64_t mine;                        /* and how many of them the slice keeps */
-    double floor;                         /* tokens that reach it are kept too */
+    /* for typical: the largest logit of the kept tokens, as far as it is known */
+    float top;
+    samp_token_data last; /* when the end is found, a token with the logit of the last kept token */
+    uint64_t ties;        /* the number of tokens with that logit that the row keeps */
+    uint64_t mine;        /* how many of these tokens the slice keeps */
+    double floor;         /* tokens with a logit of at least this are kept too */
 } sampi_end;
 
-/* The numbers of log-probabilities: maximum and sum of weights of a distribution, the token's logit, and the number of
-   tokens before it. */
+/* The numbers from which log-probabilities follow: the maximum and the sum of weights of a distribution, the token's
+   logit, and the number of tokens before it. */
 typedef struct sampi_logprob_facts {
     float max, logit;
     uint64_t z, before;
     int32_t n_top;
 } sampi_logprob_facts;
 
-/* A row: its slice, and the asked and known facts. All members except the slice are the same on every rank. */
+/* A row: its slice, and the facts that are asked for or known. All members except the slice are the same on every
+   rank. */
 typedef struct sampi_shard_row {
     samp_shard *shard;
     sampi_sampler *s;
-    sampi_row row; /* the slice: compact, or n = 0 */
+    sampi_row row; /* the slice: a row with ids, or empty (n = 0) */
     sampi_work work;
     sampi_ordinals ordinal;
-    int at;              /* the present member */
-    sampi_memory memory; /* the memory of its plan */
+    int at;              /* the index of the present member of the chain */
+    sampi_memory memory; /* the variables of the present member's plan */
     bool open;           /* the row's token is not known yet */
     int wrong;           /* the status that this rank has sent for the row */
-    unsigned ask;        /* SAMPI_ASK_...: facts that are asked */
-    unsigned has;        /* facts that are known already; with LIST, `list` and `rest` are valid */
+    unsigned ask;        /* the facts that are asked for: SAMPI_ASK_... */
+    unsigned has;        /* the facts that are known already; with LIST, `list` and `rest` are valid */
     size_t n_asked;      /* the number of entries that LIST asks for */
     uint32_t rounds;
-    float max;             /* the row's maximum, if has TOP */
+    float max;             /* the row's maximum, if TOP is known */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
-    uint64_t rest;                 /* candidates after the list */
-    float least;                   /* the candidates' least logit, if has LEAST */
-    bool asks_least, asks_squares; /* a plan needs these, which was not foreseen */
-    float reaches;                 /* no candidate's logit is below this; -INFINITY: unknown */
+    uint64_t rest;                 /* the number of candidates after the list */
+    float least;                   /* the smallest logit of the candidates, if LEAST is known */
+    bool asks_least, asks_squares; /* a plan needs these, although the need was not foreseen */
+    float reaches;                 /* no candidate's logit is below this; -INFINITY if unknown */
     sampi_sums sums;
     uint64_t sums_of_squares; /* for p_less */
-    sampi_sums kept;          /* SUMS of the tokens that a searched end certainly keeps */
+    sampi_sums kept;          /* SUMS of the tokens that certainly come before the end that is searched for */
     uint64_t squares_kept;
     bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs, *near; /* in the message that is read now, or NULL */
+    const sampi_parcel *hist, *runs, *near; /* parcels in the message that is being read, or NULL */
     sampi_end end;
     bool by_score;  /* the present member cuts by the distance from a mean */
-    bool seeks;     /* an end is searched */
-    float ahead;    /* SEGS asked ahead of a cut: the cut's floor; else -INFINITY */
-    sampi_seg *seg; /* [n_ranks] */
+    bool seeks;     /* the end of a prefix is being searched for */
+    float ahead;    /* the floor of the coming cut for which SEGS was asked in advance; else -INFINITY */
+    sampi_seg *seg; /* [n_ranks] the sums of each slice */
     size_t n_seg;
-    bool adapts; /* the present member draws from logits of its own, made with `aim` */
+    bool adapts; /* the present member (adaptive_p) draws from logits that it makes, with `aim` */
     float aim;
-    int drawer;              /* SEGS are of the logits from which this member draws */
-    float draw_max;          /* their maximum */
-    uint64_t q, z;           /* sums over the segments */
-    uint32_t attempt, drawn; /* the first proposal to make; the accepted one */
-    samp_token_data token;   /* the token, with the logit before adaptive_p; or REACH's last token */
-    uint64_t reached;        /* REACH: the number of tokens */
-    samp_logprobs *logprobs; /* or NULL */
+    int drawer;              /* the index of the member from whose logits SEGS is computed */
+    float draw_max;          /* the maximum of these logits */
+    uint64_t q, z;           /* the sums over all slices */
+    uint32_t attempt, drawn; /* the first proposal of the draw to make, and the accepted one */
+    samp_token_data token;   /* the token, with its logit before adaptive_p; or the last token of REACH */
+    uint64_t reached;        /* the number of tokens of REACH */
+    samp_logprobs *logprobs; /* the request for log-probabilities, or NULL */
     int telling;
     bool has_left;                /* `left` is already known, from the array */
     samp_logprob_set left;        /* the processed log-probabilities */
-    sampi_logprob_facts facts[2]; /* raw, processed */
+    sampi_logprob_facts facts[2]; /* [0] for the raw, [1] for the processed log-probabilities */
 } sampi_shard_row;
 
 struct samp_shard {
@@ -100,33 +102,36 @@ struct samp_shard {
     uint32_t n_ranks, round;
     bool is_sampling;
     samp_logits slice; /* the batch, for raw log-probabilities */
-    size_t from;       /* the index of the group's first row in it */
-    float *raw_x;      /* [length] a row as given */
+    size_t from;       /* the index of the group's first row in the batch */
+    float *raw_x;      /* [length] the logits of a row as the caller gave them */
     int32_t *raw_id;
-    int objection;        /* a merged message contradicts this rank's own: a status for the next head */
-    size_t n_rows, batch; /* batch: rows of all groups */
+    /* the status for the head of the next message, if a merged message contradicts this rank's own */
+    int objection;
+    size_t n_rows, batch; /* n_rows: the rows of this group; batch: the rows of all groups */
     samp_token *out;
     sampi_shard_row *row;                      /* [rows] */
-    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] of the present row */
+    sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] the members of the chain of the present row */
     int n_members;
-    bool ends_off;                     /* a member that is off follows the last of them */
-    size_t rows, n_all;                /* rows of the block, and how many of them have memory to list all tokens */
-    samp_token_data *list, *all;       /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
-    sampi_work work;                   /* shared: its block has all arrays; x and id are for collected tokens */
-    unsigned char *message, *gathered; /* gathered: those of all ranks side by side, or NULL */
-    unsigned char *firsts;             /* the same for first messages */
-    size_t size;                       /* the size of the present message; 0: there is none */
+    bool ends_off; /* the chain's last member is off */
+    /* the number of rows in the block of memory, and of those that have memory to list all tokens */
+    size_t rows, n_all;
+    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
+    /* shared by all rows: its block has all arrays; x and id are for collected tokens */
+    sampi_work work;
+    unsigned char *message, *gathered; /* gathered: the messages of all ranks side by side, or NULL */
+    unsigned char *firsts;             /* the first messages of all ranks side by side, or NULL */
+    size_t size;                       /* the size of the present message; 0 if there is none */
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
-/* Returns a sampler's flags; 0 for NULL. */
+/* Returns the flags of a sampler's kind, or 0 for NULL. */
 static unsigned sampi_flags_of(const sampi_sampler *s) { return s ? sampi_traits_of(s->kind)->flags : 0; }
 
-/* Returns the member `ahead` positions after the present one; NULL: there is none. */
+/* Returns the member `ahead` positions after the present one, or NULL if there is none. */
 static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
 {
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* A plan may also return this: the row has its token. */
+/* A further result of a plan: the row has its token. */
 enum { SAMPI_ENDS = 2 };

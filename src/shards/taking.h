@@ -1,10 +1,10 @@
 /* ---- shards: reading merged answers ----
    Each function reads a parcel of a merged message into a fact of its row (shards/row.h). Everything is checked first:
-   order, bounds, that no logit is above the maximum. Bytes that no rank has made are an error, and never an index out
-   of range. */
+   order, bounds, that no logit is above the maximum. Bytes that no rank can have made give an error, and never an index
+   out of range. */
 
-/* Reads the list. The entries must come after the listed ones, in order, and none above the maximum: the array and its
-   sums rely on it. */
+/* Reads the list. The entries must come after those in the list, in order, and none may be above the maximum: the array
+   and its sums rely on this. */
 static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -31,8 +31,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* Reads the sums. There must be at least one token, and the maximum's weight, because later divisions and logarithms
-   rely on it. While an end is searched the sums are of the tokens that it certainly keeps. */
+/* Reads the sums. There must be at least one token, and a weight as large as the maximum's, because later divisions and
+   logarithms rely on it. While an end is searched for, the sums are of the tokens that certainly come before it. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -47,7 +47,7 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
 }
 
-/* Are the entries of RUNS or NEAR in order, and none above the maximum? */
+/* Are the entries of RUNS or NEAR in order, with no logit above the maximum? */
 static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
@@ -76,8 +76,8 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
-/* Reads the segments, one entry for each slice. In a message that no rank has made their sums may wrap; then a loop
-   over them finds nothing, and ends. */
+/* Reads the sums of the slices, one entry for each slice. In a message that no rank has made these sums may wrap
+   around; then a loop over them finds nothing, and ends. */
 static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -92,7 +92,7 @@ static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
     return p->n == row->shard->n_ranks;
 }
 
-/* Reads a token: 4 bytes of id and 4 of logit. */
+/* Reads a token: 4 bytes of id and 4 bytes of logit. */
 static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
 {
     row->token.id = (samp_token)sampi_wire_u32(at);
@@ -101,7 +101,8 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
-/* Reads the maximum of adaptive_p's logits, or of the tokens that are certainly kept. */
+/* Reads the maximum of adaptive_p's logits, or of the tokens that certainly come before the end that is searched
+   for. */
 static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->end.top = row->draw_max = sampi_wire_float(p->entries);
@@ -141,7 +142,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
     return sampi_take_token(row, p->fields + 8);
 }
 
-/* Reads a parcel into the facts of its row; false: no rank would send it. */
+/* Reads a parcel into the facts of its row. Returns false if no rank would send it. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {

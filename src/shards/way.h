@@ -1,11 +1,11 @@
 /* ---- shards: a row through its chain ----
-   A row goes forward only, from one member of its chain to the next. If a member waits for an answer, the row continues
-   there with the next message. Every rank takes the same steps, and so asks the same questions at the same time: this
-   keeps messages of the same size. When all remaining candidates are listed, the samplers over the array finish the
-   row. */
+   How a row passes through the members of its chain, one after another. If a member waits for an answer, the row
+   continues at this member with the next message. Every rank (machine) takes the same steps, and so asks the same
+   questions at the same time; thus the messages of all ranks have the same size. When all remaining candidates are
+   listed, the other samplers are applied to the array of them. */
 
-/* Does this sampler change nothing unless it is the last member? True for a selector without a state of its own that
-   neither cuts nor changes logits. */
+/* Does this sampler change nothing unless it is the last member? That is true for a sampler that selects, if it has no
+   state and neither cuts nor changes logits. */
 static bool sampi_only_selects(const sampi_sampler *s)
 {
     const unsigned flags = SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_OWN_LOGITS;
@@ -37,7 +37,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
     return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
-/* Runs the plan of the present member. Its random numbers depend on the position and its ordinal among its kind. */
+/* Runs the plan of the present member. Its random numbers depend on the position and on its ordinal among the samplers
+   of its kind. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
@@ -51,7 +52,7 @@ static int sampi_shard_run_step(sampi_shard_row *row)
 }
 
 /* Makes the list of the row's members: those that are on, without softmax, which matters only at the end, and without a
-   first member whose mask is applied already. Returns their number; -1: not supported in slices. */
+   first member whose mask is applied already. Returns their number, or -1 if the chain is not supported in slices. */
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
@@ -66,13 +67,13 @@ static int sampi_shard_members(sampi_shard_row *row)
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
-    if (n > 0 && last != member[n - 1]) member[n++] = last; /* it ends the selection */
+    if (n > 0 && last != member[n - 1]) member[n++] = last; /* the last member ends the selection */
     row->shard->n_members = n;
     return all < 0 ? -1 : n;
 }
 
-/* Ends a row in which no member has selected. By the definition a sampler that is off also checks that a token
-   remains. */
+/* Ends a row in which no member has selected a token. In the steps over an array, a sampler that is off also checks
+   that a token remains; so does this function. */
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
@@ -87,7 +88,7 @@ static void sampi_shard_next(sampi_shard_row *row)
     row->adapts = row->by_score = false;
 }
 
-/* Finishes a row all of whose candidates are listed, by the steps over the array. */
+/* Finishes a row all of whose candidates are listed, by applying the other samplers to the array of them. */
 static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
@@ -104,7 +105,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     return status;
 }
 
-/* Closes a row with its token, or a status. */
+/* Closes a row with its token, or with a status. */
 static void sampi_shard_close(sampi_shard_row *row, int status)
 {
     row->open = false;
@@ -113,7 +114,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
-/* Forgets the answers of one member and message. */
+/* Forgets the answers that one member got in one message. */
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
 /* Advances a row until it needs an answer. */
