@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9248 samplers/greedy.h               21361 grammar/gbnf.h
-     277 api/config.h                     9292 samplers/choose.h               21660 grammar/regex.h
-     308 api/types.h                      9356 samplers/ratio.h                22065 grammar/derivatives.h
-     566 api/missing.h                    9424 samplers/draw.h                 22895 grammar/vocabulary.h
-     580 api/sample.h                     9511 samplers/dist.h                 23377 grammar/triggers.h
-     674 api/chains.h                     9544 samplers/gumbel.h               23714 grammar/matcher.h
-     941 api/samplers.h                   9616 watermark/function.h            24012 grammar/store.h
-    1214 api/gumbel.h                     9735 watermark/text.h                24278 grammar/moving.h
-    1237 api/operator.h                   9928 watermark/draw.h                24638 grammar/visits.h
-    1288 api/kv.h                        10143 samplers/mirostat.h             24926 grammar/states.h
-    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25089 grammar/items.h
-    1517 api/text_error.h                10548 samplers/custom.h               25217 grammar/masks.h
-    1534 api/grammar.h                   10611 config/describe.h               25433 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25662 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26171 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26524 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26653 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26785 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27142 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27389 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27581 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27708 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27894 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28007 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28042 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28320 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28382 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28591 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28850 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29054 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29365 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29596 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30091 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30623 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                30997 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31171 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31302 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31420 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31565 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     31979 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32046 peers/tables.h
-    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32458 peers/values.h
-    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32906 peers/llama_server.h
-    5525 core/array.h                    15887 run/apply.h                     32978 peers/fields.h
-    5867 core/table.h                    15971 run/writing.h                   33248 peers/requests.h
-    6092 core/windows.h                  16095 run/arrays.h                    33395 shards/head.h
-    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33552 shards/bytes.h
-    6252 watermark/record.h              16373 run/walk.h                      33650 shards/merging.h
-    6274 rows/work.h                     16478 run/finish.h                    33942 shards/row.h
-    6301 life/past.h                     16518 run/draw_llama_cpp.h            34081 shards/answers.h
-    6360 core/record.h                   16594 run/draw.h                      34639 shards/logprobs.h
-    6506 core/plans.h                    16672 run/sample.h                    34787 shards/taking.h
-    6545 core/fields.h                   16768 watermark/making.h              34944 shards/asking.h
-    6637 core/owners.h                   17000 watermark/tails.h               35081 shards/prefix.h
-    6717 core/mt19937.h                  17101 watermark/detect.h              35655 shards/plans.h
-    6776 core/no_mt19937.h               17330 run/verify.h                    36163 samplers/plans.h
-    6810 core/making.h                   17435 run/batch.h                     36436 shards/way.h
-    6945 core/streams.h                  17586 life/state.h                    36586 shards/memory.h
-    6986 life/state_fields.h             17764 operator/weights.h              36656 shards/batch.h
-    7086 samplers/llama_cpp.h            17853 operator/search.h               37065 drafts/head.h
-    7176 samplers/logit_bias.h           17995 operator/run.h                  37128 drafts/block.h
-    7282 samplers/patch.h                18164 kv/cells.h                      37324 drafts/tree.h
-    7333 samplers/penalties.h            18204 kv/making.h                     37462 drafts/relaxed.h
-    7489 samplers/dry.h                  18430 kv/slot.h                       37548 constraints/automaton.h
-    7956 samplers/cut.h                  18573 kv/sequences.h                  37652 constraints/making.h
-    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37912 constraints/sampler.h
-    8095 samplers/top_k.h                18833 kv/update.h                     38008 constraints/constructors.h
-    8153 samplers/tail_free.h            18961 kv/state.h                      38377 constraints/patterns.h
-    8281 samplers/typical.h              19173 llama_cpp/functions.h           38586 constraints/looking.h
-    8360 samplers/top_p.h                19241 llama_cpp/object.h              38656 constraints/thinking.h
-    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38911 constraints/schedule.h
-    8449 samplers/by_sums.h              19374 text/reading.h                  39001 constraints/accepting.h
-    8605 samplers/top_h.h                19486 text/strings.h                  39186 constraints/drawing.h
-    8659 samplers/min_k.h                19587 text/values.h                   39376 constraints/state.h
-    8718 samplers/xtc.h                  19745 text/documents.h                39443 constraints/kind.h
-    8804 samplers/infill.h               19822 grammar/head.h                  39503 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19864 grammar/tree.h                  39591 constraints/accessors.h
-    9096 samplers/smoothing.h            20528 grammar/building.h              39700 core/kinds.h
-    9185 samplers/softmax.h              20959 grammar/finishing.h             39753 base/restore.h
-    9219 samplers/drafted.h              21271 grammar/reading.h               39767 api/license.h
+       2 api/opening.h                    9248 samplers/greedy.h               21362 grammar/gbnf.h
+     277 api/config.h                     9292 samplers/choose.h               21661 grammar/regex.h
+     308 api/types.h                      9356 samplers/ratio.h                22066 grammar/derivatives.h
+     566 api/missing.h                    9424 samplers/draw.h                 22896 grammar/vocabulary.h
+     580 api/sample.h                     9511 samplers/dist.h                 23378 grammar/triggers.h
+     674 api/chains.h                     9544 samplers/gumbel.h               23715 grammar/matcher.h
+     941 api/samplers.h                   9616 watermark/function.h            24013 grammar/store.h
+    1214 api/gumbel.h                     9735 watermark/text.h                24279 grammar/moving.h
+    1237 api/operator.h                   9928 watermark/draw.h                24639 grammar/visits.h
+    1288 api/kv.h                        10143 samplers/mirostat.h             24927 grammar/states.h
+    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25090 grammar/items.h
+    1517 api/text_error.h                10548 samplers/custom.h               25218 grammar/masks.h
+    1534 api/grammar.h                   10611 config/describe.h               25434 grammar/runs.h
+    1802 api/shards.h                    10794 config/from_params.h            25663 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26172 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26525 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26654 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26786 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27143 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27390 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27583 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27710 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27896 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28009 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28044 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28322 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28384 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28593 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28852 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29056 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29367 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29598 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30093 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30625 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                30999 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31173 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31304 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31422 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31567 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     31981 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32048 peers/tables.h
+    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32460 peers/values.h
+    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32908 peers/llama_server.h
+    5525 core/array.h                    15887 run/apply.h                     32980 peers/fields.h
+    5867 core/table.h                    15971 run/writing.h                   33250 peers/requests.h
+    6092 core/windows.h                  16095 run/arrays.h                    33397 shards/head.h
+    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33554 shards/bytes.h
+    6252 watermark/record.h              16373 run/walk.h                      33652 shards/merging.h
+    6274 rows/work.h                     16478 run/finish.h                    33944 shards/row.h
+    6301 life/past.h                     16518 run/draw_llama_cpp.h            34083 shards/answers.h
+    6360 core/record.h                   16594 run/draw.h                      34641 shards/logprobs.h
+    6506 core/plans.h                    16672 run/sample.h                    34789 shards/taking.h
+    6545 core/fields.h                   16768 watermark/making.h              34946 shards/asking.h
+    6637 core/owners.h                   17000 watermark/tails.h               35083 shards/prefix.h
+    6717 core/mt19937.h                  17101 watermark/detect.h              35657 shards/plans.h
+    6776 core/no_mt19937.h               17330 run/verify.h                    36165 samplers/plans.h
+    6810 core/making.h                   17435 run/batch.h                     36438 shards/way.h
+    6945 core/streams.h                  17586 life/state.h                    36588 shards/memory.h
+    6986 life/state_fields.h             17764 operator/weights.h              36658 shards/batch.h
+    7086 samplers/llama_cpp.h            17853 operator/search.h               37067 drafts/head.h
+    7176 samplers/logit_bias.h           17995 operator/run.h                  37130 drafts/block.h
+    7282 samplers/patch.h                18164 kv/cells.h                      37326 drafts/tree.h
+    7333 samplers/penalties.h            18204 kv/making.h                     37464 drafts/relaxed.h
+    7489 samplers/dry.h                  18430 kv/slot.h                       37550 constraints/automaton.h
+    7956 samplers/cut.h                  18573 kv/sequences.h                  37654 constraints/making.h
+    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37914 constraints/sampler.h
+    8095 samplers/top_k.h                18833 kv/update.h                     38010 constraints/constructors.h
+    8153 samplers/tail_free.h            18961 kv/state.h                      38379 constraints/patterns.h
+    8281 samplers/typical.h              19173 llama_cpp/functions.h           38588 constraints/looking.h
+    8360 samplers/top_p.h                19241 llama_cpp/object.h              38658 constraints/thinking.h
+    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38913 constraints/schedule.h
+    8449 samplers/by_sums.h              19374 text/reading.h                  39003 constraints/accepting.h
+    8605 samplers/top_h.h                19486 text/strings.h                  39188 constraints/drawing.h
+    8659 samplers/min_k.h                19587 text/values.h                   39378 constraints/state.h
+    8718 samplers/xtc.h                  19745 text/documents.h                39445 constraints/kind.h
+    8804 samplers/infill.h               19822 grammar/head.h                  39505 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19864 grammar/tree.h                  39593 constraints/accessors.h
+    9096 samplers/smoothing.h            20528 grammar/building.h              39702 core/kinds.h
+    9185 samplers/softmax.h              20960 grammar/finishing.h             39755 base/restore.h
+    9219 samplers/drafted.h              21272 grammar/reading.h               39769 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -20588,15 +20588,15 @@ static bool sampi_is_all(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* A node `whole` that begins with a repetition for which sampi_is_all holds, as [^"]*" does. sampi_is_covered finds
-   nodes whose texts it contains. */
+/* A node `whole` that begins with any number of characters, as [^"]*" does (sampi_is_all). sampi_is_covered finds nodes
+   whose texts are among those of `whole`. */
 typedef struct sampi_cover {
     sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
     uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
     int32_t patience;            /* how many nodes a look may still visit */
 } sampi_cover;
 
-/* Fills in a cover. Returns false if the node does not begin with such a repetition. */
+/* Fills in a cover. Returns false if the node does not begin with any number of characters. */
 static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
     const sampi_expr *e = sampi_at(t, whole);
@@ -20616,7 +20616,8 @@ static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *c
     }
 }
 
-/* Returns whether each byte of e, which is a SET or a TEXT, is one of the cover's bytes. */
+/* Returns whether each byte of e, which is a SET or a TEXT, is one of the bytes of which the cover's repetition
+   consists. */
 static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
 {
     const uint8_t *bytes = sampi_bytes_at(t, e->a);
@@ -20633,7 +20634,7 @@ static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, con
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. All texts of
-   [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that the cover's patience was not enough. */
+   [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that `patience` was not enough. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     const sampi_node one = sampi_at(t, cover->all)->a;
@@ -20660,8 +20661,8 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's node `whole`. All texts of
-   [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to the node that is also in the
-   cover. */
+   [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to a node that is also in
+   `whole`. */
 static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
@@ -23775,7 +23776,7 @@ typedef struct sampi_lex {
     /* [8] Sets of byte classes as bits, NULL if they are not computed yet. live: the classes that may come next
        (sampi_live_of); first: those with which a called rule may begin (sampi_first_of). */
     uint32_t *live, *first;
-    int32_t one; /* the kinds of characters that complete the state (sampi_one_of); -1: not computed yet */
+    int32_t one; /* the kinds of characters that complete the state; -1: not computed yet */
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
        called rule does not end within the run. */
     int32_t run[2];
@@ -25445,8 +25446,8 @@ typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* The states within characters that a search has visited, and what UTF-8 expects there. Bytes within characters mostly
-   lead to a few states. Each is visited once, unless another state has taken its slot. */
+/* The states behind a part of a character's bytes that a search has visited, with what UTF-8 expects there. Such bytes
+   mostly lead to a few states. Each is visited once, unless another state has taken its slot of this table. */
 enum { SAMPI_INNER = 64 };
 typedef struct sampi_inner {
     int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: 0: the slot is free */
@@ -27393,8 +27394,8 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 
 enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
-/* Adds a class of bytes to those that may follow: *found is the only one so far, or -1. Returns false if there are two
-   now. */
+/* Adds a class of bytes to those that may follow; *found is the only one so far, or -1. Returns false if there are two
+   classes now. */
 static bool sampi_one_class(int32_t c, int32_t *found)
 {
     if (*found >= 0 && *found != c) return false;
@@ -27402,8 +27403,9 @@ static bool sampi_one_class(int32_t c, int32_t *found)
     return true;
 }
 
-/* Does only one class of bytes follow in a state and in the states before it? *found is that class; -1: none. Where
-   there are two, the classes behind the second are not asked for; else the store keeps the state's set of classes. */
+/* Returns whether only one class of bytes may follow a state and the states before it; *found is that class, or -1 if
+   no byte may follow. If there are two classes, further ones are not computed; else the store (cache) keeps the state's
+   set of classes. */
 static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
@@ -27855,7 +27857,7 @@ typedef struct sampi_schema {
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
     int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says; /* [n_nodes] how many keywords constrain a value (sampi_schema_says), + 1; 0 if not computed yet */
+    uint8_t *says;           /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps;                  /* the number of steps that may still be taken */
@@ -39446,7 +39448,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
    kinds. Its samplers have names of their own. top_p with a decay is another kind (constraints/top_p_decay.h). */
 
 /* clang-format off */
-#define SAMPI_LIMIT(type, param, member, hi) /* a number that most constraints do not have; it is 0 then */ \
+#define SAMPI_LIMIT(type, param, member, hi) /* a number that is 0 for most constraints */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
 #define SAMPI_LIMIT_LATER(type, param, member, hi) /* a number that is younger than the first saved states */ \

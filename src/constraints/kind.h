@@ -3,7 +3,7 @@
    kinds. Its samplers have names of their own. top_p with a decay is another kind (constraints/top_p_decay.h). */
 
 /* clang-format off */
-#define SAMPI_LIMIT(type, param, member, hi) /* a number that most constraints do not have; it is 0 then */ \
+#define SAMPI_LIMIT(type, param, member, hi) /* a number that is 0 for most constraints */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
 #define SAMPI_LIMIT_LATER(type, param, member, hi) /* a number that is younger than the first saved states */ \

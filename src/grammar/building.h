@@ -60,15 +60,15 @@ static bool sampi_is_all(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* A node `whole` that begins with a repetition for which sampi_is_all holds, as [^"]*" does. sampi_is_covered finds
-   nodes whose texts it contains. */
+/* A node `whole` that begins with any number of characters, as [^"]*" does (sampi_is_all). sampi_is_covered finds nodes
+   whose texts are among those of `whole`. */
 typedef struct sampi_cover {
     sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
     uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
     int32_t patience;            /* how many nodes a look may still visit */
 } sampi_cover;
 
-/* Fills in a cover. Returns false if the node does not begin with such a repetition. */
+/* Fills in a cover. Returns false if the node does not begin with any number of characters. */
 static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
     const sampi_expr *e = sampi_at(t, whole);
@@ -88,7 +88,8 @@ static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *c
     }
 }
 
-/* Returns whether each byte of e, which is a SET or a TEXT, is one of the cover's bytes. */
+/* Returns whether each byte of e, which is a SET or a TEXT, is one of the bytes of which the cover's repetition
+   consists. */
 static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
 {
     const uint8_t *bytes = sampi_bytes_at(t, e->a);
@@ -105,7 +106,7 @@ static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, con
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. All texts of
-   [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that the cover's patience was not enough. */
+   [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that `patience` was not enough. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     const sampi_node one = sampi_at(t, cover->all)->a;
@@ -132,8 +133,8 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's node `whole`. All texts of
-   [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to the node that is also in the
-   cover. */
+   [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to a node that is also in
+   `whole`. */
 static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);

@@ -4,8 +4,8 @@
 
 enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
-/* Adds a class of bytes to those that may follow: *found is the only one so far, or -1. Returns false if there are two
-   now. */
+/* Adds a class of bytes to those that may follow; *found is the only one so far, or -1. Returns false if there are two
+   classes now. */
 static bool sampi_one_class(int32_t c, int32_t *found)
 {
     if (*found >= 0 && *found != c) return false;
@@ -13,8 +13,9 @@ static bool sampi_one_class(int32_t c, int32_t *found)
     return true;
 }
 
-/* Does only one class of bytes follow in a state and in the states before it? *found is that class; -1: none. Where
-   there are two, the classes behind the second are not asked for; else the store keeps the state's set of classes. */
+/* Returns whether only one class of bytes may follow a state and the states before it; *found is that class, or -1 if
+   no byte may follow. If there are two classes, further ones are not computed; else the store (cache) keeps the state's
+   set of classes. */
 static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;

@@ -61,7 +61,7 @@ typedef struct sampi_lex {
     /* [8] Sets of byte classes as bits, NULL if they are not computed yet. live: the classes that may come next
        (sampi_live_of); first: those with which a called rule may begin (sampi_first_of). */
     uint32_t *live, *first;
-    int32_t one; /* the kinds of characters that complete the state (sampi_one_of); -1: not computed yet */
+    int32_t one; /* the kinds of characters that complete the state; -1: not computed yet */
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
        called rule does not end within the run. */
     int32_t run[2];

@@ -12,8 +12,8 @@ typedef struct sampi_demand {
     int32_t never, behind, only;
 } sampi_demand;
 
-/* The states within characters that a search has visited, and what UTF-8 expects there. Bytes within characters mostly
-   lead to a few states. Each is visited once, unless another state has taken its slot. */
+/* The states behind a part of a character's bytes that a search has visited, with what UTF-8 expects there. Such bytes
+   mostly lead to a few states. Each is visited once, unless another state has taken its slot of this table. */
 enum { SAMPI_INNER = 64 };
 typedef struct sampi_inner {
     int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: 0: the slot is free */

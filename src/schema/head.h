@@ -147,7 +147,7 @@ typedef struct sampi_schema {
     int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
     sampi_texts marked;      /* the list whose values are marked */
     int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says; /* [n_nodes] how many keywords constrain a value (sampi_schema_says), + 1; 0 if not computed yet */
+    uint8_t *says;           /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps;                  /* the number of steps that may still be taken */
