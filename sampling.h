@@ -196,80 +196,80 @@
      566 api/missing.h                    9424 samplers/draw.h                 22896 grammar/vocabulary.h
      580 api/sample.h                     9511 samplers/dist.h                 23378 grammar/triggers.h
      674 api/chains.h                     9544 samplers/gumbel.h               23715 grammar/matcher.h
-     941 api/samplers.h                   9616 watermark/function.h            24013 grammar/store.h
-    1214 api/gumbel.h                     9735 watermark/text.h                24279 grammar/moving.h
-    1237 api/operator.h                   9928 watermark/draw.h                24639 grammar/visits.h
-    1288 api/kv.h                        10143 samplers/mirostat.h             24927 grammar/states.h
-    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25090 grammar/items.h
-    1517 api/text_error.h                10548 samplers/custom.h               25218 grammar/masks.h
-    1534 api/grammar.h                   10611 config/describe.h               25434 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25663 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26172 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26525 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26654 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26786 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27143 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27390 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27583 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27710 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27896 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28009 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28044 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28322 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28384 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28593 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28852 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29056 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29367 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29598 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30093 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30625 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                30999 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31173 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31304 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31422 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31567 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     31981 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32048 peers/tables.h
-    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32460 peers/values.h
-    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32908 peers/llama_server.h
-    5525 core/array.h                    15887 run/apply.h                     32980 peers/fields.h
-    5867 core/table.h                    15971 run/writing.h                   33250 peers/requests.h
-    6092 core/windows.h                  16095 run/arrays.h                    33397 shards/head.h
-    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33554 shards/bytes.h
-    6252 watermark/record.h              16373 run/walk.h                      33652 shards/merging.h
-    6274 rows/work.h                     16478 run/finish.h                    33944 shards/row.h
-    6301 life/past.h                     16518 run/draw_llama_cpp.h            34083 shards/answers.h
-    6360 core/record.h                   16594 run/draw.h                      34641 shards/logprobs.h
-    6506 core/plans.h                    16672 run/sample.h                    34789 shards/taking.h
-    6545 core/fields.h                   16768 watermark/making.h              34946 shards/asking.h
-    6637 core/owners.h                   17000 watermark/tails.h               35083 shards/prefix.h
-    6717 core/mt19937.h                  17101 watermark/detect.h              35657 shards/plans.h
-    6776 core/no_mt19937.h               17330 run/verify.h                    36165 samplers/plans.h
-    6810 core/making.h                   17435 run/batch.h                     36438 shards/way.h
-    6945 core/streams.h                  17586 life/state.h                    36588 shards/memory.h
-    6986 life/state_fields.h             17764 operator/weights.h              36658 shards/batch.h
-    7086 samplers/llama_cpp.h            17853 operator/search.h               37067 drafts/head.h
-    7176 samplers/logit_bias.h           17995 operator/run.h                  37130 drafts/block.h
-    7282 samplers/patch.h                18164 kv/cells.h                      37326 drafts/tree.h
-    7333 samplers/penalties.h            18204 kv/making.h                     37464 drafts/relaxed.h
-    7489 samplers/dry.h                  18430 kv/slot.h                       37550 constraints/automaton.h
-    7956 samplers/cut.h                  18573 kv/sequences.h                  37654 constraints/making.h
-    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37914 constraints/sampler.h
-    8095 samplers/top_k.h                18833 kv/update.h                     38010 constraints/constructors.h
-    8153 samplers/tail_free.h            18961 kv/state.h                      38379 constraints/patterns.h
-    8281 samplers/typical.h              19173 llama_cpp/functions.h           38588 constraints/looking.h
-    8360 samplers/top_p.h                19241 llama_cpp/object.h              38658 constraints/thinking.h
-    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38913 constraints/schedule.h
-    8449 samplers/by_sums.h              19374 text/reading.h                  39003 constraints/accepting.h
-    8605 samplers/top_h.h                19486 text/strings.h                  39188 constraints/drawing.h
-    8659 samplers/min_k.h                19587 text/values.h                   39378 constraints/state.h
-    8718 samplers/xtc.h                  19745 text/documents.h                39445 constraints/kind.h
-    8804 samplers/infill.h               19822 grammar/head.h                  39505 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19864 grammar/tree.h                  39593 constraints/accessors.h
-    9096 samplers/smoothing.h            20528 grammar/building.h              39702 core/kinds.h
-    9185 samplers/softmax.h              20960 grammar/finishing.h             39755 base/restore.h
-    9219 samplers/drafted.h              21272 grammar/reading.h               39769 api/license.h
+     941 api/samplers.h                   9616 watermark/function.h            24016 grammar/store.h
+    1214 api/gumbel.h                     9735 watermark/text.h                24282 grammar/moving.h
+    1237 api/operator.h                   9928 watermark/draw.h                24657 grammar/visits.h
+    1288 api/kv.h                        10143 samplers/mirostat.h             24945 grammar/states.h
+    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25108 grammar/items.h
+    1517 api/text_error.h                10548 samplers/custom.h               25236 grammar/masks.h
+    1534 api/grammar.h                   10611 config/describe.h               25452 grammar/runs.h
+    1802 api/shards.h                    10794 config/from_params.h            25681 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26205 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26558 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26687 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26819 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27176 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27423 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27616 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27743 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27929 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28042 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28077 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28355 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28417 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28626 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28885 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29089 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29400 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29631 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30126 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30658 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                31032 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31206 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31337 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31455 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31600 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     32014 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32081 peers/tables.h
+    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32493 peers/values.h
+    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32941 peers/llama_server.h
+    5525 core/array.h                    15887 run/apply.h                     33013 peers/fields.h
+    5867 core/table.h                    15971 run/writing.h                   33283 peers/requests.h
+    6092 core/windows.h                  16095 run/arrays.h                    33430 shards/head.h
+    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33587 shards/bytes.h
+    6252 watermark/record.h              16373 run/walk.h                      33685 shards/merging.h
+    6274 rows/work.h                     16478 run/finish.h                    33977 shards/row.h
+    6301 life/past.h                     16518 run/draw_llama_cpp.h            34116 shards/answers.h
+    6360 core/record.h                   16594 run/draw.h                      34674 shards/logprobs.h
+    6506 core/plans.h                    16672 run/sample.h                    34822 shards/taking.h
+    6545 core/fields.h                   16768 watermark/making.h              34979 shards/asking.h
+    6637 core/owners.h                   17000 watermark/tails.h               35116 shards/prefix.h
+    6717 core/mt19937.h                  17101 watermark/detect.h              35690 shards/plans.h
+    6776 core/no_mt19937.h               17330 run/verify.h                    36198 samplers/plans.h
+    6810 core/making.h                   17435 run/batch.h                     36471 shards/way.h
+    6945 core/streams.h                  17586 life/state.h                    36621 shards/memory.h
+    6986 life/state_fields.h             17764 operator/weights.h              36691 shards/batch.h
+    7086 samplers/llama_cpp.h            17853 operator/search.h               37100 drafts/head.h
+    7176 samplers/logit_bias.h           17995 operator/run.h                  37163 drafts/block.h
+    7282 samplers/patch.h                18164 kv/cells.h                      37359 drafts/tree.h
+    7333 samplers/penalties.h            18204 kv/making.h                     37497 drafts/relaxed.h
+    7489 samplers/dry.h                  18430 kv/slot.h                       37583 constraints/automaton.h
+    7956 samplers/cut.h                  18573 kv/sequences.h                  37687 constraints/making.h
+    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37947 constraints/sampler.h
+    8095 samplers/top_k.h                18833 kv/update.h                     38043 constraints/constructors.h
+    8153 samplers/tail_free.h            18961 kv/state.h                      38412 constraints/patterns.h
+    8281 samplers/typical.h              19173 llama_cpp/functions.h           38621 constraints/looking.h
+    8360 samplers/top_p.h                19241 llama_cpp/object.h              38691 constraints/thinking.h
+    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38946 constraints/schedule.h
+    8449 samplers/by_sums.h              19374 text/reading.h                  39036 constraints/accepting.h
+    8605 samplers/top_h.h                19486 text/strings.h                  39221 constraints/drawing.h
+    8659 samplers/min_k.h                19587 text/values.h                   39411 constraints/state.h
+    8718 samplers/xtc.h                  19745 text/documents.h                39478 constraints/kind.h
+    8804 samplers/infill.h               19822 grammar/head.h                  39538 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19864 grammar/tree.h                  39626 constraints/accessors.h
+    9096 samplers/smoothing.h            20528 grammar/building.h              39735 core/kinds.h
+    9185 samplers/softmax.h              20960 grammar/finishing.h             39788 base/restore.h
+    9219 samplers/drafted.h              21272 grammar/reading.h               39802 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23858,6 +23858,8 @@ typedef struct sampi_chunk {
     size_t size, used;
 } sampi_chunk;
 
+enum { SAMPI_MASKS = 64 };
+
 /* A store: a cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
    store.h. */
 typedef struct sampi_store {
@@ -23884,6 +23886,7 @@ typedef struct sampi_store {
     size_t moved_from;
     int32_t *moved;
     int32_t moved_states, n_moved;
+    uint32_t *masks[SAMPI_MASKS]; /* [n_mask] each: masks that entries have; an equal one is shared. NULL: free */
 } sampi_store;
 
 /* The memory that one call works in. A call borrows a free workspace and gives it back at its end. */
@@ -24341,9 +24344,17 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
+/* Returns the slot of an old store's mask in tables of the masks that were met last, which entries share. */
+static size_t sampi_move_slot(const uint32_t *mask)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)mask;
+    return (size_t)(at / 8 * 0x9E3779B97F4A7C15u >> 32 & (SAMPI_MASKS - 1));
+}
+
 /* Chooses the entries (token sets) that are not older than `oldest`, and marks their states as needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
     v->chosen.entries = 0;
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         v->entries[i] = 0;
@@ -24353,8 +24364,10 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
-        v->chosen.most += sampi_padded(e->bits ? n_mask * 4 : 0) + sampi_padded((size_t)e->n_tokens * 4) +
-                          sampi_padded((size_t)e->n_places * 4);
+        const uint32_t **mask = &met[sampi_move_slot(e->bits)];
+        v->chosen.most += sampi_padded(e->bits && *mask != e->bits ? n_mask * 4 : 0) +
+                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_places * 4);
+        *mask = e->bits;
     }
 }
 
@@ -24479,6 +24492,8 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
     sampi_store *to = v->to;
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
+    uint32_t *made_of[SAMPI_MASKS] = { NULL };
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         if (!v->entries[i]) continue;
         const sampi_entry *e = v->from->entries + i;
@@ -24488,7 +24503,10 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
         made->n_tokens = e->n_tokens;
         made->n_places = e->n_places;
-        made->bits = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        const size_t slot = sampi_move_slot(e->bits);
+        if (met[slot] != e->bits) made_of[slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        met[slot] = e->bits;
+        made->bits = made_of[slot];
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->places = (const uint32_t *)sampi_move_bytes(chunk, e->places, (size_t)e->n_places * 4);
         *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;
@@ -25846,13 +25864,28 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
+/* Returns a mask in the store that is equal to the mask `bits`: an entry's, if one is found, else a copy; NULL if there
+   is no room. Many states often allow the same tokens, and a mask is the largest part of an entry. */
+static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
+{
+    enum { STRIDE = 8 };
+    const size_t n = m->index->n_mask;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < n; i += STRIDE) hash = ((hash << 5 | hash >> 59) ^ bits[i]) * 0x9E3779B97F4A7C15u;
+    uint32_t **slot = &m->store->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
+    if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
+    mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
+    if (mask) SAMPI_PTR_PUT(slot, mask);
+    return mask;
+}
+
 /* Publishes an entry (the allowed tokens of a state) that was computed. Returns its number, or the number of an equal
    entry that another thread has published meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
     entry.used = m->now;
-    entry.bits = (uint32_t *)sampi_keep_bytes(m, found->bits, found->bits ? m->index->n_mask * (size_t)4 : 0);
+    entry.bits = found->bits ? sampi_keep_mask(m, found->bits) : NULL;
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
     entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
     const int32_t at = m->d.status ? -1 : sampi_take(&m->store->n_entries, 1, m->store->cap_entries);

@@ -183,13 +183,28 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
+/* Returns a mask in the store that is equal to the mask `bits`: an entry's, if one is found, else a copy; NULL if there
+   is no room. Many states often allow the same tokens, and a mask is the largest part of an entry. */
+static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
+{
+    enum { STRIDE = 8 };
+    const size_t n = m->index->n_mask;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < n; i += STRIDE) hash = ((hash << 5 | hash >> 59) ^ bits[i]) * 0x9E3779B97F4A7C15u;
+    uint32_t **slot = &m->store->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
+    if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
+    mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
+    if (mask) SAMPI_PTR_PUT(slot, mask);
+    return mask;
+}
+
 /* Publishes an entry (the allowed tokens of a state) that was computed. Returns its number, or the number of an equal
    entry that another thread has published meanwhile; -1 with an error recorded. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
     entry.used = m->now;
-    entry.bits = (uint32_t *)sampi_keep_bytes(m, found->bits, found->bits ? m->index->n_mask * (size_t)4 : 0);
+    entry.bits = found->bits ? sampi_keep_mask(m, found->bits) : NULL;
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
     entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
     const int32_t at = m->d.status ? -1 : sampi_take(&m->store->n_entries, 1, m->store->cap_entries);

@@ -143,6 +143,8 @@ typedef struct sampi_chunk {
     size_t size, used;
 } sampi_chunk;
 
+enum { SAMPI_MASKS = 64 };
+
 /* A store: a cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
    store.h. */
 typedef struct sampi_store {
@@ -169,6 +171,7 @@ typedef struct sampi_store {
     size_t moved_from;
     int32_t *moved;
     int32_t moved_states, n_moved;
+    uint32_t *masks[SAMPI_MASKS]; /* [n_mask] each: masks that entries have; an equal one is shared. NULL: free */
 } sampi_store;
 
 /* The memory that one call works in. A call borrows a free workspace and gives it back at its end. */

@@ -62,9 +62,17 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
+/* Returns the slot of an old store's mask in tables of the masks that were met last, which entries share. */
+static size_t sampi_move_slot(const uint32_t *mask)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)mask;
+    return (size_t)(at / 8 * 0x9E3779B97F4A7C15u >> 32 & (SAMPI_MASKS - 1));
+}
+
 /* Chooses the entries (token sets) that are not older than `oldest`, and marks their states as needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
     v->chosen.entries = 0;
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         v->entries[i] = 0;
@@ -74,8 +82,10 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
-        v->chosen.most += sampi_padded(e->bits ? n_mask * 4 : 0) + sampi_padded((size_t)e->n_tokens * 4) +
-                          sampi_padded((size_t)e->n_places * 4);
+        const uint32_t **mask = &met[sampi_move_slot(e->bits)];
+        v->chosen.most += sampi_padded(e->bits && *mask != e->bits ? n_mask * 4 : 0) +
+                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_places * 4);
+        *mask = e->bits;
     }
 }
 
@@ -200,6 +210,8 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
     sampi_store *to = v->to;
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
+    uint32_t *made_of[SAMPI_MASKS] = { NULL };
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         if (!v->entries[i]) continue;
         const sampi_entry *e = v->from->entries + i;
@@ -209,7 +221,10 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
         made->n_tokens = e->n_tokens;
         made->n_places = e->n_places;
-        made->bits = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        const size_t slot = sampi_move_slot(e->bits);
+        if (met[slot] != e->bits) made_of[slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        met[slot] = e->bits;
+        made->bits = made_of[slot];
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->places = (const uint32_t *)sampi_move_bytes(chunk, e->places, (size_t)e->n_places * 4);
         *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;

@@ -991,6 +991,37 @@ static void test_few_steps(void **state)
     }
 }
 
+/* States that allow the same tokens share one mask: those of a string with a length, at each character. */
+static void test_shared_masks(void **state)
+{
+    (void)state;
+    enum { LENGTH = 100 };
+    static const samp_vocab pairs = { N_PIECES, byte_or_pair, NULL, NULL, NULL, 0, -1, -1 };
+    uint32_t bits[(N_PIECES + 31) / 32];
+    const uint32_t *masks[LENGTH + 2];
+    int n_with = 0, n_masks = 0;
+    samp_vocab_index *index = samp_vocab_index_init(&pairs, NULL);
+    samp_grammar *g = compile("{\"type\":\"string\",\"maxLength\":300}", NULL);
+    samp_sampler *s = samp_init_grammar(index, g);
+    for (int i = 0; i <= LENGTH; i++) {
+        assert_ok(samp_grammar_mask(s, bits));
+        assert_ok(samp_accept(s, i ? 'x' : '"'));
+    }
+    const sampi_store *store = ((const sampi_matcher *)s->ctx)->shared->now;
+    for (int32_t i = 0; i < store->n_entries; i++) {
+        if (!store->entries[i].bits) continue;
+        int k = 0;
+        while (k < n_masks && masks[k] != store->entries[i].bits) k++;
+        if (k == n_masks) masks[n_masks++] = store->entries[i].bits;
+        n_with++;
+    }
+    assert_true(n_with >= LENGTH);
+    assert_true(n_masks <= 2); /* that of the quote in front, and that of the characters */
+    samp_free(s);
+    samp_grammar_free(g);
+    samp_vocab_index_free(index);
+}
+
 /* What the matcher says, byte by byte: 1, 0 or a status. */
 static int matches(const samp_vocab_index *index, const samp_grammar *g, const char *text)
 {
@@ -1454,6 +1485,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_other_way_round),
         cmocka_unit_test(test_dead_ends),
         cmocka_unit_test(test_few_steps),
+        cmocka_unit_test(test_shared_masks),
         cmocka_unit_test(test_redundant_keywords),
         cmocka_unit_test(test_long_places),
         cmocka_unit_test(test_options),
