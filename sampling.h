@@ -212,64 +212,64 @@
     2623 base/switches.h                 11642 life/rollback.h                 27423 grammar/forced.h
     2949 base/random.h                   11897 life/chain.h                    27616 grammar/hooks.h
     2972 base/mt19937.h                  12181 life/members.h                  27743 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27929 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28042 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28077 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28355 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28417 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28626 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28885 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29089 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29400 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29631 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30126 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30658 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                31032 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31206 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31337 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31455 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31600 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     32014 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32081 peers/tables.h
-    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32493 peers/values.h
-    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32941 peers/llama_server.h
-    5525 core/array.h                    15887 run/apply.h                     33013 peers/fields.h
-    5867 core/table.h                    15971 run/writing.h                   33283 peers/requests.h
-    6092 core/windows.h                  16095 run/arrays.h                    33430 shards/head.h
-    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33587 shards/bytes.h
-    6252 watermark/record.h              16373 run/walk.h                      33685 shards/merging.h
-    6274 rows/work.h                     16478 run/finish.h                    33977 shards/row.h
-    6301 life/past.h                     16518 run/draw_llama_cpp.h            34116 shards/answers.h
-    6360 core/record.h                   16594 run/draw.h                      34674 shards/logprobs.h
-    6506 core/plans.h                    16672 run/sample.h                    34822 shards/taking.h
-    6545 core/fields.h                   16768 watermark/making.h              34979 shards/asking.h
-    6637 core/owners.h                   17000 watermark/tails.h               35116 shards/prefix.h
-    6717 core/mt19937.h                  17101 watermark/detect.h              35690 shards/plans.h
-    6776 core/no_mt19937.h               17330 run/verify.h                    36198 samplers/plans.h
-    6810 core/making.h                   17435 run/batch.h                     36471 shards/way.h
-    6945 core/streams.h                  17586 life/state.h                    36621 shards/memory.h
-    6986 life/state_fields.h             17764 operator/weights.h              36691 shards/batch.h
-    7086 samplers/llama_cpp.h            17853 operator/search.h               37100 drafts/head.h
-    7176 samplers/logit_bias.h           17995 operator/run.h                  37163 drafts/block.h
-    7282 samplers/patch.h                18164 kv/cells.h                      37359 drafts/tree.h
-    7333 samplers/penalties.h            18204 kv/making.h                     37497 drafts/relaxed.h
-    7489 samplers/dry.h                  18430 kv/slot.h                       37583 constraints/automaton.h
-    7956 samplers/cut.h                  18573 kv/sequences.h                  37687 constraints/making.h
-    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37947 constraints/sampler.h
-    8095 samplers/top_k.h                18833 kv/update.h                     38043 constraints/constructors.h
-    8153 samplers/tail_free.h            18961 kv/state.h                      38412 constraints/patterns.h
-    8281 samplers/typical.h              19173 llama_cpp/functions.h           38621 constraints/looking.h
-    8360 samplers/top_p.h                19241 llama_cpp/object.h              38691 constraints/thinking.h
-    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38946 constraints/schedule.h
-    8449 samplers/by_sums.h              19374 text/reading.h                  39036 constraints/accepting.h
-    8605 samplers/top_h.h                19486 text/strings.h                  39221 constraints/drawing.h
-    8659 samplers/min_k.h                19587 text/values.h                   39411 constraints/state.h
-    8718 samplers/xtc.h                  19745 text/documents.h                39478 constraints/kind.h
-    8804 samplers/infill.h               19822 grammar/head.h                  39538 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19864 grammar/tree.h                  39626 constraints/accessors.h
-    9096 samplers/smoothing.h            20528 grammar/building.h              39735 core/kinds.h
-    9185 samplers/softmax.h              20960 grammar/finishing.h             39788 base/restore.h
-    9219 samplers/drafted.h              21272 grammar/reading.h               39802 api/license.h
+    3048 base/exact.h                    12295 life/update.h                   27930 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28043 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28078 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28356 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28418 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28627 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28886 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29090 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29401 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29632 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30127 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30659 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                31033 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31207 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31338 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31456 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31601 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     32015 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32082 peers/tables.h
+    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32494 peers/values.h
+    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32942 peers/llama_server.h
+    5525 core/array.h                    15887 run/apply.h                     33014 peers/fields.h
+    5867 core/table.h                    15971 run/writing.h                   33284 peers/requests.h
+    6092 core/windows.h                  16095 run/arrays.h                    33431 shards/head.h
+    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33588 shards/bytes.h
+    6252 watermark/record.h              16373 run/walk.h                      33686 shards/merging.h
+    6274 rows/work.h                     16478 run/finish.h                    33978 shards/row.h
+    6301 life/past.h                     16518 run/draw_llama_cpp.h            34117 shards/answers.h
+    6360 core/record.h                   16594 run/draw.h                      34675 shards/logprobs.h
+    6506 core/plans.h                    16672 run/sample.h                    34823 shards/taking.h
+    6545 core/fields.h                   16768 watermark/making.h              34980 shards/asking.h
+    6637 core/owners.h                   17000 watermark/tails.h               35117 shards/prefix.h
+    6717 core/mt19937.h                  17101 watermark/detect.h              35691 shards/plans.h
+    6776 core/no_mt19937.h               17330 run/verify.h                    36199 samplers/plans.h
+    6810 core/making.h                   17435 run/batch.h                     36472 shards/way.h
+    6945 core/streams.h                  17586 life/state.h                    36622 shards/memory.h
+    6986 life/state_fields.h             17764 operator/weights.h              36692 shards/batch.h
+    7086 samplers/llama_cpp.h            17853 operator/search.h               37101 drafts/head.h
+    7176 samplers/logit_bias.h           17995 operator/run.h                  37164 drafts/block.h
+    7282 samplers/patch.h                18164 kv/cells.h                      37360 drafts/tree.h
+    7333 samplers/penalties.h            18204 kv/making.h                     37498 drafts/relaxed.h
+    7489 samplers/dry.h                  18430 kv/slot.h                       37584 constraints/automaton.h
+    7956 samplers/cut.h                  18573 kv/sequences.h                  37688 constraints/making.h
+    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37948 constraints/sampler.h
+    8095 samplers/top_k.h                18833 kv/update.h                     38044 constraints/constructors.h
+    8153 samplers/tail_free.h            18961 kv/state.h                      38413 constraints/patterns.h
+    8281 samplers/typical.h              19173 llama_cpp/functions.h           38622 constraints/looking.h
+    8360 samplers/top_p.h                19241 llama_cpp/object.h              38692 constraints/thinking.h
+    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38947 constraints/schedule.h
+    8449 samplers/by_sums.h              19374 text/reading.h                  39037 constraints/accepting.h
+    8605 samplers/top_h.h                19486 text/strings.h                  39222 constraints/drawing.h
+    8659 samplers/min_k.h                19587 text/values.h                   39412 constraints/state.h
+    8718 samplers/xtc.h                  19745 text/documents.h                39479 constraints/kind.h
+    8804 samplers/infill.h               19822 grammar/head.h                  39539 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19864 grammar/tree.h                  39627 constraints/accessors.h
+    9096 samplers/smoothing.h            20528 grammar/building.h              39736 core/kinds.h
+    9185 samplers/softmax.h              20960 grammar/finishing.h             39789 base/restore.h
+    9219 samplers/drafted.h              21272 grammar/reading.h               39803 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19874,7 +19874,7 @@ typedef int32_t sampi_node; /* a node's number; a negative value is a samp_statu
 typedef enum sampi_node_kind {
     SAMPI_NODE_NEVER, /* matches no text */
     SAMPI_NODE_EMPTY, /* matches the empty text */
-    /* a text of b bytes, at byte a of the pool; c: 1 + the rule with this name, or 0 */
+    /* a text of b bytes, at byte a of the pool; c: 1 + the number of the rule that has this name, or 0 */
     SAMPI_NODE_TEXT,
     SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
     /* the token a; if b & 1: any token but a; if b & 2: a is a TEXT node with the token's text */
@@ -19908,7 +19908,7 @@ enum {
 
 /* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* no capture; the group keeps its alternatives apart from those around it */
+    SAMPI_GROUP_NONE = -1, /* a group without capture, which keeps its alternatives apart from the rest */
     SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
 };
 
@@ -20266,7 +20266,7 @@ typedef struct sampi_opening {
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
-    /* missing: how many members of the list must still come; left: how many may */
+    /* missing: how many required members of the list are missing; left: how many more members may come */
     int32_t missing, left;
     bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
@@ -22853,8 +22853,8 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
 }
 
 /* Returns whether n can match any text. For an AND, sampi_search finds out. The stack has the second parts of
-   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. The kind of
-   a part's node is above the part. */
+   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. Above each
+   part on the stack is the kind of the node that it comes from. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;
@@ -23170,9 +23170,9 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. They follow it in the array,
-   so the loop runs backwards. path [d] describes what was found so far below the node at depth d, which the loop has
-   not reached yet. */
+/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. These nodes follow the node in
+   the array, so the loop runs backwards. path [d] collects what was found below the node at depth d until the loop
+   reaches that node. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -23389,7 +23389,7 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
-    SAMPI_OP_SET,   /* matches one byte of the set at a in the pool */
+    SAMPI_OP_SET,   /* matches one byte of a set, which begins at byte a of the pool */
     SAMPI_OP_NEVER, /* matches no byte */
     SAMPI_OP_SPLIT, /* continues at operation a; if that fails, at operation b */
     SAMPI_OP_SAVE,  /* a capture group's position: group a / 2 begins here, or ends here if a is odd */
@@ -23940,7 +23940,7 @@ typedef struct sampi_matcher {
     sampi_shared *shared;
     sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
     sampi_store *store;     /* the store (cache of states) that the current call reads */
-    sampi_store *own;       /* the same store if it serves this call alone, else NULL */
+    sampi_store *own;       /* the store (cache) of this call alone, if it has such a store, else NULL */
     /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
     size_t place_in;
     size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */
@@ -24138,8 +24138,8 @@ static int32_t sampi_store_more(int32_t room, int32_t used)
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that the old
-   store did not use is halved, if it keeps a minimum; this is repeated until the store is small enough. */
+/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that were not
+   used in the old store is halved, if it keeps a minimum; this is repeated until the store is small enough. */
 static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
@@ -24710,8 +24710,8 @@ static void sampi_open_store(sampi_matcher *m)
     m->tree_of = m->store->serial;
 }
 
-/* Makes the current store the one that this call reads. If there is no current store, one is made: by `plan`, and with
-   the elements of `kept`, if these are not NULL. Returns false if an error was recorded. */
+/* Lets this call read the current store (the cache of states). If there is no current store, one is made, with the
+   sizes `plan` and the data of the store `kept` if these are not NULL. Returns false if an error was recorded. */
 static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
 {
     sampi_shared *h = m->shared;
@@ -24992,7 +24992,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         n = sampi_through(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        sampi_node next = -1; /* the node to visit next; `then` follows it */
+        sampi_node next = -1; /* the node to visit next; the node `then` follows it */
         if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
@@ -25168,7 +25168,7 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
 }
 
 /* Lets the items of the current step return that may end, from index `from` on. Items in frames of this same step do
-   not return: if their rule matches the empty text, the caller's state already contains what follows the call. */
+   not return: if their rule matches the empty text, the caller's state already allows what follows the call. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -25180,7 +25180,7 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
 }
 
 /* Lets the items of the current step from index `from` on call rules. A call made here never returns within this step:
-   if a rule matches the empty text, the state of the calling rule already contains what follows the call. */
+   if a rule matches the empty text, the state of the calling rule already allows what follows the call. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -27871,7 +27871,7 @@ typedef struct sampi_schema {
     sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
     sampi_vec queue;              /* int32_t: the goals (condition sets) whose rules have no body yet */
-    sampi_vec asked;              /* sampi_asked: a stack of the schemas whose scalars are being computed */
+    sampi_vec asked;              /* a stack (sampi_asked) of the schemas whose allowed scalars are being computed */
     sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
     sampi_deriver deriver;          /* computes derivatives for sampi_schema_matches; owns only its stack and memo */
@@ -27886,16 +27886,17 @@ typedef struct sampi_schema {
     int32_t *marks;       /* [n_strings] the round in which a string was last marked (sampi_texts_mark) */
     /* [n_nodes] the index of an array's list of children in the arena, + 1; 0 if there is no list */
     int32_t *children;
-    sampi_vec values;        /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
-    int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
-    sampi_texts marked;      /* the list whose values are marked */
-    int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says;           /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
+    sampi_vec values; /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
+    /* n_values: how many numbers `values` contains; round: the number with which values are marked now */
+    int32_t n_values, round;
+    sampi_texts marked; /* the list whose values are marked */
+    int32_t spare;      /* units of work that the last counted step still covers (sampi_schema_work) */
+    uint8_t *says;      /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
-    int64_t steps;                  /* the number of steps that may still be taken */
-    int choices;                    /* how many calls of sampi_expand and sampi_finish_objects are nested now */
-    int level;                      /* how many questions whether a schema or goal is possible are nested now */
+    int64_t steps; /* the number of steps that may still be taken */
+    int choices;   /* how deeply calls of sampi_expand and sampi_finish_objects are nested */
+    int level;     /* how deeply the functions are nested that ask whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
     sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
     sampi_node character, shortest; /* nodes for a string's character, and for any string, in the shortest spelling */
@@ -28913,7 +28914,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     size_t n;
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
-    char *text = NULL; /* a copy, followed by a 0 */
+    char *text = NULL; /* a copy of the pattern, followed by a byte 0 */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
         return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
@@ -30919,8 +30920,8 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
     return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
 }
 
-/* Returns the node of the items of an array with counts (a->some). From the last item back to the first, x->stack gets
-   the node of what may follow item i, for each value of `found`. */
+/* Returns the node of the items of an array in which conditions count items (a->some, from contains). From the last
+   item back to the first, x->stack gets the node of what may follow item i, for each value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
     enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };

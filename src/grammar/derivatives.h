@@ -787,8 +787,8 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
 }
 
 /* Returns whether n can match any text. For an AND, sampi_search finds out. The stack has the second parts of
-   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. The kind of
-   a part's node is above the part. */
+   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. Above each
+   part on the stack is the kind of the node that it comes from. */
 static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;

@@ -60,7 +60,7 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
 }
 
 /* Lets the items of the current step return that may end, from index `from` on. Items in frames of this same step do
-   not return: if their rule matches the empty text, the caller's state already contains what follows the call. */
+   not return: if their rule matches the empty text, the caller's state already allows what follows the call. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -72,7 +72,7 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
 }
 
 /* Lets the items of the current step from index `from` on call rules. A call made here never returns within this step:
-   if a rule matches the empty text, the state of the calling rule already contains what follows the call. */
+   if a rule matches the empty text, the state of the calling rule already allows what follows the call. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {

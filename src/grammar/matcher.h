@@ -225,7 +225,7 @@ typedef struct sampi_matcher {
     sampi_shared *shared;
     sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
     sampi_store *store;     /* the store (cache of states) that the current call reads */
-    sampi_store *own;       /* the same store if it serves this call alone, else NULL */
+    sampi_store *own;       /* the store (cache) of this call alone, if it has such a store, else NULL */
     /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
     size_t place_in;
     size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */

@@ -47,7 +47,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         n = sampi_through(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        sampi_node next = -1; /* the node to visit next; `then` follows it */
+        sampi_node next = -1; /* the node to visit next; the node `then` follows it */
         if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:

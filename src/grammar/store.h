@@ -122,8 +122,8 @@ static int32_t sampi_store_more(int32_t room, int32_t used)
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that the old
-   store did not use is halved, if it keeps a minimum; this is repeated until the store is small enough. */
+/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that were not
+   used in the old store is halved, if it keeps a minimum; this is repeated until the store is small enough. */
 static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };

@@ -10,7 +10,7 @@ typedef int32_t sampi_node; /* a node's number; a negative value is a samp_statu
 typedef enum sampi_node_kind {
     SAMPI_NODE_NEVER, /* matches no text */
     SAMPI_NODE_EMPTY, /* matches the empty text */
-    /* a text of b bytes, at byte a of the pool; c: 1 + the rule with this name, or 0 */
+    /* a text of b bytes, at byte a of the pool; c: 1 + the number of the rule that has this name, or 0 */
     SAMPI_NODE_TEXT,
     SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
     /* the token a; if b & 1: any token but a; if b & 2: a is a TEXT node with the token's text */
@@ -44,7 +44,7 @@ enum {
 
 /* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* no capture; the group keeps its alternatives apart from those around it */
+    SAMPI_GROUP_NONE = -1, /* a group without capture, which keeps its alternatives apart from the rest */
     SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
 };
 
@@ -402,7 +402,7 @@ typedef struct sampi_opening {
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
-    /* missing: how many members of the list must still come; left: how many may */
+    /* missing: how many required members of the list are missing; left: how many more members may come */
     int32_t missing, left;
     bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */

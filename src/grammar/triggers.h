@@ -11,7 +11,7 @@
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
-    SAMPI_OP_SET,   /* matches one byte of the set at a in the pool */
+    SAMPI_OP_SET,   /* matches one byte of a set, which begins at byte a of the pool */
     SAMPI_OP_NEVER, /* matches no byte */
     SAMPI_OP_SPLIT, /* continues at operation a; if that fails, at operation b */
     SAMPI_OP_SAVE,  /* a capture group's position: group a / 2 begins here, or ends here if a is odd */

@@ -53,8 +53,8 @@ static void sampi_open_store(sampi_matcher *m)
     m->tree_of = m->store->serial;
 }
 
-/* Makes the current store the one that this call reads. If there is no current store, one is made: by `plan`, and with
-   the elements of `kept`, if these are not NULL. Returns false if an error was recorded. */
+/* Lets this call read the current store (the cache of states). If there is no current store, one is made, with the
+   sizes `plan` and the data of the store `kept` if these are not NULL. Returns false if an error was recorded. */
 static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
 {
     sampi_shared *h = m->shared;

@@ -274,9 +274,9 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. They follow it in the array,
-   so the loop runs backwards. path [d] describes what was found so far below the node at depth d, which the loop has
-   not reached yet. */
+/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. These nodes follow the node in
+   the array, so the loop runs backwards. path [d] collects what was found below the node at depth d until the loop
+   reaches that node. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;

@@ -261,8 +261,8 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
     return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
 }
 
-/* Returns the node of the items of an array with counts (a->some). From the last item back to the first, x->stack gets
-   the node of what may follow item i, for each value of `found`. */
+/* Returns the node of the items of an array in which conditions count items (a->some, from contains). From the last
+   item back to the first, x->stack gets the node of what may follow item i, for each value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
     enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };

@@ -128,7 +128,7 @@ typedef struct sampi_schema {
     sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
     sampi_vec queue;              /* int32_t: the goals (condition sets) whose rules have no body yet */
-    sampi_vec asked;              /* sampi_asked: a stack of the schemas whose scalars are being computed */
+    sampi_vec asked;              /* a stack (sampi_asked) of the schemas whose allowed scalars are being computed */
     sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
     sampi_deriver deriver;          /* computes derivatives for sampi_schema_matches; owns only its stack and memo */
@@ -143,16 +143,17 @@ typedef struct sampi_schema {
     int32_t *marks;       /* [n_strings] the round in which a string was last marked (sampi_texts_mark) */
     /* [n_nodes] the index of an array's list of children in the arena, + 1; 0 if there is no list */
     int32_t *children;
-    sampi_vec values;        /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
-    int32_t n_values, round; /* n_values: how many numbers `values` contains; round: the current round of marks */
-    sampi_texts marked;      /* the list whose values are marked */
-    int32_t spare;           /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says;           /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
+    sampi_vec values; /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
+    /* n_values: how many numbers `values` contains; round: the number with which values are marked now */
+    int32_t n_values, round;
+    sampi_texts marked; /* the list whose values are marked */
+    int32_t spare;      /* units of work that the last counted step still covers (sampi_schema_work) */
+    uint8_t *says;      /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
-    int64_t steps;                  /* the number of steps that may still be taken */
-    int choices;                    /* how many calls of sampi_expand and sampi_finish_objects are nested now */
-    int level;                      /* how many questions whether a schema or goal is possible are nested now */
+    int64_t steps; /* the number of steps that may still be taken */
+    int choices;   /* how deeply calls of sampi_expand and sampi_finish_objects are nested */
+    int level;     /* how deeply the functions are nested that ask whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
     sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
     sampi_node character, shortest; /* nodes for a string's character, and for any string, in the shortest spelling */
