@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9248 samplers/greedy.h               21362 grammar/gbnf.h
-     277 api/config.h                     9292 samplers/choose.h               21661 grammar/regex.h
-     308 api/types.h                      9356 samplers/ratio.h                22066 grammar/derivatives.h
-     566 api/missing.h                    9424 samplers/draw.h                 22896 grammar/vocabulary.h
-     580 api/sample.h                     9511 samplers/dist.h                 23378 grammar/triggers.h
-     674 api/chains.h                     9544 samplers/gumbel.h               23715 grammar/matcher.h
-     941 api/samplers.h                   9616 watermark/function.h            24016 grammar/store.h
-    1214 api/gumbel.h                     9735 watermark/text.h                24282 grammar/moving.h
-    1237 api/operator.h                   9928 watermark/draw.h                24657 grammar/visits.h
-    1288 api/kv.h                        10143 samplers/mirostat.h             24945 grammar/states.h
-    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25108 grammar/items.h
-    1517 api/text_error.h                10548 samplers/custom.h               25236 grammar/masks.h
-    1534 api/grammar.h                   10611 config/describe.h               25452 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25681 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26205 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26558 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26687 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26819 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27176 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27423 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27616 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27743 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27930 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28043 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28078 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28356 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28418 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28627 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28886 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29090 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29401 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29632 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30127 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30659 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                31033 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31207 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31338 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31456 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31601 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     32015 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32082 peers/tables.h
-    5291 kernels/check.h                 15379 rows/llama_cpp/samplers.h       32494 peers/values.h
-    5314 kernels/dispatch.h              15856 rows/llama_cpp/step.h           32942 peers/llama_server.h
-    5525 core/array.h                    15887 run/apply.h                     33014 peers/fields.h
-    5867 core/table.h                    15971 run/writing.h                   33284 peers/requests.h
-    6092 core/windows.h                  16095 run/arrays.h                    33431 shards/head.h
-    6185 constraints/record.h            16173 run/arrays_llama_cpp.h          33588 shards/bytes.h
-    6252 watermark/record.h              16373 run/walk.h                      33686 shards/merging.h
-    6274 rows/work.h                     16478 run/finish.h                    33978 shards/row.h
-    6301 life/past.h                     16518 run/draw_llama_cpp.h            34117 shards/answers.h
-    6360 core/record.h                   16594 run/draw.h                      34675 shards/logprobs.h
-    6506 core/plans.h                    16672 run/sample.h                    34823 shards/taking.h
-    6545 core/fields.h                   16768 watermark/making.h              34980 shards/asking.h
-    6637 core/owners.h                   17000 watermark/tails.h               35117 shards/prefix.h
-    6717 core/mt19937.h                  17101 watermark/detect.h              35691 shards/plans.h
-    6776 core/no_mt19937.h               17330 run/verify.h                    36199 samplers/plans.h
-    6810 core/making.h                   17435 run/batch.h                     36472 shards/way.h
-    6945 core/streams.h                  17586 life/state.h                    36622 shards/memory.h
-    6986 life/state_fields.h             17764 operator/weights.h              36692 shards/batch.h
-    7086 samplers/llama_cpp.h            17853 operator/search.h               37101 drafts/head.h
-    7176 samplers/logit_bias.h           17995 operator/run.h                  37164 drafts/block.h
-    7282 samplers/patch.h                18164 kv/cells.h                      37360 drafts/tree.h
-    7333 samplers/penalties.h            18204 kv/making.h                     37498 drafts/relaxed.h
-    7489 samplers/dry.h                  18430 kv/slot.h                       37584 constraints/automaton.h
-    7956 samplers/cut.h                  18573 kv/sequences.h                  37688 constraints/making.h
-    7982 samplers/top_n_sigma.h          18709 kv/data.h                       37948 constraints/sampler.h
-    8095 samplers/top_k.h                18833 kv/update.h                     38044 constraints/constructors.h
-    8153 samplers/tail_free.h            18961 kv/state.h                      38413 constraints/patterns.h
-    8281 samplers/typical.h              19173 llama_cpp/functions.h           38622 constraints/looking.h
-    8360 samplers/top_p.h                19241 llama_cpp/object.h              38692 constraints/thinking.h
-    8406 samplers/min_p.h                19296 llama_cpp/vocabulary.h          38947 constraints/schedule.h
-    8449 samplers/by_sums.h              19374 text/reading.h                  39037 constraints/accepting.h
-    8605 samplers/top_h.h                19486 text/strings.h                  39222 constraints/drawing.h
-    8659 samplers/min_k.h                19587 text/values.h                   39412 constraints/state.h
-    8718 samplers/xtc.h                  19745 text/documents.h                39479 constraints/kind.h
-    8804 samplers/infill.h               19822 grammar/head.h                  39539 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19864 grammar/tree.h                  39627 constraints/accessors.h
-    9096 samplers/smoothing.h            20528 grammar/building.h              39736 core/kinds.h
-    9185 samplers/softmax.h              20960 grammar/finishing.h             39789 base/restore.h
-    9219 samplers/drafted.h              21272 grammar/reading.h               39803 api/license.h
+       2 api/opening.h                    9248 samplers/greedy.h               21374 grammar/gbnf.h
+     277 api/config.h                     9292 samplers/choose.h               21673 grammar/regex.h
+     308 api/types.h                      9356 samplers/ratio.h                22078 grammar/derivatives.h
+     566 api/missing.h                    9424 samplers/draw.h                 22908 grammar/vocabulary.h
+     580 api/sample.h                     9511 samplers/dist.h                 23390 grammar/triggers.h
+     674 api/chains.h                     9544 samplers/gumbel.h               23727 grammar/matcher.h
+     941 api/samplers.h                   9616 watermark/function.h            24028 grammar/store.h
+    1214 api/gumbel.h                     9735 watermark/text.h                24294 grammar/moving.h
+    1237 api/operator.h                   9928 watermark/draw.h                24669 grammar/visits.h
+    1288 api/kv.h                        10143 samplers/mirostat.h             24957 grammar/states.h
+    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25120 grammar/items.h
+    1517 api/text_error.h                10548 samplers/custom.h               25248 grammar/masks.h
+    1534 api/grammar.h                   10611 config/describe.h               25464 grammar/runs.h
+    1802 api/shards.h                    10794 config/from_params.h            25693 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26217 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26570 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26699 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26831 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27188 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27435 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27628 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27755 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27942 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28055 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28090 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28368 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28430 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28639 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28898 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29102 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29413 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29644 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30139 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30671 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                31045 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31219 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31350 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31468 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31613 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     32027 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32094 peers/tables.h
+    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32506 peers/values.h
+    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32954 peers/llama_server.h
+    5525 core/array.h                    15899 run/apply.h                     33026 peers/fields.h
+    5867 core/table.h                    15983 run/writing.h                   33296 peers/requests.h
+    6092 core/windows.h                  16107 run/arrays.h                    33443 shards/head.h
+    6185 constraints/record.h            16185 run/arrays_llama_cpp.h          33600 shards/bytes.h
+    6252 watermark/record.h              16385 run/walk.h                      33698 shards/merging.h
+    6274 rows/work.h                     16490 run/finish.h                    33990 shards/row.h
+    6301 life/past.h                     16530 run/draw_llama_cpp.h            34129 shards/answers.h
+    6360 core/record.h                   16606 run/draw.h                      34687 shards/logprobs.h
+    6506 core/plans.h                    16684 run/sample.h                    34835 shards/taking.h
+    6545 core/fields.h                   16780 watermark/making.h              34992 shards/asking.h
+    6637 core/owners.h                   17012 watermark/tails.h               35129 shards/prefix.h
+    6717 core/mt19937.h                  17113 watermark/detect.h              35703 shards/plans.h
+    6776 core/no_mt19937.h               17342 run/verify.h                    36211 samplers/plans.h
+    6810 core/making.h                   17447 run/batch.h                     36484 shards/way.h
+    6945 core/streams.h                  17598 life/state.h                    36634 shards/memory.h
+    6986 life/state_fields.h             17776 operator/weights.h              36704 shards/batch.h
+    7086 samplers/llama_cpp.h            17865 operator/search.h               37113 drafts/head.h
+    7176 samplers/logit_bias.h           18007 operator/run.h                  37176 drafts/block.h
+    7282 samplers/patch.h                18176 kv/cells.h                      37372 drafts/tree.h
+    7333 samplers/penalties.h            18216 kv/making.h                     37510 drafts/relaxed.h
+    7489 samplers/dry.h                  18442 kv/slot.h                       37596 constraints/automaton.h
+    7956 samplers/cut.h                  18585 kv/sequences.h                  37700 constraints/making.h
+    7982 samplers/top_n_sigma.h          18721 kv/data.h                       37960 constraints/sampler.h
+    8095 samplers/top_k.h                18845 kv/update.h                     38056 constraints/constructors.h
+    8153 samplers/tail_free.h            18973 kv/state.h                      38425 constraints/patterns.h
+    8281 samplers/typical.h              19185 llama_cpp/functions.h           38634 constraints/looking.h
+    8360 samplers/top_p.h                19253 llama_cpp/object.h              38704 constraints/thinking.h
+    8406 samplers/min_p.h                19308 llama_cpp/vocabulary.h          38959 constraints/schedule.h
+    8449 samplers/by_sums.h              19386 text/reading.h                  39049 constraints/accepting.h
+    8605 samplers/top_h.h                19498 text/strings.h                  39234 constraints/drawing.h
+    8659 samplers/min_k.h                19599 text/values.h                   39424 constraints/state.h
+    8718 samplers/xtc.h                  19757 text/documents.h                39491 constraints/kind.h
+    8804 samplers/infill.h               19834 grammar/head.h                  39551 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19876 grammar/tree.h                  39639 constraints/accessors.h
+    9096 samplers/smoothing.h            20540 grammar/building.h              39748 core/kinds.h
+    9185 samplers/softmax.h              20972 grammar/finishing.h             39801 base/restore.h
+    9219 samplers/drafted.h              21284 grammar/reading.h               39815 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -15052,19 +15052,20 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
 #ifndef SAMP_NO_MT19937
 /* ---- src/rows/llama_cpp/sums.h ---- */
 /* ---- in llama.cpp's arithmetic: float sums over a row ----
-   The samplers of >>llama may work on a dense row (a row in place) instead of an array. Thresholds decide which
-   candidates stay; these become the array row->llama.cur, in llama.cpp's order, and the chain continues on it step by
-   step. So a sampler is done with the row once row->llama.cur or row->token is set. Float sums over the whole row are
-   equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or descending logit), although few of
-   their terms are computed (sampi_llama_add_terms). Sums of doubles are known up to their rounding errors; a decision
-   is made only if it is the same at both ends of this interval.
+   The samplers of >>llama may work on a dense row (the caller's logits in place) instead of an array. Thresholds decide
+   which candidates remain. These become the array row->llama.cur, in llama.cpp's order, and the chain continues on the
+   array step by step. So no more samplers work on the row once row->llama.cur or row->token is set.
 
-   Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines: the
-   chain then takes its step on the array. The sampler may have drawn random numbers by then; sampi_run_llama takes them
+   Float sums over the whole row are equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or
+   descending logit), although few of their terms are computed (sampi_llama_add_terms). Sums of doubles are known up to
+   their rounding errors, and are used only if every sum within that error leads to the same tokens.
+
+   Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines, and the
+   chain runs its step on the array. If the sampler has drawn random numbers by then, sampi_run_llama takes them
    back. */
 
-/* Does a float sum keep its sign and exponent while terms are added? m: the sum of all its steps; w: the sum of their
-   sizes. An infinite sum has no such exponent, and its m may be a NaN. */
+/* Does a float sum keep its sign and exponent while terms are added to it? m: the sum of all steps by which it grows;
+   w: the sum of the sizes of these steps. An infinite sum has no such exponent, and its m may be a NaN. */
 static bool sampi_keeps_exponent(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
@@ -15075,9 +15076,9 @@ static bool sampi_keeps_exponent(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
 }
 
-/* Adds up the steps that a float sum `from` would take if each x [n] alone were added to it. No x is masked. *sum grows
-   by the steps and *way by their sizes (exact below 2^24 ulps of `from`, then estimates). Returns false if the sum of
-   `from` and some x lies half way between two floats. */
+/* Adds up the steps by which a float sum `from` would grow if each x [n] alone were added to it. No x is masked. *sum
+   grows by the steps, and *way by their sizes (exact below 2^24 ulps of `from`, estimates above). Returns false if the
+   sum of `from` and some x lies half way between two floats. */
 static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
@@ -15129,9 +15130,9 @@ static SAMPI_COLD float sampi_exact_float_sum(const float *x, size_t n, float su
     return sum;
 }
 
-/* Returns the kernel that computes libm's expf, or a loop that calls libm if its results differ from the kernel's.
-   Another algorithm differs for a few of these arguments; one that rounds e^x correctly differs for the first eight.
-   The test is made once for a workspace. */
+/* Returns the kernel that computes libm's expf; if libm's results differ from the kernel's, a loop that calls libm. The
+   test of 2048 arguments is made once for a workspace. Another algorithm of libm would differ for a few of these
+   arguments, and one that rounds e^x correctly for the first eight. */
 typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
 static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
@@ -15149,15 +15150,15 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
     return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
-/* Opens a row for llama.cpp's arithmetic. work: the workspace that keeps the result of the test above. */
+/* Prepares a row for llama.cpp's arithmetic. work: the workspace, which keeps the result of the test above. */
 static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
 {
     row->llama.expf = sampi_expf_of(work, row->k);
 }
 
-/* Returns the candidates of a compact row in order; x and id of the workspace are overwritten. It is a stable sort of
-   keys with their ids, 11 bits at a time: from x and id to w, back over both, and to w again, where the array replaces
-   it. */
+/* Returns the candidates of a compact row as a sorted array; x and id of the workspace are overwritten. It is a stable
+   radix sort of keys with their ids, 11 bits a round. They move from x and id to w, back to both, and to w again, where
+   the array replaces them. */
 static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
@@ -15176,7 +15177,7 @@ static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
     return cur;
 }
 
-/* Makes row->llama.cur the array of the remaining candidates `left` of a row. */
+/* Makes row->llama.cur the array of a row's remaining candidates, the row `left`. in_order: the array is sorted. */
 static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
@@ -15185,8 +15186,8 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
     return SAMP_OK;
 }
 
-/* Makes row->llama.cur an array of the first `want` candidates in order and possibly some more, or of all. The row
-   itself does not change. */
+/* Makes row->llama.cur a sorted array of at least the first `want` candidates in order, or of all if there are fewer.
+   The row itself does not change. */
 static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
@@ -15194,7 +15195,7 @@ static void sampi_llama_head(sampi_row *row, size_t want)
     sampi_end_row(row, &head, true);
 }
 
-/* Makes row->llama.cur an array of the first k candidates in order. */
+/* Makes row->llama.cur a sorted array of the first k candidates in order. Declines if fewer are not masked. */
 static int sampi_llama_keep_first(sampi_row *row, size_t k)
 {
     sampi_row head = *row;
@@ -15207,7 +15208,7 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
-    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before it was divided */
+    bool is_scaled = row->llama.by_order && row->llama.divided; /* llama.cpp sorts the row before it divides */
     sampi_row all = *row;
     if (is_scaled) all.llama.divided = false, all.r = 1.0f;
     if (in_order) sampi_compact(&all); /* masked candidates of a row by_order are removed */
@@ -15215,21 +15216,21 @@ static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
     if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
 
-/* Has a row no masked tokens? */
+/* Has the row no masked tokens? */
 static bool sampi_is_full(const sampi_row *row)
 {
     return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
 }
 
-/* Does this sampler, which has declined, sort its candidates first? Then the array is made sorted. */
+/* Does this sampler's step begin with a sort of the candidates? If it declines, the array is then made sorted. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
     return (sampi_traits_of(s->kind)->flags & SAMPI_LLAMA_SORTS) ||
            (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* Computes e^(l - max) of the row or of a part of it, into work->logits. The sum of each tile, a double, goes to
-   work->sum. Returns the sum of all. */
+/* Computes e^(l - max) for all tokens of `part` (the row, or some of its tokens), and writes them to work->logits. The
+   sum of each tile of 256 tokens, a double, goes to work->sum. Returns the sum of all. */
 static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
@@ -15240,7 +15241,8 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     return sum;
 }
 
-/* Computes the terms of a tile as libm does: e^(l - max), or its share in the entropy; 0 above c->most. */
+/* Computes the terms of the n elements x of a tile with libm's expf: e^(l - max), or its share in the entropy if c->sum
+   is set; 0 for elements above c->most. */
 static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_float_terms *c,
                                          float *e)
 {
@@ -15253,11 +15255,11 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
     }
 }
 
-/* Adds the terms of a part of a row to *sum, each sum rounded to float, as a loop computes it. Estimates of the terms
-   are enough, except for tiles with a term in doubt, and for sums so small that terms below e^-32 change them.
-   in_order: the terms are added in the order of the part. Otherwise their order is unspecified, and the function
-   returns false if the result could depend on it: if the sum crosses a power of two, or a sum may lie half way between
-   two floats. */
+/* Adds the terms of `part` (some tokens of a row) to *sum. The result is that of a loop that rounds each sum to float.
+   Estimates of the terms are enough, except for tiles with a term whose estimate leaves a doubt, and for sums so small
+   that terms below e^-32 change them. in_order: the terms are added in the order of the part. Otherwise their order is
+   unspecified, and the function returns false if the result could depend on the order: if the sum crosses a power of
+   two, or a sum may lie half way between two floats. */
 static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
                                              float *sum)
 {
@@ -15299,9 +15301,10 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
         }
 }
 
-/* Returns the float sum of the terms of a part's elements with x >= floor, in the order of descending logits, from 0.
-   The elements are distributed to buckets, in work->logits. Usually the sum over some buckets does not depend on the
-   order within them; otherwise these are sorted. Overwrites x, id and scratch of the workspace. */
+/* Returns the float sum, from 0 on, of the terms of those elements of `part` that are at least `floor`, in the order of
+   descending logits. The elements are distributed to buckets of similar logits, in work->logits. Usually the sum over
+   some buckets does not depend on the order within them; if it does, these buckets are sorted. Overwrites x, id and
+   scratch of the workspace. */
 static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
 {
     sampi_work *work = part->work;
@@ -15338,8 +15341,8 @@ static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const 
     return sum;
 }
 
-/* Returns the float sum of the terms of a part, in the order of descending logits. `head`: the sum over row->llama.cur,
-   which are the first elements of the part. */
+/* Returns the float sum of the terms of `part`, in the order of descending logits. head: the sum over row->llama.cur,
+   the first elements of the part in this order. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_float_terms c,
                                                float head)
 {
@@ -15351,7 +15354,7 @@ static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi
     return sampi_llama_sum_descending(part, &c, floor); /* elements below floor are too small to change a sum */
 }
 
-/* Sets sums->sum to the sum of e^(l - max) over a part, in the order of descending logits. */
+/* Sets sums->sum to the float sum of e^(l - max) over `part`, in the order of descending logits. */
 static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
     sampi_float_terms c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
@@ -15360,12 +15363,13 @@ static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
-/* The bound of the relative error of a sum of doubles for each of its terms, including that of the sum it is compared
-   with. */
+/* A sum of n doubles has a relative error of at most n times this; the error of the sum it is compared with is
+   included. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
-/* Makes row->llama.cur the head of a row (its first candidates in order), and computes the sums over the whole row.
-   Returns false for a row that is short, divided by a temperature, or has masked tokens. */
+/* Makes row->llama.cur the head of a row (at least its first 512 candidates, sorted), and computes the sums over the
+   whole row. Returns false for a row that is short, is divided by a temperature, has masked tokens, or has so many
+   equal logits that the head is more than a quarter of it. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
     if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
@@ -15379,10 +15383,11 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
 /* ---- src/rows/llama_cpp/samplers.h ---- */
 /* ---- llama.cpp's arithmetic on rows: the samplers ----
    The functions that the table of kinds names as fast_llama. They use the sums of sums.h. Each sets row->llama.cur, an
-   array of the kept candidates in llama.cpp's order, or row->token. It declines if a sum that is known only up to its
-   rounding error cannot decide. The head of a row is an array of its first candidates in order. */
+   array of the kept candidates in llama.cpp's order, or row->token, or it changes the row. It declines if a sum is
+   known only up to its rounding error, and different sums within this error would lead to different tokens. The head of
+   a row is an array of its first candidates in order. */
 
-/* top_k. If k is all candidates, the row stays, and only its order changes. */
+/* Applies top_k. If k is the number of all candidates or more, the row stays, and only its order changes. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;
@@ -15393,7 +15398,7 @@ static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
-/* min_p. */
+/* Applies min_p. */
 static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 {
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
@@ -15403,7 +15408,8 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
-/* top_p. llama.cpp adds the sum by ascending id (if the row is not sorted), and cuts in order. */
+/* Applies top_p. llama.cpp adds the sum in the order of ascending ids (unless the row is sorted), and then cuts the
+   sorted candidates. */
 static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
@@ -15423,8 +15429,8 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* Returns the sum of squares (x - mean)^2, continued with x [n], none of them masked, for top_n_sigma. llama.cpp adds
-   each in double and rounds to float, so terms may be added in any order under the conditions of
+/* Returns `sum` increased by the squares (x - mean)^2 of x [n], for top_n_sigma. No x is masked. llama.cpp adds each
+   square in double, and rounds the sum to float. So terms may be added in any order under the conditions of
    sampi_exact_float_sum. */
 static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
@@ -15436,7 +15442,7 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     typedef float pair __attribute__((vector_size(8)));
     typedef double two __attribute__((vector_size(16)));
     typedef int64_t bits __attribute__((vector_size(16)));
-    /* 1.5 * 2^52 ulps of the sum: adding it rounds to these ulps */
+    /* 1.5 * 2^52 ulps of the sum; a double to which this is added is rounded to these ulps */
     const double grid = half * 13510798882111488.0;
     const two none = { 0.0, 0.0 };
     two move = none;
@@ -15467,8 +15473,8 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     return sum;
 }
 
-/* top_n_sigma: two passes over the unmasked logits, tile by tile. The floor stays with the row: tokens below it are
-   masked, not removed. */
+/* Applies top_n_sigma in two passes over the unmasked logits, tile by tile. The threshold becomes the row's floor:
+   tokens below it are masked, not removed. */
 static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
@@ -15494,12 +15500,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* xtc. The removed tokens are masked in the row, which counts as sorted from now on. */
+/* Applies xtc. The tokens that it removes are masked in the row. The row counts as sorted afterwards. */
 static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (row->array) return SAMPI_DECLINED; /* samp_apply shows the whole array in order */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply has to write the whole array in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->llama.cur.data;
     size_t above = 0;
@@ -15512,9 +15518,10 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, true);
 }
 
-/* Finds the index *i of the token on which u falls. The sums are of doubles in any order, with an error of less than
-   `doubt` of their total; false: the error could change the token. In a row in order the search starts with its head,
-   and *i is an index of row->llama.cur. */
+/* Finds the index *i of the token that the random number u in [0, 1) selects: the first at which the running sum
+   reaches u * sum. The sums are doubles, added in any order, with an error of less than `doubt` times their total.
+   False: this error could change the token. For a row that counts as sorted the search begins with its head, and *i is
+   an index in row->llama.cur. */
 static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
@@ -15540,11 +15547,11 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
     return at > 0 && before < want - off && run >= want + off;
 }
 
-/* Does the same for a row that is not in order, from estimates of the sums of tiles: only the terms of one tile are
-   computed. An estimated term has the error of the kernel `sweep`, which estimates exp, and the roundings of
-   l = x / t (or of its estimate x (1 / t)) and of l - max. Those roundings are at most 5e-7 for each nat that l is
-   below max, and 2e-7 for each nat of max. The bound below is
-   for two sums. */
+/* Finds the same token as sampi_llama_find, for a row that does not count as sorted, from estimates of the sums of
+   tiles; only the terms of one tile are computed. An estimated term has the error of the kernel `sweep`, which
+   estimates exp, and the rounding errors of the logit l = x / t (or of its estimate x (1 / t)) and of l - max. These
+   rounding errors are at most 5e-7 for each nat that l is below max, plus 2e-7 for each nat of max. The variable `off`
+   bounds the error of two such sums. */
 static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
@@ -15566,7 +15573,7 @@ static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, 
     return at > 0 && before < want - off && run >= want + off;
 }
 
-/* dist on a row. */
+/* Applies dist to a row. */
 static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
     bool first_is_masked = !row->llama.by_order && !(sampi_present(row, 0) >= row->floor);
@@ -15592,7 +15599,7 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* dist as the last member of a chain, on an array. It does not change p. */
+/* Applies dist, as the last member of a chain, to the array row->llama.cur. p is not changed. */
 static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
     samp_token_data_array *cur = &row->llama.cur;
@@ -15613,15 +15620,15 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
         sampi_llama_choose(cur, u);
 }
 
-/* Returns the entropy of a row, whose head is in row->llama.cur, in order and with p. */
+/* Returns the entropy of a row. Its first candidates are in row->llama.cur, sorted and with p. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_float_terms c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
-/* typical from the tokens of a row with logits from floor on, none of them masked. false: tokens below floor may be
-   kept too. */
+/* Applies typical to the tokens of a row whose logits are at least `floor`. The row has no masked tokens. False:
+   typical may keep tokens below the floor too. */
 static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                 float entropy, float floor)
 {
@@ -15652,8 +15659,9 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
 }
 
-/* typical. The head alone is enough if its last token has a larger surprise than the entropy: every token outside of
-   the head is less probable than that one, so it is less typical too. Otherwise more tokens are read, or all. */
+/* Applies typical. The head (the first candidates in order) is enough if the surprise -ln p of its last token is larger
+   than the entropy: every token outside of the head is less probable than that token, so it is less typical too.
+   Otherwise more tokens are read, at last all. */
 static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
@@ -15692,7 +15700,7 @@ static SAMPI_COLD int sampi_llama_mask_all_but_first(sampi_row *row)
     return sampi_end_changes(row, true);
 }
 
-/* temp and temp_ext. The row is divided by the temperature later, when its logits are read. */
+/* Applies temp or temp_ext. The row's elements stay; they are divided by the temperature whenever logits are read. */
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     float t = s->u.temp.t;
@@ -15714,7 +15722,7 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* sampi_llama_discrete for p = e / sum: returns the index of the token on which u falls. */
+/* Returns the index that sampi_llama_discrete would select with the random number u, for probabilities e / sum. */
 static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
 {
     double all = 0.0, run = 0.0;
@@ -15727,7 +15735,8 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
     return i;
 }
 
-/* adaptive_p. The draw uses p, which is e / sum rounded to float, so that is the error of the estimates. */
+/* Applies adaptive_p. llama.cpp draws from p, which is e / sum rounded to float; this code searches the sums of e, so
+   that rounding is the error that it allows for. */
 static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row), *e = row->work->logits;
@@ -15761,21 +15770,22 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     if (adapts) {
         s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
-        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply shows it */
+        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply writes these logits */
     }
     return SAMP_OK;
 }
 
-/* Is the surprise of a logit at most mu? what: a sampler and sums, for sampi_least. */
+/* Is the surprise of the logit l at most mu? `what` points to the sampler and the sums; sampi_least calls this. */
 static bool sampi_llama_reaches(const void *what, float l)
 {
     const void *const *of = (const void *const *)what;
     return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
-/* Draws as sampi_llama_discrete from the kept part of a row, and changes mu. row->llama.cur has the first candidates of
-   that part, and sums are its sums. `total` is the sum of e^(l - max), with an error of at most `doubt`. p is rounded
-   to float, so the sum of all p has an error of at most `off`. false: the error could change the token. */
+/* Draws from the kept tokens of a row as sampi_llama_discrete does, and changes mu. row->llama.cur has the first of
+   these tokens in order, and `sums` are the sums over all of them. total: their sum of e^(l - max), with an error of at
+   most `doubt`. p is rounded to float, so the sum of all p has an error of at most `off`. False: the error could change
+   the token. */
 static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                  double u, double total, double doubt)
 {
@@ -15797,8 +15807,8 @@ static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *
     return true;
 }
 
-/* Returns the estimated sum of e^(l - max) over a part of a row; *doubt is a bound of its error (see
-   sampi_llama_find_by_estimates). */
+/* Returns an estimate of the sum of e^(l - max) over some tokens of a row; *doubt: a bound of its error, as in
+   sampi_llama_find_by_estimates. */
 static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float max, double *doubt)
 {
     double sum = 0.0, slope = 0.0, z, s;
@@ -15812,7 +15822,8 @@ static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float
     return sum;
 }
 
-/* mirostat and mirostat_v2. Few kept tokens become an array; of many, the head mostly has the drawn token. */
+/* Applies mirostat or mirostat_v2. If few tokens are kept, they become an array. If many are, the drawn token is mostly
+   among the first of them, so only these are sorted. */
 static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
@@ -15827,7 +15838,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (!row->array) row->llama.cur.data = NULL;
         return SAMP_OK;
     }
-    if (row->array) return SAMPI_DECLINED; /* samp_apply shows all kept tokens */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply has to write all kept tokens in order */
     const void *of[2] = { s, &sums };
     float floor = v1 ? 0.0f
                      : sampi_least(sampi_llama_reaches, of, row->llama.cur.data[row->llama.cur.size - 1].logit);
@@ -15840,8 +15851,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         double doubt = 0.0;
         double total = is_exact ? sampi_llama_exps(row, &part, sums.max)
                                 : sampi_llama_estimate_total(&part, sums.max, &doubt);
-        if (keep < row->n) {              /* else the part is the whole row */
-            float *x = row->work->logits; /* the head will overwrite the part */
+        if (keep < row->n) {              /* otherwise the part is the whole row */
+            float *x = row->work->logits; /* sampi_llama_head below overwrites the part, so it is copied */
             memcpy(x, part.x, part.n * sizeof *x);
             sampi_set_tokens(&part, x, NULL, part.n);
             sampi_llama_head(row, 512);
@@ -15855,11 +15866,11 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 
 /* ---- src/rows/llama_cpp/step.h ---- */
 /* ---- one sampler on the row, in llama.cpp's arithmetic ----
-   Sums are floats, added in the order of the candidates. So a sampler works on the row only if the order of the
-   candidates that it keeps is known; otherwise it declines. */
+   In llama.cpp's arithmetic sums are floats, added in the order of the candidates. So a sampler works on the row only
+   if it knows in which order llama.cpp would have the candidates that it keeps; otherwise it declines. */
 
-/* Runs one sampler on a dense row in llama.cpp's arithmetic; last: it is the last member of the chain. If it declines,
-   its random numbers are taken back. */
+/* Runs one sampler on a dense row in llama.cpp's arithmetic. last: it is the last member of the chain. If the sampler
+   declines, the random numbers that it has drawn are taken back. */
 static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
@@ -15877,8 +15888,9 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     return status;
 }
 
-/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds in
-   the array's order, and a temperature keeps it, but a row has its tokens by id. */
+/* Can a sampler work on a view, a row that was an array? If the array was sorted, dist and the temperatures cannot:
+   dist adds in the order of the array, and a temperature keeps that order, but a row has its tokens in the order of
+   ids. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
     return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);

@@ -1,9 +1,10 @@
 /* ---- llama.cpp's arithmetic on rows: the samplers ----
    The functions that the table of kinds names as fast_llama. They use the sums of sums.h. Each sets row->llama.cur, an
-   array of the kept candidates in llama.cpp's order, or row->token. It declines if a sum that is known only up to its
-   rounding error cannot decide. The head of a row is an array of its first candidates in order. */
+   array of the kept candidates in llama.cpp's order, or row->token, or it changes the row. It declines if a sum is
+   known only up to its rounding error, and different sums within this error would lead to different tokens. The head of
+   a row is an array of its first candidates in order. */
 
-/* top_k. If k is all candidates, the row stays, and only its order changes. */
+/* Applies top_k. If k is the number of all candidates or more, the row stays, and only its order changes. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;
@@ -14,7 +15,7 @@ static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
-/* min_p. */
+/* Applies min_p. */
 static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 {
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
@@ -24,7 +25,8 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
-/* top_p. llama.cpp adds the sum by ascending id (if the row is not sorted), and cuts in order. */
+/* Applies top_p. llama.cpp adds the sum in the order of ascending ids (unless the row is sorted), and then cuts the
+   sorted candidates. */
 static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
@@ -44,8 +46,8 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* Returns the sum of squares (x - mean)^2, continued with x [n], none of them masked, for top_n_sigma. llama.cpp adds
-   each in double and rounds to float, so terms may be added in any order under the conditions of
+/* Returns `sum` increased by the squares (x - mean)^2 of x [n], for top_n_sigma. No x is masked. llama.cpp adds each
+   square in double, and rounds the sum to float. So terms may be added in any order under the conditions of
    sampi_exact_float_sum. */
 static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
@@ -57,7 +59,7 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     typedef float pair __attribute__((vector_size(8)));
     typedef double two __attribute__((vector_size(16)));
     typedef int64_t bits __attribute__((vector_size(16)));
-    /* 1.5 * 2^52 ulps of the sum: adding it rounds to these ulps */
+    /* 1.5 * 2^52 ulps of the sum; a double to which this is added is rounded to these ulps */
     const double grid = half * 13510798882111488.0;
     const two none = { 0.0, 0.0 };
     two move = none;
@@ -88,8 +90,8 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     return sum;
 }
 
-/* top_n_sigma: two passes over the unmasked logits, tile by tile. The floor stays with the row: tokens below it are
-   masked, not removed. */
+/* Applies top_n_sigma in two passes over the unmasked logits, tile by tile. The threshold becomes the row's floor:
+   tokens below it are masked, not removed. */
 static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
@@ -115,12 +117,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* xtc. The removed tokens are masked in the row, which counts as sorted from now on. */
+/* Applies xtc. The tokens that it removes are masked in the row. The row counts as sorted afterwards. */
 static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (row->array) return SAMPI_DECLINED; /* samp_apply shows the whole array in order */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply has to write the whole array in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->llama.cur.data;
     size_t above = 0;
@@ -133,9 +135,10 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, true);
 }
 
-/* Finds the index *i of the token on which u falls. The sums are of doubles in any order, with an error of less than
-   `doubt` of their total; false: the error could change the token. In a row in order the search starts with its head,
-   and *i is an index of row->llama.cur. */
+/* Finds the index *i of the token that the random number u in [0, 1) selects: the first at which the running sum
+   reaches u * sum. The sums are doubles, added in any order, with an error of less than `doubt` times their total.
+   False: this error could change the token. For a row that counts as sorted the search begins with its head, and *i is
+   an index in row->llama.cur. */
 static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
@@ -161,11 +164,11 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
     return at > 0 && before < want - off && run >= want + off;
 }
 
-/* Does the same for a row that is not in order, from estimates of the sums of tiles: only the terms of one tile are
-   computed. An estimated term has the error of the kernel `sweep`, which estimates exp, and the roundings of
-   l = x / t (or of its estimate x (1 / t)) and of l - max. Those roundings are at most 5e-7 for each nat that l is
-   below max, and 2e-7 for each nat of max. The bound below is
-   for two sums. */
+/* Finds the same token as sampi_llama_find, for a row that does not count as sorted, from estimates of the sums of
+   tiles; only the terms of one tile are computed. An estimated term has the error of the kernel `sweep`, which
+   estimates exp, and the rounding errors of the logit l = x / t (or of its estimate x (1 / t)) and of l - max. These
+   rounding errors are at most 5e-7 for each nat that l is below max, plus 2e-7 for each nat of max. The variable `off`
+   bounds the error of two such sums. */
 static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
@@ -187,7 +190,7 @@ static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, 
     return at > 0 && before < want - off && run >= want + off;
 }
 
-/* dist on a row. */
+/* Applies dist to a row. */
 static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
     bool first_is_masked = !row->llama.by_order && !(sampi_present(row, 0) >= row->floor);
@@ -213,7 +216,7 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* dist as the last member of a chain, on an array. It does not change p. */
+/* Applies dist, as the last member of a chain, to the array row->llama.cur. p is not changed. */
 static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
     samp_token_data_array *cur = &row->llama.cur;
@@ -234,15 +237,15 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
         sampi_llama_choose(cur, u);
 }
 
-/* Returns the entropy of a row, whose head is in row->llama.cur, in order and with p. */
+/* Returns the entropy of a row. Its first candidates are in row->llama.cur, sorted and with p. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_float_terms c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
-/* typical from the tokens of a row with logits from floor on, none of them masked. false: tokens below floor may be
-   kept too. */
+/* Applies typical to the tokens of a row whose logits are at least `floor`. The row has no masked tokens. False:
+   typical may keep tokens below the floor too. */
 static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                 float entropy, float floor)
 {
@@ -273,8 +276,9 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
 }
 
-/* typical. The head alone is enough if its last token has a larger surprise than the entropy: every token outside of
-   the head is less probable than that one, so it is less typical too. Otherwise more tokens are read, or all. */
+/* Applies typical. The head (the first candidates in order) is enough if the surprise -ln p of its last token is larger
+   than the entropy: every token outside of the head is less probable than that token, so it is less typical too.
+   Otherwise more tokens are read, at last all. */
 static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
@@ -313,7 +317,7 @@ static SAMPI_COLD int sampi_llama_mask_all_but_first(sampi_row *row)
     return sampi_end_changes(row, true);
 }
 
-/* temp and temp_ext. The row is divided by the temperature later, when its logits are read. */
+/* Applies temp or temp_ext. The row's elements stay; they are divided by the temperature whenever logits are read. */
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     float t = s->u.temp.t;
@@ -335,7 +339,7 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* sampi_llama_discrete for p = e / sum: returns the index of the token on which u falls. */
+/* Returns the index that sampi_llama_discrete would select with the random number u, for probabilities e / sum. */
 static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
 {
     double all = 0.0, run = 0.0;
@@ -348,7 +352,8 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
     return i;
 }
 
-/* adaptive_p. The draw uses p, which is e / sum rounded to float, so that is the error of the estimates. */
+/* Applies adaptive_p. llama.cpp draws from p, which is e / sum rounded to float; this code searches the sums of e, so
+   that rounding is the error that it allows for. */
 static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row), *e = row->work->logits;
@@ -382,21 +387,22 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     if (adapts) {
         s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
-        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply shows it */
+        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply writes these logits */
     }
     return SAMP_OK;
 }
 
-/* Is the surprise of a logit at most mu? what: a sampler and sums, for sampi_least. */
+/* Is the surprise of the logit l at most mu? `what` points to the sampler and the sums; sampi_least calls this. */
 static bool sampi_llama_reaches(const void *what, float l)
 {
     const void *const *of = (const void *const *)what;
     return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
-/* Draws as sampi_llama_discrete from the kept part of a row, and changes mu. row->llama.cur has the first candidates of
-   that part, and sums are its sums. `total` is the sum of e^(l - max), with an error of at most `doubt`. p is rounded
-   to float, so the sum of all p has an error of at most `off`. false: the error could change the token. */
+/* Draws from the kept tokens of a row as sampi_llama_discrete does, and changes mu. row->llama.cur has the first of
+   these tokens in order, and `sums` are the sums over all of them. total: their sum of e^(l - max), with an error of at
+   most `doubt`. p is rounded to float, so the sum of all p has an error of at most `off`. False: the error could change
+   the token. */
 static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                  double u, double total, double doubt)
 {
@@ -418,8 +424,8 @@ static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *
     return true;
 }
 
-/* Returns the estimated sum of e^(l - max) over a part of a row; *doubt is a bound of its error (see
-   sampi_llama_find_by_estimates). */
+/* Returns an estimate of the sum of e^(l - max) over some tokens of a row; *doubt: a bound of its error, as in
+   sampi_llama_find_by_estimates. */
 static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float max, double *doubt)
 {
     double sum = 0.0, slope = 0.0, z, s;
@@ -433,7 +439,8 @@ static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float
     return sum;
 }
 
-/* mirostat and mirostat_v2. Few kept tokens become an array; of many, the head mostly has the drawn token. */
+/* Applies mirostat or mirostat_v2. If few tokens are kept, they become an array. If many are, the drawn token is mostly
+   among the first of them, so only these are sorted. */
 static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
@@ -448,7 +455,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         if (!row->array) row->llama.cur.data = NULL;
         return SAMP_OK;
     }
-    if (row->array) return SAMPI_DECLINED; /* samp_apply shows all kept tokens */
+    if (row->array) return SAMPI_DECLINED; /* samp_apply has to write all kept tokens in order */
     const void *of[2] = { s, &sums };
     float floor = v1 ? 0.0f
                      : sampi_least(sampi_llama_reaches, of, row->llama.cur.data[row->llama.cur.size - 1].logit);
@@ -461,8 +468,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         double doubt = 0.0;
         double total = is_exact ? sampi_llama_exps(row, &part, sums.max)
                                 : sampi_llama_estimate_total(&part, sums.max, &doubt);
-        if (keep < row->n) {              /* else the part is the whole row */
-            float *x = row->work->logits; /* the head will overwrite the part */
+        if (keep < row->n) {              /* otherwise the part is the whole row */
+            float *x = row->work->logits; /* sampi_llama_head below overwrites the part, so it is copied */
             memcpy(x, part.x, part.n * sizeof *x);
             sampi_set_tokens(&part, x, NULL, part.n);
             sampi_llama_head(row, 512);

@@ -1,9 +1,9 @@
 /* ---- one sampler on the row, in llama.cpp's arithmetic ----
-   Sums are floats, added in the order of the candidates. So a sampler works on the row only if the order of the
-   candidates that it keeps is known; otherwise it declines. */
+   In llama.cpp's arithmetic sums are floats, added in the order of the candidates. So a sampler works on the row only
+   if it knows in which order llama.cpp would have the candidates that it keeps; otherwise it declines. */
 
-/* Runs one sampler on a dense row in llama.cpp's arithmetic; last: it is the last member of the chain. If it declines,
-   its random numbers are taken back. */
+/* Runs one sampler on a dense row in llama.cpp's arithmetic. last: it is the last member of the chain. If the sampler
+   declines, the random numbers that it has drawn are taken back. */
 static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
@@ -21,8 +21,9 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     return status;
 }
 
-/* Can a sampler work on a row that was an array? Not dist or a temperature, if that array was in order: dist adds in
-   the array's order, and a temperature keeps it, but a row has its tokens by id. */
+/* Can a sampler work on a view, a row that was an array? If the array was sorted, dist and the temperatures cannot:
+   dist adds in the order of the array, and a temperature keeps that order, but a row has its tokens in the order of
+   ids. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
     return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);

@@ -1,17 +1,18 @@
 /* ---- in llama.cpp's arithmetic: float sums over a row ----
-   The samplers of >>llama may work on a dense row (a row in place) instead of an array. Thresholds decide which
-   candidates stay; these become the array row->llama.cur, in llama.cpp's order, and the chain continues on it step by
-   step. So a sampler is done with the row once row->llama.cur or row->token is set. Float sums over the whole row are
-   equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or descending logit), although few of
-   their terms are computed (sampi_llama_add_terms). Sums of doubles are known up to their rounding errors; a decision
-   is made only if it is the same at both ends of this interval.
+   The samplers of >>llama may work on a dense row (the caller's logits in place) instead of an array. Thresholds decide
+   which candidates remain. These become the array row->llama.cur, in llama.cpp's order, and the chain continues on the
+   array step by step. So no more samplers work on the row once row->llama.cur or row->token is set.
 
-   Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines: the
-   chain then takes its step on the array. The sampler may have drawn random numbers by then; sampi_run_llama takes them
+   Float sums over the whole row are equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or
+   descending logit), although few of their terms are computed (sampi_llama_add_terms). Sums of doubles are known up to
+   their rounding errors, and are used only if every sum within that error leads to the same tokens.
+
+   Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines, and the
+   chain runs its step on the array. If the sampler has drawn random numbers by then, sampi_run_llama takes them
    back. */
 
-/* Does a float sum keep its sign and exponent while terms are added? m: the sum of all its steps; w: the sum of their
-   sizes. An infinite sum has no such exponent, and its m may be a NaN. */
+/* Does a float sum keep its sign and exponent while terms are added to it? m: the sum of all steps by which it grows;
+   w: the sum of the sizes of these steps. An infinite sum has no such exponent, and its m may be a NaN. */
 static bool sampi_keeps_exponent(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
@@ -22,9 +23,9 @@ static bool sampi_keeps_exponent(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
 }
 
-/* Adds up the steps that a float sum `from` would take if each x [n] alone were added to it. No x is masked. *sum grows
-   by the steps and *way by their sizes (exact below 2^24 ulps of `from`, then estimates). Returns false if the sum of
-   `from` and some x lies half way between two floats. */
+/* Adds up the steps by which a float sum `from` would grow if each x [n] alone were added to it. No x is masked. *sum
+   grows by the steps, and *way by their sizes (exact below 2^24 ulps of `from`, estimates above). Returns false if the
+   sum of `from` and some x lies half way between two floats. */
 static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
@@ -76,9 +77,9 @@ static SAMPI_COLD float sampi_exact_float_sum(const float *x, size_t n, float su
     return sum;
 }
 
-/* Returns the kernel that computes libm's expf, or a loop that calls libm if its results differ from the kernel's.
-   Another algorithm differs for a few of these arguments; one that rounds e^x correctly differs for the first eight.
-   The test is made once for a workspace. */
+/* Returns the kernel that computes libm's expf; if libm's results differ from the kernel's, a loop that calls libm. The
+   test of 2048 arguments is made once for a workspace. Another algorithm of libm would differ for a few of these
+   arguments, and one that rounds e^x correctly for the first eight. */
 typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
 static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
@@ -96,15 +97,15 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
     return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
-/* Opens a row for llama.cpp's arithmetic. work: the workspace that keeps the result of the test above. */
+/* Prepares a row for llama.cpp's arithmetic. work: the workspace, which keeps the result of the test above. */
 static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
 {
     row->llama.expf = sampi_expf_of(work, row->k);
 }
 
-/* Returns the candidates of a compact row in order; x and id of the workspace are overwritten. It is a stable sort of
-   keys with their ids, 11 bits at a time: from x and id to w, back over both, and to w again, where the array replaces
-   it. */
+/* Returns the candidates of a compact row as a sorted array; x and id of the workspace are overwritten. It is a stable
+   radix sort of keys with their ids, 11 bits a round. They move from x and id to w, back to both, and to w again, where
+   the array replaces them. */
 static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
@@ -123,7 +124,7 @@ static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
     return cur;
 }
 
-/* Makes row->llama.cur the array of the remaining candidates `left` of a row. */
+/* Makes row->llama.cur the array of a row's remaining candidates, the row `left`. in_order: the array is sorted. */
 static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
@@ -132,8 +133,8 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
     return SAMP_OK;
 }
 
-/* Makes row->llama.cur an array of the first `want` candidates in order and possibly some more, or of all. The row
-   itself does not change. */
+/* Makes row->llama.cur a sorted array of at least the first `want` candidates in order, or of all if there are fewer.
+   The row itself does not change. */
 static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
@@ -141,7 +142,7 @@ static void sampi_llama_head(sampi_row *row, size_t want)
     sampi_end_row(row, &head, true);
 }
 
-/* Makes row->llama.cur an array of the first k candidates in order. */
+/* Makes row->llama.cur a sorted array of the first k candidates in order. Declines if fewer are not masked. */
 static int sampi_llama_keep_first(sampi_row *row, size_t k)
 {
     sampi_row head = *row;
@@ -154,7 +155,7 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
-    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before it was divided */
+    bool is_scaled = row->llama.by_order && row->llama.divided; /* llama.cpp sorts the row before it divides */
     sampi_row all = *row;
     if (is_scaled) all.llama.divided = false, all.r = 1.0f;
     if (in_order) sampi_compact(&all); /* masked candidates of a row by_order are removed */
@@ -162,21 +163,21 @@ static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
     if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
 
-/* Has a row no masked tokens? */
+/* Has the row no masked tokens? */
 static bool sampi_is_full(const sampi_row *row)
 {
     return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
 }
 
-/* Does this sampler, which has declined, sort its candidates first? Then the array is made sorted. */
+/* Does this sampler's step begin with a sort of the candidates? If it declines, the array is then made sorted. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
     return (sampi_traits_of(s->kind)->flags & SAMPI_LLAMA_SORTS) ||
            (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* Computes e^(l - max) of the row or of a part of it, into work->logits. The sum of each tile, a double, goes to
-   work->sum. Returns the sum of all. */
+/* Computes e^(l - max) for all tokens of `part` (the row, or some of its tokens), and writes them to work->logits. The
+   sum of each tile of 256 tokens, a double, goes to work->sum. Returns the sum of all. */
 static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
@@ -187,7 +188,8 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     return sum;
 }
 
-/* Computes the terms of a tile as libm does: e^(l - max), or its share in the entropy; 0 above c->most. */
+/* Computes the terms of the n elements x of a tile with libm's expf: e^(l - max), or its share in the entropy if c->sum
+   is set; 0 for elements above c->most. */
 static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_float_terms *c,
                                          float *e)
 {
@@ -200,11 +202,11 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
     }
 }
 
-/* Adds the terms of a part of a row to *sum, each sum rounded to float, as a loop computes it. Estimates of the terms
-   are enough, except for tiles with a term in doubt, and for sums so small that terms below e^-32 change them.
-   in_order: the terms are added in the order of the part. Otherwise their order is unspecified, and the function
-   returns false if the result could depend on it: if the sum crosses a power of two, or a sum may lie half way between
-   two floats. */
+/* Adds the terms of `part` (some tokens of a row) to *sum. The result is that of a loop that rounds each sum to float.
+   Estimates of the terms are enough, except for tiles with a term whose estimate leaves a doubt, and for sums so small
+   that terms below e^-32 change them. in_order: the terms are added in the order of the part. Otherwise their order is
+   unspecified, and the function returns false if the result could depend on the order: if the sum crosses a power of
+   two, or a sum may lie half way between two floats. */
 static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
                                              float *sum)
 {
@@ -246,9 +248,10 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
         }
 }
 
-/* Returns the float sum of the terms of a part's elements with x >= floor, in the order of descending logits, from 0.
-   The elements are distributed to buckets, in work->logits. Usually the sum over some buckets does not depend on the
-   order within them; otherwise these are sorted. Overwrites x, id and scratch of the workspace. */
+/* Returns the float sum, from 0 on, of the terms of those elements of `part` that are at least `floor`, in the order of
+   descending logits. The elements are distributed to buckets of similar logits, in work->logits. Usually the sum over
+   some buckets does not depend on the order within them; if it does, these buckets are sorted. Overwrites x, id and
+   scratch of the workspace. */
 static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
 {
     sampi_work *work = part->work;
@@ -285,8 +288,8 @@ static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const 
     return sum;
 }
 
-/* Returns the float sum of the terms of a part, in the order of descending logits. `head`: the sum over row->llama.cur,
-   which are the first elements of the part. */
+/* Returns the float sum of the terms of `part`, in the order of descending logits. head: the sum over row->llama.cur,
+   the first elements of the part in this order. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_float_terms c,
                                                float head)
 {
@@ -298,7 +301,7 @@ static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi
     return sampi_llama_sum_descending(part, &c, floor); /* elements below floor are too small to change a sum */
 }
 
-/* Sets sums->sum to the sum of e^(l - max) over a part, in the order of descending logits. */
+/* Sets sums->sum to the float sum of e^(l - max) over `part`, in the order of descending logits. */
 static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
     sampi_float_terms c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
@@ -307,12 +310,13 @@ static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
-/* The bound of the relative error of a sum of doubles for each of its terms, including that of the sum it is compared
-   with. */
+/* A sum of n doubles has a relative error of at most n times this; the error of the sum it is compared with is
+   included. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
-/* Makes row->llama.cur the head of a row (its first candidates in order), and computes the sums over the whole row.
-   Returns false for a row that is short, divided by a temperature, or has masked tokens. */
+/* Makes row->llama.cur the head of a row (at least its first 512 candidates, sorted), and computes the sums over the
+   whole row. Returns false for a row that is short, is divided by a temperature, has masked tokens, or has so many
+   equal logits that the head is more than a quarter of it. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
     if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
