@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9248 samplers/greedy.h               21374 grammar/gbnf.h
-     277 api/config.h                     9292 samplers/choose.h               21673 grammar/regex.h
-     308 api/types.h                      9356 samplers/ratio.h                22078 grammar/derivatives.h
-     566 api/missing.h                    9424 samplers/draw.h                 22908 grammar/vocabulary.h
-     580 api/sample.h                     9511 samplers/dist.h                 23390 grammar/triggers.h
-     674 api/chains.h                     9544 samplers/gumbel.h               23727 grammar/matcher.h
-     941 api/samplers.h                   9616 watermark/function.h            24028 grammar/store.h
-    1214 api/gumbel.h                     9735 watermark/text.h                24294 grammar/moving.h
-    1237 api/operator.h                   9928 watermark/draw.h                24669 grammar/visits.h
-    1288 api/kv.h                        10143 samplers/mirostat.h             24957 grammar/states.h
-    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25120 grammar/items.h
-    1517 api/text_error.h                10548 samplers/custom.h               25248 grammar/masks.h
-    1534 api/grammar.h                   10611 config/describe.h               25464 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25693 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26217 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26570 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26699 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26831 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27188 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27435 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27628 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27755 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27942 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28055 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28090 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28368 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28430 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28639 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28898 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29102 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29413 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29644 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30139 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30671 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                31045 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31219 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31350 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31468 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31613 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     32027 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32094 peers/tables.h
-    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32506 peers/values.h
-    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32954 peers/llama_server.h
-    5525 core/array.h                    15899 run/apply.h                     33026 peers/fields.h
-    5867 core/table.h                    15983 run/writing.h                   33296 peers/requests.h
-    6092 core/windows.h                  16107 run/arrays.h                    33443 shards/head.h
-    6185 constraints/record.h            16185 run/arrays_llama_cpp.h          33600 shards/bytes.h
-    6252 watermark/record.h              16385 run/walk.h                      33698 shards/merging.h
-    6274 rows/work.h                     16490 run/finish.h                    33990 shards/row.h
-    6301 life/past.h                     16530 run/draw_llama_cpp.h            34129 shards/answers.h
-    6360 core/record.h                   16606 run/draw.h                      34687 shards/logprobs.h
-    6506 core/plans.h                    16684 run/sample.h                    34835 shards/taking.h
-    6545 core/fields.h                   16780 watermark/making.h              34992 shards/asking.h
-    6637 core/owners.h                   17012 watermark/tails.h               35129 shards/prefix.h
-    6717 core/mt19937.h                  17113 watermark/detect.h              35703 shards/plans.h
-    6776 core/no_mt19937.h               17342 run/verify.h                    36211 samplers/plans.h
-    6810 core/making.h                   17447 run/batch.h                     36484 shards/way.h
-    6945 core/streams.h                  17598 life/state.h                    36634 shards/memory.h
-    6986 life/state_fields.h             17776 operator/weights.h              36704 shards/batch.h
-    7086 samplers/llama_cpp.h            17865 operator/search.h               37113 drafts/head.h
-    7176 samplers/logit_bias.h           18007 operator/run.h                  37176 drafts/block.h
-    7282 samplers/patch.h                18176 kv/cells.h                      37372 drafts/tree.h
-    7333 samplers/penalties.h            18216 kv/making.h                     37510 drafts/relaxed.h
-    7489 samplers/dry.h                  18442 kv/slot.h                       37596 constraints/automaton.h
-    7956 samplers/cut.h                  18585 kv/sequences.h                  37700 constraints/making.h
-    7982 samplers/top_n_sigma.h          18721 kv/data.h                       37960 constraints/sampler.h
-    8095 samplers/top_k.h                18845 kv/update.h                     38056 constraints/constructors.h
-    8153 samplers/tail_free.h            18973 kv/state.h                      38425 constraints/patterns.h
-    8281 samplers/typical.h              19185 llama_cpp/functions.h           38634 constraints/looking.h
-    8360 samplers/top_p.h                19253 llama_cpp/object.h              38704 constraints/thinking.h
-    8406 samplers/min_p.h                19308 llama_cpp/vocabulary.h          38959 constraints/schedule.h
-    8449 samplers/by_sums.h              19386 text/reading.h                  39049 constraints/accepting.h
-    8605 samplers/top_h.h                19498 text/strings.h                  39234 constraints/drawing.h
-    8659 samplers/min_k.h                19599 text/values.h                   39424 constraints/state.h
-    8718 samplers/xtc.h                  19757 text/documents.h                39491 constraints/kind.h
-    8804 samplers/infill.h               19834 grammar/head.h                  39551 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19876 grammar/tree.h                  39639 constraints/accessors.h
-    9096 samplers/smoothing.h            20540 grammar/building.h              39748 core/kinds.h
-    9185 samplers/softmax.h              20972 grammar/finishing.h             39801 base/restore.h
-    9219 samplers/drafted.h              21284 grammar/reading.h               39815 api/license.h
+       2 api/opening.h                    9248 samplers/greedy.h               21396 grammar/gbnf.h
+     277 api/config.h                     9292 samplers/choose.h               21695 grammar/regex.h
+     308 api/types.h                      9356 samplers/ratio.h                22100 grammar/derivatives.h
+     566 api/missing.h                    9424 samplers/draw.h                 22930 grammar/vocabulary.h
+     580 api/sample.h                     9511 samplers/dist.h                 23412 grammar/triggers.h
+     674 api/chains.h                     9544 samplers/gumbel.h               23749 grammar/matcher.h
+     941 api/samplers.h                   9616 watermark/function.h            24050 grammar/store.h
+    1214 api/gumbel.h                     9735 watermark/text.h                24316 grammar/moving.h
+    1237 api/operator.h                   9928 watermark/draw.h                24691 grammar/visits.h
+    1288 api/kv.h                        10143 samplers/mirostat.h             24979 grammar/states.h
+    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25142 grammar/items.h
+    1517 api/text_error.h                10548 samplers/custom.h               25270 grammar/masks.h
+    1534 api/grammar.h                   10611 config/describe.h               25486 grammar/runs.h
+    1802 api/shards.h                    10794 config/from_params.h            25715 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26239 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26592 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26721 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26853 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27210 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27457 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27650 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27777 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27964 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28077 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28112 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28390 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28452 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28661 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28920 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29124 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29435 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29666 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30161 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30693 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                31067 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31241 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31372 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31490 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31635 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     32049 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32116 peers/tables.h
+    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32528 peers/values.h
+    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32976 peers/llama_server.h
+    5525 core/array.h                    15899 run/apply.h                     33048 peers/fields.h
+    5867 core/table.h                    15986 run/writing.h                   33318 peers/requests.h
+    6092 core/windows.h                  16111 run/arrays.h                    33465 shards/head.h
+    6185 constraints/record.h            16191 run/arrays_llama_cpp.h          33622 shards/bytes.h
+    6252 watermark/record.h              16395 run/walk.h                      33720 shards/merging.h
+    6274 rows/work.h                     16503 run/finish.h                    34012 shards/row.h
+    6301 life/past.h                     16544 run/draw_llama_cpp.h            34151 shards/answers.h
+    6360 core/record.h                   16620 run/draw.h                      34709 shards/logprobs.h
+    6506 core/plans.h                    16700 run/sample.h                    34857 shards/taking.h
+    6545 core/fields.h                   16798 watermark/making.h              35014 shards/asking.h
+    6637 core/owners.h                   17030 watermark/tails.h               35151 shards/prefix.h
+    6717 core/mt19937.h                  17131 watermark/detect.h              35725 shards/plans.h
+    6776 core/no_mt19937.h               17360 run/verify.h                    36233 samplers/plans.h
+    6810 core/making.h                   17466 run/batch.h                     36506 shards/way.h
+    6945 core/streams.h                  17620 life/state.h                    36656 shards/memory.h
+    6986 life/state_fields.h             17798 operator/weights.h              36726 shards/batch.h
+    7086 samplers/llama_cpp.h            17887 operator/search.h               37135 drafts/head.h
+    7176 samplers/logit_bias.h           18029 operator/run.h                  37198 drafts/block.h
+    7282 samplers/patch.h                18198 kv/cells.h                      37394 drafts/tree.h
+    7333 samplers/penalties.h            18238 kv/making.h                     37532 drafts/relaxed.h
+    7489 samplers/dry.h                  18464 kv/slot.h                       37618 constraints/automaton.h
+    7956 samplers/cut.h                  18607 kv/sequences.h                  37722 constraints/making.h
+    7982 samplers/top_n_sigma.h          18743 kv/data.h                       37982 constraints/sampler.h
+    8095 samplers/top_k.h                18867 kv/update.h                     38078 constraints/constructors.h
+    8153 samplers/tail_free.h            18995 kv/state.h                      38447 constraints/patterns.h
+    8281 samplers/typical.h              19207 llama_cpp/functions.h           38656 constraints/looking.h
+    8360 samplers/top_p.h                19275 llama_cpp/object.h              38726 constraints/thinking.h
+    8406 samplers/min_p.h                19330 llama_cpp/vocabulary.h          38981 constraints/schedule.h
+    8449 samplers/by_sums.h              19408 text/reading.h                  39071 constraints/accepting.h
+    8605 samplers/top_h.h                19520 text/strings.h                  39256 constraints/drawing.h
+    8659 samplers/min_k.h                19621 text/values.h                   39446 constraints/state.h
+    8718 samplers/xtc.h                  19779 text/documents.h                39513 constraints/kind.h
+    8804 samplers/infill.h               19856 grammar/head.h                  39573 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19898 grammar/tree.h                  39661 constraints/accessors.h
+    9096 samplers/smoothing.h            20562 grammar/building.h              39770 core/kinds.h
+    9185 samplers/softmax.h              20994 grammar/finishing.h             39823 base/restore.h
+    9219 samplers/drafted.h              21306 grammar/reading.h               39837 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -15899,38 +15899,41 @@ static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sample
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
    samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
-   life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: the array counts as a
-   dense row (rows/row.h), so the functions of rows/ work on it. Opening a view takes one pass, which checks the array
-   and finds the maxima of its lines. The row's ids are indices in the array. Logits stay in the array, unless a sampler
-   needs all of them: then the pass copies them. Closing a view takes one pass, which writes the row back to the array.
-   The view is closed before a sampler that cannot work on it; the next sampler opens it again, or goes step by step if
-   few or sorted candidates remain. This room opens a view; run/writing.h closes it, run/arrays.h applies one sampler to
-   it, run/walk.h has the loop over a chain.
+   life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: a dense row
+   (rows/row.h) whose logits are those of the array, so that the functions of rows/ can work on them. The row's ids are
+   indices in the array. Opening a view takes one pass over the array, which checks it and finds the maxima of its lines
+   (16 candidates each). Logits stay in the array; only if a sampler needs all of them does the pass copy them. Closing
+   a view takes one pass, which writes the row back to the array. The view is closed before a sampler that cannot work
+   on it. The next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a
+   view; run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
 
-   While a view is open the array is unchanged, and these hold:
-     - until a sampler removes masked tokens, the tokens that the row has lost are masked candidates of the array;
+   While a view is open the array is unchanged, and these statements hold:
+     - until a sampler removes masked tokens, tokens that are no longer in the row are masked candidates of the array;
        afterwards the row's tokens are the only candidates;
-     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites it;
-     - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+     - the candidates' p are those in the array. A sampler that writes another p closes the view, unless a later sampler
+       overwrites that p;
+     - the candidates' order is that of the array; if the member `sorts` of the view is set, it is the view's `order`.
    Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If a sampler makes an array of the
    row, this array replaces the user's. If a sampler declines the view and its steps begin with a sort, a radix sort of
-   all candidates is made first. On an open view only a sampler that masks the last token can fail: then the view writes
-   what the sampler's steps would leave, and the next sampler reports the error. */
+   all candidates is made first. Only a sampler that masks the last unmasked token can fail on an open view: then the
+   view writes what the sampler's steps would leave, and the next sampler reports the error. */
 
-#define SAMPI_FEW 256 /* arrays of at most so many candidates go step by step */
+#define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
+/* A view of the user's array. */
 typedef struct sampi_view {
     sampi_row row;
-    samp_token_data_array *cur;
-    sampi_sampler *outer; /* the sampler that samp_apply was called on; it has the position */
-    sampi_work *work, own;
-    samp_perf_data perf; /* not used: samp_apply counts nothing */
-    sampi_order order;
-    bool is_open, drops, sorts;
-    sampi_ordinals ordinal; /* as for sampi_run */
+    samp_token_data_array *cur; /* the user's array */
+    sampi_sampler *outer;       /* the sampler that samp_apply was called on; it has the position */
+    sampi_work *work, own;      /* the workspace; a copy of it with `candidate` in the memory of w, for the row */
+    samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
+    sampi_order order;          /* the candidates' order, if sorts */
+    bool is_open, drops, sorts; /* drops: a sampler has removed masked tokens */
+    sampi_ordinals ordinal;     /* the numbers of samplers run so far, as for sampi_run */
 } sampi_view;
 
-/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is none. */
+/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such
+   sampler. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
@@ -15938,7 +15941,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
-/* Does s read only few of n logits, those of lines with a large maximum? */
+/* Does s read only few of n logits, namely those of lines (16 logits) with a large maximum? */
 static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -15958,7 +15961,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
-                              : s != view->outer; /* without a cut: if another sampler follows */
+                              : s != view->outer; /* without a cut, a sampler alone reads each logit once */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
@@ -15982,12 +15985,12 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 
 /* ---- src/run/writing.h ---- */
 /* ---- samp_apply: closing a view ----
-   One pass writes a view's row to the array: the remaining candidates, each with its logit, with p if a sampler has set
-   it, and sorted if the samplers' steps would have sorted them. The room has the radix sort for that, and reads the row
-   by rows/pieces.h. */
+   One pass writes the row of a view (run/apply.h) to the user's array: the remaining candidates, each with its logit;
+   with p, if a sampler has set it; and sorted, if the samplers' steps would have sorted them. The room has a radix sort
+   for this, and reads the row by rows/pieces.h. */
 
-/* Sorts candidates that are in order of ids: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
-   f32 as keys, so candidates with equal keys are sorted again by their exact scores. */
+/* Sorts n candidates whose ids ascend: a radix sort of keys and indices, 11 bits a round. A key is the logit, or the
+   score rounded to f32; candidates with equal keys are then sorted by their exact scores. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have as many bytes */
@@ -16016,7 +16019,8 @@ static bool sampi_is_sparse(const sampi_view *view)
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* Goes to the next tile of logits of the remaining candidates, including masked ones. */
+/* Goes to the next tile (256 candidates) of the array, and sets it->x to the logits that the row gives them; those that
+   the row does not have are masked. False: the array ends here. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -16031,8 +16035,8 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
     return it->n > 0;
 }
 
-/* Returns the sum of the weights of the remaining candidates. *e_out: e^(l - max) of each, in the memory of w, if that
-   is free and nearly all candidates remain; otherwise NULL. */
+/* Returns the sum of the weights of the remaining candidates. *e_out: e^(l - max) of each candidate, in the memory of
+   w; NULL if that memory is in use, or if the row has only some of the candidates. */
 static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
@@ -16046,8 +16050,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* Writes the remaining candidates, by id: their logits, and p from `sums` or from the row's sum (else p stays). e: the
-   result of sampi_view_exps, or NULL. */
+/* Writes the logits of the remaining candidates to the array, by ascending id, and their p: from `sums`, or from the
+   row's sum in llama.cpp's arithmetic; without both p stays. e: the result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -16072,8 +16076,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view: writes the array. With `sums`, p is set: from `sums`, or, if a candidate is selected (index, -1:
-   none), from the sums of the remaining candidates. sums NULL: p stays. */
+/* Closes a view: writes the row to the array. index: the selected candidate, or -1. sums: if it is not NULL, p is set,
+   from the remaining candidates if one is selected, otherwise from `sums`; if it is NULL, p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
@@ -16106,9 +16110,10 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
 
 /* ---- src/run/arrays.h ---- */
 /* ---- samp_apply: one sampler on a view ----
-   The room decides whether a sampler can work on the view, by its kind and settings; whether a later sampler overwrites
-   the p that it writes; and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open
-   view, by its fast function of rows/, and closes the view if necessary. */
+   A view is the user's array, worked on as a row (run/apply.h). From a sampler's kind and settings this room decides
+   whether the sampler can work on the view, whether a later sampler overwrites the p that it writes, and whether it
+   leaves the array sorted. sampi_view_step applies one sampler to the open view, by its fast function of rows/, and
+   closes the view if necessary. */
 
 /* Does this sampler always write p? */
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
@@ -16116,8 +16121,8 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
     return !(sampi_traits_of(s->kind)->flags & (SAMPI_KEEPS_P | SAMPI_BY_CHANCE));
 }
 
-/* Returns how the members after `from` use the p that `from` writes: 1: one overwrites it; -1: it may be read first; 0:
-   neither, so it is the result. *behind: `from` has been passed. */
+/* Returns how the members of s after `from` use the p that `from` writes: 1: a member overwrites it; -1: it may be read
+   before; 0: neither, so this p is the result. *behind: whether the walk over the members has passed `from`. */
 static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
@@ -16145,12 +16150,13 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
-    if (view->drops && sampi_temp_masks(s)) return false; /* masked tokens would have to stay */
+    if (view->drops && sampi_temp_masks(s)) return false; /* the array would have to keep the masked tokens */
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status like a fast
-   function's; if it is not SAMP_OK, the array has to be written from the row as it is. */
+/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status, or
+   SAMPI_DECLINED, as fast functions do; if it is not SAMP_OK, the caller has to write the array from the row as it
+   is. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -16163,8 +16169,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row has lost */
-    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens */
+    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row no longer has */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens too */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
@@ -16184,13 +16190,14 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 #ifndef SAMP_NO_MT19937
 /* ---- src/run/arrays_llama_cpp.h ---- */
 /* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
-   The counterpart of run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the
-   result depends on that order. These functions compute the same sums, bit for bit, but by tiles of 256 elements, which
-   is faster. sampi_view_llama applies one sampler. If it declines the view and its steps begin with a sort, the array
-   is sorted here. */
+   The counterpart of run/arrays.h under MT19937: a view is the user's array, worked on as a row. llama.cpp adds floats
+   and doubles in the order of the array, and the result depends on that order. These functions compute the same sums,
+   bit for bit, but by tiles of 256 elements, which is faster. sampi_view_llama applies one sampler. If the sampler
+   declines the view and its steps begin with a sort, the array is sorted here. */
 
-/* Returns how much a sum of doubles grows by a tile's e if it begins one ulp above `sum`. From `sum` itself it grows by
-   d. Both are the same, except for the first term that is half way between two sums; after it both sums are even. */
+/* Returns how much a sum of doubles that begins one ulp above `sum` grows when the elements e of a tile are added. A
+   sum that begins at `sum` grows by d. The two differ only at the first term that is half way between two sums; after
+   that term both sums are even. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -16199,8 +16206,8 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
     return d + (b - a - ulp);
 }
 
-/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] is the sum after each tile. While the
-   sum stays between two powers of two, the growth by a tile depends only on whether the sum before it was even. So four
+/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] gets the sum after tile i. While the
+   sum stays between two powers of two, its growth by a tile depends only on whether the sum was even before. So four
    tiles are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
@@ -16241,7 +16248,7 @@ static SAMPI_COLD samp_token sampi_llama_find_by_sums(const float *e, const doub
     return (samp_token)i;
 }
 
-/* dist on a view: sampi_llama_choose, with the same sums. */
+/* Applies dist to a view: selects the same token as sampi_llama_choose, with the same sums. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -16259,8 +16266,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_find_by_sums(e, tile, n, u * row->llama.sum);
 }
 
-/* Sets p of a sorted array that is not a view: e^(l - max), kept in `logits`, divided by their sum, which is computed
-   as in a loop of doubles. tile [tiles] gets the sum after each tile. Returns the sum. */
+/* Sets p of a sorted array that is not a view: e^(l - max), which it keeps in work->logits, divided by the sum of all.
+   The sum is what a loop of doubles computes; tile gets the sum after each tile of 256 candidates. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -16273,7 +16280,8 @@ static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile
     return sum;
 }
 
-/* Packs candidates for sorting: the key, and below it the id times two, plus one for a logit of -0. */
+/* Packs each candidate into 64 bits for sorting: the key of its logit above, and below it twice the id, plus 1 if the
+   logit is -0. */
 static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64_t *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -16292,8 +16300,8 @@ static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x
     }
 }
 
-/* Makes the cut of xtc on an array that is not a view, and leaves it in order, with p among all candidates. The caller
-   has drawn that xtc acts. */
+/* Makes the cut of xtc on an array that is not a view. The array becomes sorted; p are shares among all candidates,
+   including the removed ones. The caller has drawn the random number by which xtc cuts. */
 static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_kernels *k = sampi_use();
@@ -16314,7 +16322,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     k->put(cur->data, cur->size, x + cut, e + cut, sum);
 }
 
-/* dist on a long sorted array; false: it is not such a case. */
+/* Applies dist to a long sorted array. False, with nothing changed: s is not dist, or the array is not so. */
 static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -16328,7 +16336,8 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     return true;
 }
 
-/* Replaces the user's array by row->llama.cur, whose ids are indices in the user's array. keeps_p: p stays. */
+/* Replaces the user's array by row->llama.cur, whose ids are indices in the user's array. keeps_p: each candidate keeps
+   the p that it has in the user's array. */
 static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;
@@ -16336,7 +16345,7 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     for (size_t i = 0; i < row->llama.cur.size; i++) {
         samp_token_data *d = &row->llama.cur.data[i];
         const samp_token_data *old = &cur->data[d->id];
-        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* its sign */
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* with its sign */
         if (keeps_p) d->p = old->p;
         d->id = old->id;
     }
@@ -16347,7 +16356,8 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     view->is_open = false;
 }
 
-/* sampi_view_step under MT19937. If the sampler declines and its steps begin with a sort, the array is sorted here. */
+/* Applies one sampler to the row of an open view, as sampi_view_step does, but under MT19937. If the sampler declines
+   and its steps begin with a sort, the array is sorted here. */
 static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -16358,7 +16368,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
     else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
-        status = SAMPI_DECLINED; /* its steps leave the p of which its entropy is computed */
+        status = SAMPI_DECLINED; /* its steps leave in the array the p from which they compute the entropy */
     else
         status = sampi_run_llama(row, s, true);
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
@@ -16384,11 +16394,12 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 #endif
 /* ---- src/run/walk.h ---- */
 /* ---- samp_apply: an array through a chain ----
-   The loop of samp_apply over the members of a chain. A member works on the view if it can, otherwise step by step. A
-   custom sampler gets the array itself, so the view is closed for it. The room uses the other rooms of samp_apply and
-   life/chain.h. run/finish.h also calls it, for a row that has become an array (sampi_apply_members). */
+   The loop of samp_apply over the members of a chain. A member works on the view of the array (run/apply.h) if it can,
+   otherwise on the array, step by step. A custom sampler gets the array itself, so the view is closed before it. The
+   room uses the other rooms of samp_apply, and life/chain.h. run/finish.h calls it too, for a row that has become an
+   array (sampi_apply_members). */
 
-/* Applies one built-in sampler, on the view or step by step. */
+/* Applies one built-in sampler, on the view or step by step. Returns its status. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
@@ -16406,8 +16417,8 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
-/* Applies a custom sampler to the array, and checks the result. If the view can be opened again, its check is
-   enough. */
+/* Applies a custom sampler to the array, and checks the candidates that it leaves. Opening the view again makes the
+   same check; if the view cannot be opened, sampi_check_left makes it. */
 static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -16422,6 +16433,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     return sampi_check_left(s, cur);
 }
 
+/* Applies s to the view or the array; a chain member by member. Returns the first error. */
 static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
 {
     int status = SAMP_OK;
@@ -16442,8 +16454,9 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
-/* Applies the members from .. n of a draw to the array that its row has become. It differs from samp_apply: the draw
-   has already noted states, counts and position, and without a second array in the workspace there is no view. */
+/* Applies member[from] to member[n - 1] of a draw to the array that its row has become. Other than in samp_apply, the
+   draw has already noted the samplers' states, and if the array has no memory of its own in the workspace, there is no
+   view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
@@ -16457,8 +16470,8 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
-/* Is s a single sampler that is faster by steps than by a view? Such samplers change a few tokens, most of which are at
-   the index of their id. */
+/* Is s a single sampler that is faster by steps than by a view? Such samplers change a few tokens; in an array of all
+   tokens the index of a token is its id, so the steps find each at once. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
     const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
@@ -16466,7 +16479,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
     return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
-/* The array is checked before an edit is counted or anything is written, as in the steps. */
+/* The array is checked before an edit of the sampler is counted and before anything is written, as in the steps. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -16489,16 +16502,16 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
 
 /* ---- src/run/finish.h ---- */
 /* ================================================================================================== >>sample
-   samp_sample and samp_draw: a token, or a negative status, from a row of logits. The fast path (run/draw.h) is tried
-   first. If it declines, the array of all candidates goes through the samplers one by one (life/chain.h), which defines
-   the token. Log-probabilities and counts are written at the end. A draw is all or nothing: after an error the
-   samplers' state is as before.
+   samp_sample and samp_draw return a token, or a negative status, for a row of logits. They try the fast path first
+   (run/draw.h). If it declines, the samplers are applied one by one to the array of all candidates (life/chain.h),
+   which is the definition of the token. Log-probabilities and counts are written at the end. After an error the
+   samplers' state is as before the draw.
 
-   This room has the end of both ways: it applies the remaining members of the chain to an array one by one, as
-   samp_apply does (run/walk.h), and accepts the selected token. */
+   This room has the end of a draw, by the fast path or by steps: it applies the remaining members of the chain to an
+   array one by one, as samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* Accepts the token that an array has selected. If a custom sampler refuses it, no log-probability is written, and the
-   caller undoes the draw. */
+/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities. If a custom sampler
+   refuses the token, no log-probability is written, and the caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
@@ -16508,7 +16521,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* Accepts the token that a row has selected. before: the row as it was before the selection, for log-probabilities. */
+/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities. before: the row as it
+   was before the selection, of which they are computed. */
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
@@ -16517,7 +16531,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     return status;
 }
 
-/* Finishes a draw: applies members from .. n to an array, and accepts the selected token. */
+/* Finishes a draw: applies member[from] to member[n - 1] to an array, and accepts the selected token. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                             samp_token_data_array *cur, const sampi_ordinals *ordinal,
                                             samp_token *token)
@@ -16529,13 +16543,13 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 #ifndef SAMP_NO_MT19937
 /* ---- src/run/draw_llama_cpp.h ---- */
 /* ---- a draw in llama.cpp's arithmetic ----
-   The counterpart of run/draw.h under MT19937. Members work on the row (rows/llama_cpp/step.h) up to the first that
-   declines; the chain continues step by step over the array of the remaining tokens. This loop differs from that of
-   run/draw.h: a member may turn the row into an array in order (row->llama.cur), a member that is off may have to
-   report that no token remains, and a member that declines takes its random numbers back. */
+   The counterpart of run/draw.h under MT19937. Members work on the row (rows/llama_cpp/step.h) until one declines; the
+   chain then continues step by step on the array of the remaining tokens. This loop differs from that of run/draw.h in
+   three points: a member may turn the row into a sorted array (row->llama.cur), a member that is off may have to report
+   that no token remains, and the random numbers of a member that declines are taken back. */
 
-/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. It uses kernels to draw from
-   long arrays. */
+/* Finishes a draw in llama.cpp's arithmetic: applies member[from] to member[n - 1] to the array row->llama.cur, and
+   accepts the selected token. If the last member is dist and the array is long, kernels make the draw. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
@@ -16553,9 +16567,9 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
     return sampi_accept_selected(job, cur, token);
 }
 
-/* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, the others work on that step by
-   step. A custom sampler must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED:
-   nothing has changed. */
+/* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, and the remaining members work on
+   the array step by step. A custom sampler must get exactly the array that the steps would give it, so no member that
+   works on the row before it may write p. SAMPI_DECLINED: nothing has changed. */
 static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
@@ -16591,7 +16605,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     }
     errno = before; /* libm's functions set it on underflow */
     if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* by the steps a +0 may be a -0 */
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* a +0 of this array may be a -0 by the steps */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {
@@ -16605,15 +16619,17 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
 #endif
 /* ---- src/run/draw.h ---- */
 /* ---- a draw ----
-   Draws one token from one row. The members of the flat chain (the chain without nested chains) work on the row. If a
-   member declines, the rest of the chain works on an array. Then the token is accepted, and log-probabilities are
-   written. A custom sampler must get the same array as by the steps, so members work on the row only as long as that
-   array is known. samp_sample, batches and samp_verify call sampi_draw_fast. */
+   Draws one token from one row of logits, by the fast path. The members of the flat chain (rows/flat.h: the chain with
+   the members of nested chains) work on the row. If a member declines, the remaining members work on an array. Then the
+   chain accepts the token, and log-probabilities are written. A custom sampler must get the same array as step by step,
+   so members before it work on the row only as long as the code knows which array their steps would leave. samp_sample,
+   batches and samp_verify draw by sampi_draw_fast. */
 
 /* Returns how many members, from the first on, can work on the row before a custom sampler, because the array that
-   their steps would leave is known to the last byte. These members do not write p. The array's order is that of the
-   last member that sorts, or by id up to the first member that may have sorted (one that removes tokens, depending on
-   min_keep). The last of these members removes masked tokens, so the array has none. *sorted: the array is in order. */
+   their steps would leave is known to the last byte. These members do not write p. If one of them sorts, the array has
+   the order of the last that does; otherwise it is sorted by id, as long as no member may have sorted (a member that
+   removes tokens may, depending on min_keep). The last of the counted members removes masked tokens, so the array has
+   no masked tokens. *sorted: the array is sorted by logit. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -16636,8 +16652,8 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* Does the row have a -0? A custom sampler sees +0 if the -0 came from the caller, and -0 if a sampler made it; the row
-   cannot distinguish them. */
+/* Does the row have a logit of -0? A custom sampler has to see +0 if the caller gave the -0, but -0 if a sampler has
+   computed it, and the row cannot distinguish the two. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -16645,9 +16661,9 @@ static bool sampi_has_minus_zero(const sampi_row *row)
     return false;
 }
 
-/* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. In a chain with a custom sampler, the
-   members that sampi_known_members counts work on the row; if one of them declines, the whole draw is undone and
-   declines. */
+/* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed; then the caller draws step by step. In
+   a chain with a custom sampler, the members that sampi_known_members counts work on the row; if one of them declines,
+   the whole draw is undone, and SAMPI_DECLINED returned. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -16683,12 +16699,13 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 
 /* ---- src/run/sample.h ---- */
 /* ---- samp_sample and samp_draw ----
-   A draw tries the fast path first, then the steps. This room has the draw by steps, the mask of a first member that
-   masks, log-probabilities and counts. It uses run/draw.h and run/finish.h. */
+   A draw tries the fast path first (run/draw.h), then the steps. This room has the draw by steps, the mask that the
+   chain's first member may have for the row (a grammar, for example), log-probabilities and counts. It uses run/draw.h
+   and run/finish.h. */
 
-/* Draws by steps, which define the token: the array of all candidates goes through the samplers one by one. s is the
-   only member of the list. The counts of samplers of each kind (ordinal) begin at 0, because everything that the fast
-   path has done is undone. */
+/* Draws by steps, which define the token: the samplers are applied one by one to the array of all candidates. job->s is
+   given to sampi_finish_by_steps as a list of one sampler. The counts of samplers of each kind (ordinal) begin at 0,
+   because everything that the fast path has done is undone. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
@@ -16701,8 +16718,8 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* Applies the first member of a chain, if it masks (sampi_first_mask): the job's mask becomes that member's mask,
-   combined with the job's own. The rest of the chain then samples the masked row. */
+/* Applies the mask of a chain's first member (sampi_first_mask): the job's mask becomes that member's mask, combined
+   with the job's own. The other members then sample the masked row. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -16746,6 +16763,7 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
+/* Samples one row of floats with the sampler's own workspace. accept: the sampler accepts the token. */
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
                                    bool accept)
 {
@@ -17341,16 +17359,17 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
 #endif
 /* ---- src/run/verify.h ---- */
 /* ================================================================================================== >>verify
-   samp_verify, for speculative decoding: given a draft's tokens and a row of logits for each and one more, it finds how
-   many tokens are accepted. Both methods are one loop: it samples a row, and continues while the sampled token is the
-   draft's. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw,
-   such as mirostat's mu, gets the token that was really chosen.
+   samp_verify serves speculative decoding: from the n tokens of a draft and n + 1 rows of logits it finds how many of
+   the tokens are accepted. Both methods (exact and ratio) use one loop: it samples a row, and continues as long as the
+   sampled token is that of the draft. In the ratio method, the accept test is part of the draw itself: sampi_draw
+   (samplers/draw.h) reads s->draft, so code after the draw, such as that of mirostat's mu, gets the token that was
+   really chosen.
 
-   s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain before a row is sampled, and
-   must be NULL in all of them when samp_verify returns. */
+   s->draft points to a record on samp_verify's stack. samp_verify sets it in all samplers of the chain before it
+   samples a row, and sets it to NULL in all of them before it returns. */
 
-/* Checks a draft: tokens and ids in the vocabulary, probabilities in [0, 1]. All rows are checked before anything is
-   drawn, so that a bad draft changes no state. */
+/* Checks a draft: are tokens and ids in the vocabulary, and probabilities in [0, 1]? All rows are checked before
+   anything is drawn, so that a bad draft changes no state. Returns a status. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
@@ -17358,7 +17377,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
-    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* it does not use the probabilities */
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* this method does not use the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
     size_t n_ids = draft->ids ? draft->n * draft->n_top : 0;
@@ -17372,8 +17391,8 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     return SAMP_OK;
 }
 
-/* Gives a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source than
-   Philox, which the ratio test needs. */
+/* Sets s->draft, of s and of all its members, to a row of the draft or to NULL. Returns false if one of them has
+   another random source than Philox, which the ratio method needs. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = !sampi_is_llama_cpp(s);
@@ -17383,7 +17402,7 @@ static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draf
     return philox;
 }
 
-/* Returns row i of a draft, i < n. */
+/* Returns row i of a draft, i < draft->n. */
 static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_vocab)
 {
     size_t n_row = draft->ids ? draft->n_top : n_vocab;
@@ -17396,16 +17415,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* Returns the next token that a row may have to accept: the draft's token, or in a tree each of the siblings. *at: the
-   index of the present one, -1 before the first. Returns -1 after the last. */
+/* Returns the next drafted token that may be accepted at this row: a plain draft has one, a tree of drafts one for each
+   sibling. *at: the index of the last one that was returned, -1 before the first. Returns -1 after the last. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
     if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 
-/* Samples the row after a whole draft. A watermark with two keys uses the second key for tokens that the test of a
-   draft adds (ratio). */
+/* Samples the row after the whole draft, whose tokens have all been accepted. ratio: the method is ratio; then a
+   watermark with two keys uses its second key for this token. */
 static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
@@ -17419,8 +17438,8 @@ static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float 
 #endif
 }
 
-/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status instead of a
-   token ends the loop as a rejection does. */
+/* The last of the n + 1 rows, after the whole draft, is an ordinary draw with either method. If a row gives a status
+   instead of a token, the loop ends as after a rejection. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {
@@ -17446,17 +17465,18 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
 
 /* ---- src/run/batch.h ---- */
 /* =================================================================================================== >>batch
-   samp_sample_batch draws a token, or returns a status, for each of many rows of logits, each with its own sampler.
-   Rows are independent, so it is samp_sample in a loop, in several threads if OpenMP is on. A row gives the token that
-   it would give alone. The loop calls run/sample.h.
+   samp_sample_batch draws a token, or returns a status, for each of many rows of logits; each row has a sampler of its
+   own. Rows are independent, so the function is samp_sample in a loop, in several threads if OpenMP is on. A row gives
+   the token that it would give alone. The loop calls run/sample.h.
 
-   A thread works in a workspace that belongs to the sampler of some row, mostly not the row it samples. This is right
-   because a workspace holds nothing between two draws. So a batch of a thousand rows needs only as many workspaces as
-   threads, and memory of samp_reserve is used before more is allocated. */
+   A thread works in a workspace that belongs to the sampler of one of the rows, mostly not of the row that it samples.
+   This is safe because a workspace holds nothing between two draws. So a batch of a thousand rows needs only as many
+   workspaces as threads, and memory that samp_reserve has allocated is used before more is allocated. */
 
 #define SAMPI_MAX_THREADS 256
 
-/* The strides of rows, in elements, and of masks, in words; 0 means that rows follow each other without a gap. */
+/* Return the distance from one row to the next, in elements, and from one mask to the next, in words of 32 bits. A
+   stride of 0 in the batch means that there is no gap between rows. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -17464,10 +17484,10 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
-/* Does a sampler occur twice, or a chain together with one of its members? Then rows could not be sampled in parallel,
-   and their order would decide their tokens. First each sampler is marked with the number of the last row that has it
-   (s->in_batch). A row whose sampler has another number shares it with a later row; and a chain around a sampler is in
-   the batch if the row of the chain's number has that chain. */
+/* Does a batch have a sampler twice, or a chain together with one of its members? Then rows could not be sampled in
+   parallel, and their order would change their tokens. First each sampler is marked with the number of the last row
+   that has it (s->in_batch). If a row's sampler has the number of another row, the two rows share it. A chain that owns
+   a row's sampler is in the batch too if the row of the number in the chain has this chain. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
@@ -17481,8 +17501,8 @@ static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
     return false;
 }
 
-/* Checks the call itself; an error in one row is that row's status. Called before any row is sampled, by the GPU's
-   batch too. Writes in_batch of the samplers. */
+/* Checks what concerns all rows of a call, before any row is sampled; an error of one row becomes that row's status
+   later. Writes in_batch of the samplers. The GPU's batch calls it too. */
 static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch)
 {
     size_t size = SAMPI_SIZE_OF(batch->dtype);
@@ -17496,17 +17516,18 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Is a row's request of log-probabilities out of range? It is an error of that row alone. */
+/* Is a row's request for log-probabilities out of range? Then that row alone gets an error. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Does the request want tokens, but has no list for them? Then the row is SAMP_E_NULL, before its samplers change. */
+/* Does a request ask for the most probable tokens without memory for them? Then the row's status is SAMP_E_NULL, and
+   its samplers do not change. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
-/* Samples one row in any workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the row's
-   sampler and log-probabilities, and overwrites the workspace. */
+/* Samples one row in any workspace, as samp_sample does, but with the batch's dtype, mask and log-probabilities.
+   Changes the row's sampler and log-probabilities, and overwrites the workspace. */
 static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
 {
     samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
@@ -17517,7 +17538,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* the index of the logits; masks go by row */
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* where its logits are; its mask is number r */
     sampi_job job;
     job.s = (sampi_sampler *)rows[r];
     job.work = work;
@@ -17530,8 +17551,8 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     return sampi_sample(&job);
 }
 
-/* Returns the number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller
-   gives no number, each thread must have at least 2^18 logits. */
+/* Returns the number of threads for a batch. Waking threads takes about 40 us, as long as four rows of 128k tokens. So
+   if the caller gives no number, each thread must have at least 2^18 logits to work on. */
 static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
@@ -17549,9 +17570,9 @@ static int sampi_batch_threads(const samp_logits *batch)
     return n < 1 ? 1 : (int)n;
 }
 
-/* Finds up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too
-   few, of samplers that get one now (the only allocation in a batch). Returns their number; fewer than n if memory runs
-   out. */
+/* Finds up to n workspaces that are large enough for the batch's vocabulary: first those that samplers have already;
+   then, if these are fewer than n, it allocates more. Returns their number, which is less than n if memory runs out.
+   Apart from this, a batch allocates only rollback's records and what grammars need. */
 static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch, sampi_work **work, int n)
 {
     int have = 0;
@@ -17566,10 +17587,11 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough, with one thread. No workspace is an error, unless no row has a sampler. Threads take one row
-   at a time, because the costs of rows differ (a row that goes step by step takes many times longer). A thread's number
-   is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and its
-   entries in out and logprobs. */
+/* If there is memory for one workspace only, one thread samples all rows. If there is no workspace, the call fails,
+   unless no row has a sampler. Threads take one row at a time, because the times of rows differ (a row that runs step
+   by step takes many times longer). The number of a thread is below n, so each thread has a workspace of its own.
+   Besides the workspace, a row writes only to its sampler, which no other row has, and to its entries in out and
+   logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -17583,7 +17605,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
-        for (long long r = 0; r < n_rows; r++) /* so that no thread allocates */
+        for (long long r = 0; r < n_rows; r++) /* allocates memory for rollback here, so that no thread does */
             if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)

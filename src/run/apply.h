@@ -1,37 +1,40 @@
 /* =================================================================================================== >>apply
    samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
-   life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: the array counts as a
-   dense row (rows/row.h), so the functions of rows/ work on it. Opening a view takes one pass, which checks the array
-   and finds the maxima of its lines. The row's ids are indices in the array. Logits stay in the array, unless a sampler
-   needs all of them: then the pass copies them. Closing a view takes one pass, which writes the row back to the array.
-   The view is closed before a sampler that cannot work on it; the next sampler opens it again, or goes step by step if
-   few or sorted candidates remain. This room opens a view; run/writing.h closes it, run/arrays.h applies one sampler to
-   it, run/walk.h has the loop over a chain.
+   life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: a dense row
+   (rows/row.h) whose logits are those of the array, so that the functions of rows/ can work on them. The row's ids are
+   indices in the array. Opening a view takes one pass over the array, which checks it and finds the maxima of its lines
+   (16 candidates each). Logits stay in the array; only if a sampler needs all of them does the pass copy them. Closing
+   a view takes one pass, which writes the row back to the array. The view is closed before a sampler that cannot work
+   on it. The next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a
+   view; run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
 
-   While a view is open the array is unchanged, and these hold:
-     - until a sampler removes masked tokens, the tokens that the row has lost are masked candidates of the array;
+   While a view is open the array is unchanged, and these statements hold:
+     - until a sampler removes masked tokens, tokens that are no longer in the row are masked candidates of the array;
        afterwards the row's tokens are the only candidates;
-     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites it;
-     - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+     - the candidates' p are those in the array. A sampler that writes another p closes the view, unless a later sampler
+       overwrites that p;
+     - the candidates' order is that of the array; if the member `sorts` of the view is set, it is the view's `order`.
    Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If a sampler makes an array of the
    row, this array replaces the user's. If a sampler declines the view and its steps begin with a sort, a radix sort of
-   all candidates is made first. On an open view only a sampler that masks the last token can fail: then the view writes
-   what the sampler's steps would leave, and the next sampler reports the error. */
+   all candidates is made first. Only a sampler that masks the last unmasked token can fail on an open view: then the
+   view writes what the sampler's steps would leave, and the next sampler reports the error. */
 
-#define SAMPI_FEW 256 /* arrays of at most so many candidates go step by step */
+#define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
+/* A view of the user's array. */
 typedef struct sampi_view {
     sampi_row row;
-    samp_token_data_array *cur;
-    sampi_sampler *outer; /* the sampler that samp_apply was called on; it has the position */
-    sampi_work *work, own;
-    samp_perf_data perf; /* not used: samp_apply counts nothing */
-    sampi_order order;
-    bool is_open, drops, sorts;
-    sampi_ordinals ordinal; /* as for sampi_run */
+    samp_token_data_array *cur; /* the user's array */
+    sampi_sampler *outer;       /* the sampler that samp_apply was called on; it has the position */
+    sampi_work *work, own;      /* the workspace; a copy of it with `candidate` in the memory of w, for the row */
+    samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
+    sampi_order order;          /* the candidates' order, if sorts */
+    bool is_open, drops, sorts; /* drops: a sampler has removed masked tokens */
+    sampi_ordinals ordinal;     /* the numbers of samplers run so far, as for sampi_run */
 } sampi_view;
 
-/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is none. */
+/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such
+   sampler. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
@@ -39,7 +42,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
-/* Does s read only few of n logits, those of lines with a large maximum? */
+/* Does s read only few of n logits, namely those of lines (16 logits) with a large maximum? */
 static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -59,7 +62,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
-                              : s != view->outer; /* without a cut: if another sampler follows */
+                              : s != view->outer; /* without a cut, a sampler alone reads each logit once */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;

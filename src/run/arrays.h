@@ -1,7 +1,8 @@
 /* ---- samp_apply: one sampler on a view ----
-   The room decides whether a sampler can work on the view, by its kind and settings; whether a later sampler overwrites
-   the p that it writes; and whether it leaves the array sorted. sampi_view_step then applies one sampler to the open
-   view, by its fast function of rows/, and closes the view if necessary. */
+   A view is the user's array, worked on as a row (run/apply.h). From a sampler's kind and settings this room decides
+   whether the sampler can work on the view, whether a later sampler overwrites the p that it writes, and whether it
+   leaves the array sorted. sampi_view_step applies one sampler to the open view, by its fast function of rows/, and
+   closes the view if necessary. */
 
 /* Does this sampler always write p? */
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
@@ -9,8 +10,8 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
     return !(sampi_traits_of(s->kind)->flags & (SAMPI_KEEPS_P | SAMPI_BY_CHANCE));
 }
 
-/* Returns how the members after `from` use the p that `from` writes: 1: one overwrites it; -1: it may be read first; 0:
-   neither, so it is the result. *behind: `from` has been passed. */
+/* Returns how the members of s after `from` use the p that `from` writes: 1: a member overwrites it; -1: it may be read
+   before; 0: neither, so this p is the result. *behind: whether the walk over the members has passed `from`. */
 static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
@@ -38,12 +39,13 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
-    if (view->drops && sampi_temp_masks(s)) return false; /* masked tokens would have to stay */
+    if (view->drops && sampi_temp_masks(s)) return false; /* the array would have to keep the masked tokens */
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status like a fast
-   function's; if it is not SAMP_OK, the array has to be written from the row as it is. */
+/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status, or
+   SAMPI_DECLINED, as fast functions do; if it is not SAMP_OK, the caller has to write the array from the row as it
+   is. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -56,8 +58,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row has lost */
-    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens */
+    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row no longer has */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens too */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;

@@ -1,11 +1,12 @@
 /* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
-   The counterpart of run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the
-   result depends on that order. These functions compute the same sums, bit for bit, but by tiles of 256 elements, which
-   is faster. sampi_view_llama applies one sampler. If it declines the view and its steps begin with a sort, the array
-   is sorted here. */
+   The counterpart of run/arrays.h under MT19937: a view is the user's array, worked on as a row. llama.cpp adds floats
+   and doubles in the order of the array, and the result depends on that order. These functions compute the same sums,
+   bit for bit, but by tiles of 256 elements, which is faster. sampi_view_llama applies one sampler. If the sampler
+   declines the view and its steps begin with a sort, the array is sorted here. */
 
-/* Returns how much a sum of doubles grows by a tile's e if it begins one ulp above `sum`. From `sum` itself it grows by
-   d. Both are the same, except for the first term that is half way between two sums; after it both sums are even. */
+/* Returns how much a sum of doubles that begins one ulp above `sum` grows when the elements e of a tile are added. A
+   sum that begins at `sum` grows by d. The two differ only at the first term that is half way between two sums; after
+   that term both sums are even. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -14,8 +15,8 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
     return d + (b - a - ulp);
 }
 
-/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] is the sum after each tile. While the
-   sum stays between two powers of two, the growth by a tile depends only on whether the sum before it was even. So four
+/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] gets the sum after tile i. While the
+   sum stays between two powers of two, its growth by a tile depends only on whether the sum was even before. So four
    tiles are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
@@ -56,7 +57,7 @@ static SAMPI_COLD samp_token sampi_llama_find_by_sums(const float *e, const doub
     return (samp_token)i;
 }
 
-/* dist on a view: sampi_llama_choose, with the same sums. */
+/* Applies dist to a view: selects the same token as sampi_llama_choose, with the same sums. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -74,8 +75,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_find_by_sums(e, tile, n, u * row->llama.sum);
 }
 
-/* Sets p of a sorted array that is not a view: e^(l - max), kept in `logits`, divided by their sum, which is computed
-   as in a loop of doubles. tile [tiles] gets the sum after each tile. Returns the sum. */
+/* Sets p of a sorted array that is not a view: e^(l - max), which it keeps in work->logits, divided by the sum of all.
+   The sum is what a loop of doubles computes; tile gets the sum after each tile of 256 candidates. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -88,7 +89,8 @@ static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile
     return sum;
 }
 
-/* Packs candidates for sorting: the key, and below it the id times two, plus one for a logit of -0. */
+/* Packs each candidate into 64 bits for sorting: the key of its logit above, and below it twice the id, plus 1 if the
+   logit is -0. */
 static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64_t *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -107,8 +109,8 @@ static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x
     }
 }
 
-/* Makes the cut of xtc on an array that is not a view, and leaves it in order, with p among all candidates. The caller
-   has drawn that xtc acts. */
+/* Makes the cut of xtc on an array that is not a view. The array becomes sorted; p are shares among all candidates,
+   including the removed ones. The caller has drawn the random number by which xtc cuts. */
 static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_kernels *k = sampi_use();
@@ -129,7 +131,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     k->put(cur->data, cur->size, x + cut, e + cut, sum);
 }
 
-/* dist on a long sorted array; false: it is not such a case. */
+/* Applies dist to a long sorted array. False, with nothing changed: s is not dist, or the array is not so. */
 static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -143,7 +145,8 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     return true;
 }
 
-/* Replaces the user's array by row->llama.cur, whose ids are indices in the user's array. keeps_p: p stays. */
+/* Replaces the user's array by row->llama.cur, whose ids are indices in the user's array. keeps_p: each candidate keeps
+   the p that it has in the user's array. */
 static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;
@@ -151,7 +154,7 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     for (size_t i = 0; i < row->llama.cur.size; i++) {
         samp_token_data *d = &row->llama.cur.data[i];
         const samp_token_data *old = &cur->data[d->id];
-        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* its sign */
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* with its sign */
         if (keeps_p) d->p = old->p;
         d->id = old->id;
     }
@@ -162,7 +165,8 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     view->is_open = false;
 }
 
-/* sampi_view_step under MT19937. If the sampler declines and its steps begin with a sort, the array is sorted here. */
+/* Applies one sampler to the row of an open view, as sampi_view_step does, but under MT19937. If the sampler declines
+   and its steps begin with a sort, the array is sorted here. */
 static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -173,7 +177,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
     else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
-        status = SAMPI_DECLINED; /* its steps leave the p of which its entropy is computed */
+        status = SAMPI_DECLINED; /* its steps leave in the array the p from which they compute the entropy */
     else
         status = sampi_run_llama(row, s, true);
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {

@@ -1,15 +1,16 @@
 /* =================================================================================================== >>batch
-   samp_sample_batch draws a token, or returns a status, for each of many rows of logits, each with its own sampler.
-   Rows are independent, so it is samp_sample in a loop, in several threads if OpenMP is on. A row gives the token that
-   it would give alone. The loop calls run/sample.h.
+   samp_sample_batch draws a token, or returns a status, for each of many rows of logits; each row has a sampler of its
+   own. Rows are independent, so the function is samp_sample in a loop, in several threads if OpenMP is on. A row gives
+   the token that it would give alone. The loop calls run/sample.h.
 
-   A thread works in a workspace that belongs to the sampler of some row, mostly not the row it samples. This is right
-   because a workspace holds nothing between two draws. So a batch of a thousand rows needs only as many workspaces as
-   threads, and memory of samp_reserve is used before more is allocated. */
+   A thread works in a workspace that belongs to the sampler of one of the rows, mostly not of the row that it samples.
+   This is safe because a workspace holds nothing between two draws. So a batch of a thousand rows needs only as many
+   workspaces as threads, and memory that samp_reserve has allocated is used before more is allocated. */
 
 #define SAMPI_MAX_THREADS 256
 
-/* The strides of rows, in elements, and of masks, in words; 0 means that rows follow each other without a gap. */
+/* Return the distance from one row to the next, in elements, and from one mask to the next, in words of 32 bits. A
+   stride of 0 in the batch means that there is no gap between rows. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -17,10 +18,10 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
-/* Does a sampler occur twice, or a chain together with one of its members? Then rows could not be sampled in parallel,
-   and their order would decide their tokens. First each sampler is marked with the number of the last row that has it
-   (s->in_batch). A row whose sampler has another number shares it with a later row; and a chain around a sampler is in
-   the batch if the row of the chain's number has that chain. */
+/* Does a batch have a sampler twice, or a chain together with one of its members? Then rows could not be sampled in
+   parallel, and their order would change their tokens. First each sampler is marked with the number of the last row
+   that has it (s->in_batch). If a row's sampler has the number of another row, the two rows share it. A chain that owns
+   a row's sampler is in the batch too if the row of the number in the chain has this chain. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
@@ -34,8 +35,8 @@ static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
     return false;
 }
 
-/* Checks the call itself; an error in one row is that row's status. Called before any row is sampled, by the GPU's
-   batch too. Writes in_batch of the samplers. */
+/* Checks what concerns all rows of a call, before any row is sampled; an error of one row becomes that row's status
+   later. Writes in_batch of the samplers. The GPU's batch calls it too. */
 static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch)
 {
     size_t size = SAMPI_SIZE_OF(batch->dtype);
@@ -49,17 +50,18 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Is a row's request of log-probabilities out of range? It is an error of that row alone. */
+/* Is a row's request for log-probabilities out of range? Then that row alone gets an error. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Does the request want tokens, but has no list for them? Then the row is SAMP_E_NULL, before its samplers change. */
+/* Does a request ask for the most probable tokens without memory for them? Then the row's status is SAMP_E_NULL, and
+   its samplers do not change. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
-/* Samples one row in any workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the row's
-   sampler and log-probabilities, and overwrites the workspace. */
+/* Samples one row in any workspace, as samp_sample does, but with the batch's dtype, mask and log-probabilities.
+   Changes the row's sampler and log-probabilities, and overwrites the workspace. */
 static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
 {
     samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
@@ -70,7 +72,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* the index of the logits; masks go by row */
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* where its logits are; its mask is number r */
     sampi_job job;
     job.s = (sampi_sampler *)rows[r];
     job.work = work;
@@ -83,8 +85,8 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     return sampi_sample(&job);
 }
 
-/* Returns the number of threads. Waking them takes about 40 us, as much as four rows of 128k tokens. So if the caller
-   gives no number, each thread must have at least 2^18 logits. */
+/* Returns the number of threads for a batch. Waking threads takes about 40 us, as long as four rows of 128k tokens. So
+   if the caller gives no number, each thread must have at least 2^18 logits to work on. */
 static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
@@ -102,9 +104,9 @@ static int sampi_batch_threads(const samp_logits *batch)
     return n < 1 ? 1 : (int)n;
 }
 
-/* Finds up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too
-   few, of samplers that get one now (the only allocation in a batch). Returns their number; fewer than n if memory runs
-   out. */
+/* Finds up to n workspaces that are large enough for the batch's vocabulary: first those that samplers have already;
+   then, if these are fewer than n, it allocates more. Returns their number, which is less than n if memory runs out.
+   Apart from this, a batch allocates only rollback's records and what grammars need. */
 static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch, sampi_work **work, int n)
 {
     int have = 0;
@@ -119,10 +121,11 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough, with one thread. No workspace is an error, unless no row has a sampler. Threads take one row
-   at a time, because the costs of rows differ (a row that goes step by step takes many times longer). A thread's number
-   is below n, so each has its own workspace. Besides, a row writes only its sampler, which no other row has, and its
-   entries in out and logprobs. */
+/* If there is memory for one workspace only, one thread samples all rows. If there is no workspace, the call fails,
+   unless no row has a sampler. Threads take one row at a time, because the times of rows differ (a row that runs step
+   by step takes many times longer). The number of a thread is below n, so each thread has a workspace of its own.
+   Besides the workspace, a row writes only to its sampler, which no other row has, and to its entries in out and
+   logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -136,7 +139,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
-        for (long long r = 0; r < n_rows; r++) /* so that no thread allocates */
+        for (long long r = 0; r < n_rows; r++) /* allocates memory for rollback here, so that no thread does */
             if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)

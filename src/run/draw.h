@@ -1,13 +1,15 @@
 /* ---- a draw ----
-   Draws one token from one row. The members of the flat chain (the chain without nested chains) work on the row. If a
-   member declines, the rest of the chain works on an array. Then the token is accepted, and log-probabilities are
-   written. A custom sampler must get the same array as by the steps, so members work on the row only as long as that
-   array is known. samp_sample, batches and samp_verify call sampi_draw_fast. */
+   Draws one token from one row of logits, by the fast path. The members of the flat chain (rows/flat.h: the chain with
+   the members of nested chains) work on the row. If a member declines, the remaining members work on an array. Then the
+   chain accepts the token, and log-probabilities are written. A custom sampler must get the same array as step by step,
+   so members before it work on the row only as long as the code knows which array their steps would leave. samp_sample,
+   batches and samp_verify draw by sampi_draw_fast. */
 
 /* Returns how many members, from the first on, can work on the row before a custom sampler, because the array that
-   their steps would leave is known to the last byte. These members do not write p. The array's order is that of the
-   last member that sorts, or by id up to the first member that may have sorted (one that removes tokens, depending on
-   min_keep). The last of these members removes masked tokens, so the array has none. *sorted: the array is in order. */
+   their steps would leave is known to the last byte. These members do not write p. If one of them sorts, the array has
+   the order of the last that does; otherwise it is sorted by id, as long as no member may have sorted (a member that
+   removes tokens may, depending on min_keep). The last of the counted members removes masked tokens, so the array has
+   no masked tokens. *sorted: the array is sorted by logit. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -30,8 +32,8 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* Does the row have a -0? A custom sampler sees +0 if the -0 came from the caller, and -0 if a sampler made it; the row
-   cannot distinguish them. */
+/* Does the row have a logit of -0? A custom sampler has to see +0 if the caller gave the -0, but -0 if a sampler has
+   computed it, and the row cannot distinguish the two. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -39,9 +41,9 @@ static bool sampi_has_minus_zero(const sampi_row *row)
     return false;
 }
 
-/* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed. In a chain with a custom sampler, the
-   members that sampi_known_members counts work on the row; if one of them declines, the whole draw is undone and
-   declines. */
+/* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed; then the caller draws step by step. In
+   a chain with a custom sampler, the members that sampi_known_members counts work on the row; if one of them declines,
+   the whole draw is undone, and SAMPI_DECLINED returned. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };

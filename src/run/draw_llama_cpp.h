@@ -1,11 +1,11 @@
 /* ---- a draw in llama.cpp's arithmetic ----
-   The counterpart of run/draw.h under MT19937. Members work on the row (rows/llama_cpp/step.h) up to the first that
-   declines; the chain continues step by step over the array of the remaining tokens. This loop differs from that of
-   run/draw.h: a member may turn the row into an array in order (row->llama.cur), a member that is off may have to
-   report that no token remains, and a member that declines takes its random numbers back. */
+   The counterpart of run/draw.h under MT19937. Members work on the row (rows/llama_cpp/step.h) until one declines; the
+   chain then continues step by step on the array of the remaining tokens. This loop differs from that of run/draw.h in
+   three points: a member may turn the row into a sorted array (row->llama.cur), a member that is off may have to report
+   that no token remains, and the random numbers of a member that declines are taken back. */
 
-/* Finishes a draw in llama.cpp's arithmetic, over row->llama.cur. It uses kernels to draw from
-   long arrays. */
+/* Finishes a draw in llama.cpp's arithmetic: applies member[from] to member[n - 1] to the array row->llama.cur, and
+   accepts the selected token. If the last member is dist and the array is long, kernels make the draw. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
@@ -23,9 +23,9 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
     return sampi_accept_selected(job, cur, token);
 }
 
-/* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, the others work on that step by
-   step. A custom sampler must get exactly the array of the steps, so no member before it may write p. SAMPI_DECLINED:
-   nothing has changed. */
+/* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, and the remaining members work on
+   the array step by step. A custom sampler must get exactly the array that the steps would give it, so no member that
+   works on the row before it may write p. SAMPI_DECLINED: nothing has changed. */
 static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
@@ -61,7 +61,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     }
     errno = before; /* libm's functions set it on underflow */
     if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* by the steps a +0 may be a -0 */
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* a +0 of this array may be a -0 by the steps */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {

@@ -1,14 +1,14 @@
 /* ================================================================================================== >>sample
-   samp_sample and samp_draw: a token, or a negative status, from a row of logits. The fast path (run/draw.h) is tried
-   first. If it declines, the array of all candidates goes through the samplers one by one (life/chain.h), which defines
-   the token. Log-probabilities and counts are written at the end. A draw is all or nothing: after an error the
-   samplers' state is as before.
+   samp_sample and samp_draw return a token, or a negative status, for a row of logits. They try the fast path first
+   (run/draw.h). If it declines, the samplers are applied one by one to the array of all candidates (life/chain.h),
+   which is the definition of the token. Log-probabilities and counts are written at the end. After an error the
+   samplers' state is as before the draw.
 
-   This room has the end of both ways: it applies the remaining members of the chain to an array one by one, as
-   samp_apply does (run/walk.h), and accepts the selected token. */
+   This room has the end of a draw, by the fast path or by steps: it applies the remaining members of the chain to an
+   array one by one, as samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* Accepts the token that an array has selected. If a custom sampler refuses it, no log-probability is written, and the
-   caller undoes the draw. */
+/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities. If a custom sampler
+   refuses the token, no log-probability is written, and the caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
@@ -18,7 +18,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* Accepts the token that a row has selected. before: the row as it was before the selection, for log-probabilities. */
+/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities. before: the row as it
+   was before the selection, of which they are computed. */
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
@@ -27,7 +28,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     return status;
 }
 
-/* Finishes a draw: applies members from .. n to an array, and accepts the selected token. */
+/* Finishes a draw: applies member[from] to member[n - 1] to an array, and accepts the selected token. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                             samp_token_data_array *cur, const sampi_ordinals *ordinal,
                                             samp_token *token)

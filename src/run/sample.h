@@ -1,10 +1,11 @@
 /* ---- samp_sample and samp_draw ----
-   A draw tries the fast path first, then the steps. This room has the draw by steps, the mask of a first member that
-   masks, log-probabilities and counts. It uses run/draw.h and run/finish.h. */
+   A draw tries the fast path first (run/draw.h), then the steps. This room has the draw by steps, the mask that the
+   chain's first member may have for the row (a grammar, for example), log-probabilities and counts. It uses run/draw.h
+   and run/finish.h. */
 
-/* Draws by steps, which define the token: the array of all candidates goes through the samplers one by one. s is the
-   only member of the list. The counts of samplers of each kind (ordinal) begin at 0, because everything that the fast
-   path has done is undone. */
+/* Draws by steps, which define the token: the samplers are applied one by one to the array of all candidates. job->s is
+   given to sampi_finish_by_steps as a list of one sampler. The counts of samplers of each kind (ordinal) begin at 0,
+   because everything that the fast path has done is undone. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
@@ -17,8 +18,8 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* Applies the first member of a chain, if it masks (sampi_first_mask): the job's mask becomes that member's mask,
-   combined with the job's own. The rest of the chain then samples the masked row. */
+/* Applies the mask of a chain's first member (sampi_first_mask): the job's mask becomes that member's mask, combined
+   with the job's own. The other members then sample the masked row. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -62,6 +63,7 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
+/* Samples one row of floats with the sampler's own workspace. accept: the sampler accepts the token. */
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
                                    bool accept)
 {

@@ -1,14 +1,15 @@
 /* ================================================================================================== >>verify
-   samp_verify, for speculative decoding: given a draft's tokens and a row of logits for each and one more, it finds how
-   many tokens are accepted. Both methods are one loop: it samples a row, and continues while the sampled token is the
-   draft's. The ratio test changes the draw itself: sampi_draw (samplers/draw.h) uses s->draft, so code after the draw,
-   such as mirostat's mu, gets the token that was really chosen.
+   samp_verify serves speculative decoding: from the n tokens of a draft and n + 1 rows of logits it finds how many of
+   the tokens are accepted. Both methods (exact and ratio) use one loop: it samples a row, and continues as long as the
+   sampled token is that of the draft. In the ratio method, the accept test is part of the draw itself: sampi_draw
+   (samplers/draw.h) reads s->draft, so code after the draw, such as that of mirostat's mu, gets the token that was
+   really chosen.
 
-   s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain before a row is sampled, and
-   must be NULL in all of them when samp_verify returns. */
+   s->draft points to a record on samp_verify's stack. samp_verify sets it in all samplers of the chain before it
+   samples a row, and sets it to NULL in all of them before it returns. */
 
-/* Checks a draft: tokens and ids in the vocabulary, probabilities in [0, 1]. All rows are checked before anything is
-   drawn, so that a bad draft changes no state. */
+/* Checks a draft: are tokens and ids in the vocabulary, and probabilities in [0, 1]? All rows are checked before
+   anything is drawn, so that a bad draft changes no state. Returns a status. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
@@ -16,7 +17,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
-    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* it does not use the probabilities */
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* this method does not use the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
     size_t n_ids = draft->ids ? draft->n * draft->n_top : 0;
@@ -30,8 +31,8 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     return SAMP_OK;
 }
 
-/* Gives a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source than
-   Philox, which the ratio test needs. */
+/* Sets s->draft, of s and of all its members, to a row of the draft or to NULL. Returns false if one of them has
+   another random source than Philox, which the ratio method needs. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = !sampi_is_llama_cpp(s);
@@ -41,7 +42,7 @@ static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draf
     return philox;
 }
 
-/* Returns row i of a draft, i < n. */
+/* Returns row i of a draft, i < draft->n. */
 static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_vocab)
 {
     size_t n_row = draft->ids ? draft->n_top : n_vocab;
@@ -54,16 +55,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* Returns the next token that a row may have to accept: the draft's token, or in a tree each of the siblings. *at: the
-   index of the present one, -1 before the first. Returns -1 after the last. */
+/* Returns the next drafted token that may be accepted at this row: a plain draft has one, a tree of drafts one for each
+   sibling. *at: the index of the last one that was returned, -1 before the first. Returns -1 after the last. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
     if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 
-/* Samples the row after a whole draft. A watermark with two keys uses the second key for tokens that the test of a
-   draft adds (ratio). */
+/* Samples the row after the whole draft, whose tokens have all been accepted. ratio: the method is ratio; then a
+   watermark with two keys uses its second key for this token. */
 static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
@@ -77,8 +78,8 @@ static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float 
 #endif
 }
 
-/* The last of rows 0 .. n, after the whole draft, is an ordinary draw with either method. A status instead of a
-   token ends the loop as a rejection does. */
+/* The last of the n + 1 rows, after the whole draft, is an ordinary draw with either method. If a row gives a status
+   instead of a token, the loop ends as after a rejection. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {

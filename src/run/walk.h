@@ -1,9 +1,10 @@
 /* ---- samp_apply: an array through a chain ----
-   The loop of samp_apply over the members of a chain. A member works on the view if it can, otherwise step by step. A
-   custom sampler gets the array itself, so the view is closed for it. The room uses the other rooms of samp_apply and
-   life/chain.h. run/finish.h also calls it, for a row that has become an array (sampi_apply_members). */
+   The loop of samp_apply over the members of a chain. A member works on the view of the array (run/apply.h) if it can,
+   otherwise on the array, step by step. A custom sampler gets the array itself, so the view is closed before it. The
+   room uses the other rooms of samp_apply, and life/chain.h. run/finish.h calls it too, for a row that has become an
+   array (sampi_apply_members). */
 
-/* Applies one built-in sampler, on the view or step by step. */
+/* Applies one built-in sampler, on the view or step by step. Returns its status. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
@@ -21,8 +22,8 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
-/* Applies a custom sampler to the array, and checks the result. If the view can be opened again, its check is
-   enough. */
+/* Applies a custom sampler to the array, and checks the candidates that it leaves. Opening the view again makes the
+   same check; if the view cannot be opened, sampi_check_left makes it. */
 static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -37,6 +38,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     return sampi_check_left(s, cur);
 }
 
+/* Applies s to the view or the array; a chain member by member. Returns the first error. */
 static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
 {
     int status = SAMP_OK;
@@ -57,8 +59,9 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
-/* Applies the members from .. n of a draw to the array that its row has become. It differs from samp_apply: the draw
-   has already noted states, counts and position, and without a second array in the workspace there is no view. */
+/* Applies member[from] to member[n - 1] of a draw to the array that its row has become. Other than in samp_apply, the
+   draw has already noted the samplers' states, and if the array has no memory of its own in the workspace, there is no
+   view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
@@ -72,8 +75,8 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
-/* Is s a single sampler that is faster by steps than by a view? Such samplers change a few tokens, most of which are at
-   the index of their id. */
+/* Is s a single sampler that is faster by steps than by a view? Such samplers change a few tokens; in an array of all
+   tokens the index of a token is its id, so the steps find each at once. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
     const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
@@ -81,7 +84,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
     return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
-/* The array is checked before an edit is counted or anything is written, as in the steps. */
+/* The array is checked before an edit of the sampler is counted and before anything is written, as in the steps. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;

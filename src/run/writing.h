@@ -1,10 +1,10 @@
 /* ---- samp_apply: closing a view ----
-   One pass writes a view's row to the array: the remaining candidates, each with its logit, with p if a sampler has set
-   it, and sorted if the samplers' steps would have sorted them. The room has the radix sort for that, and reads the row
-   by rows/pieces.h. */
+   One pass writes the row of a view (run/apply.h) to the user's array: the remaining candidates, each with its logit;
+   with p, if a sampler has set it; and sorted, if the samplers' steps would have sorted them. The room has a radix sort
+   for this, and reads the row by rows/pieces.h. */
 
-/* Sorts candidates that are in order of ids: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
-   f32 as keys, so candidates with equal keys are sorted again by their exact scores. */
+/* Sorts n candidates whose ids ascend: a radix sort of keys and indices, 11 bits a round. A key is the logit, or the
+   score rounded to f32; candidates with equal keys are then sorted by their exact scores. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have as many bytes */
@@ -33,7 +33,8 @@ static bool sampi_is_sparse(const sampi_view *view)
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* Goes to the next tile of logits of the remaining candidates, including masked ones. */
+/* Goes to the next tile (256 candidates) of the array, and sets it->x to the logits that the row gives them; those that
+   the row does not have are masked. False: the array ends here. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -48,8 +49,8 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
     return it->n > 0;
 }
 
-/* Returns the sum of the weights of the remaining candidates. *e_out: e^(l - max) of each, in the memory of w, if that
-   is free and nearly all candidates remain; otherwise NULL. */
+/* Returns the sum of the weights of the remaining candidates. *e_out: e^(l - max) of each candidate, in the memory of
+   w; NULL if that memory is in use, or if the row has only some of the candidates. */
 static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
@@ -63,8 +64,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* Writes the remaining candidates, by id: their logits, and p from `sums` or from the row's sum (else p stays). e: the
-   result of sampi_view_exps, or NULL. */
+/* Writes the logits of the remaining candidates to the array, by ascending id, and their p: from `sums`, or from the
+   row's sum in llama.cpp's arithmetic; without both p stays. e: the result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -89,8 +90,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view: writes the array. With `sums`, p is set: from `sums`, or, if a candidate is selected (index, -1:
-   none), from the sums of the remaining candidates. sums NULL: p stays. */
+/* Closes a view: writes the row to the array. index: the selected candidate, or -1. sums: if it is not NULL, p is set,
+   from the remaining candidates if one is selected, otherwise from `sums`; if it is NULL, p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
