@@ -203,73 +203,73 @@
     1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25142 grammar/items.h
     1517 api/text_error.h                10548 samplers/custom.h               25270 grammar/masks.h
     1534 api/grammar.h                   10611 config/describe.h               25486 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25715 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26239 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26592 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26721 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26853 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27210 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27457 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27650 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27777 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27964 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28077 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28112 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28390 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28452 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28661 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28920 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29124 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29435 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29666 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30161 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30693 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                31067 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31241 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31372 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31490 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31635 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     32049 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32116 peers/tables.h
-    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32528 peers/values.h
-    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32976 peers/llama_server.h
-    5525 core/array.h                    15899 run/apply.h                     33048 peers/fields.h
-    5867 core/table.h                    15986 run/writing.h                   33318 peers/requests.h
-    6092 core/windows.h                  16111 run/arrays.h                    33465 shards/head.h
-    6185 constraints/record.h            16191 run/arrays_llama_cpp.h          33622 shards/bytes.h
-    6252 watermark/record.h              16395 run/walk.h                      33720 shards/merging.h
-    6274 rows/work.h                     16503 run/finish.h                    34012 shards/row.h
-    6301 life/past.h                     16544 run/draw_llama_cpp.h            34151 shards/answers.h
-    6360 core/record.h                   16620 run/draw.h                      34709 shards/logprobs.h
-    6506 core/plans.h                    16700 run/sample.h                    34857 shards/taking.h
-    6545 core/fields.h                   16798 watermark/making.h              35014 shards/asking.h
-    6637 core/owners.h                   17030 watermark/tails.h               35151 shards/prefix.h
-    6717 core/mt19937.h                  17131 watermark/detect.h              35725 shards/plans.h
-    6776 core/no_mt19937.h               17360 run/verify.h                    36233 samplers/plans.h
-    6810 core/making.h                   17466 run/batch.h                     36506 shards/way.h
-    6945 core/streams.h                  17620 life/state.h                    36656 shards/memory.h
-    6986 life/state_fields.h             17798 operator/weights.h              36726 shards/batch.h
-    7086 samplers/llama_cpp.h            17887 operator/search.h               37135 drafts/head.h
-    7176 samplers/logit_bias.h           18029 operator/run.h                  37198 drafts/block.h
-    7282 samplers/patch.h                18198 kv/cells.h                      37394 drafts/tree.h
-    7333 samplers/penalties.h            18238 kv/making.h                     37532 drafts/relaxed.h
-    7489 samplers/dry.h                  18464 kv/slot.h                       37618 constraints/automaton.h
-    7956 samplers/cut.h                  18607 kv/sequences.h                  37722 constraints/making.h
-    7982 samplers/top_n_sigma.h          18743 kv/data.h                       37982 constraints/sampler.h
-    8095 samplers/top_k.h                18867 kv/update.h                     38078 constraints/constructors.h
-    8153 samplers/tail_free.h            18995 kv/state.h                      38447 constraints/patterns.h
-    8281 samplers/typical.h              19207 llama_cpp/functions.h           38656 constraints/looking.h
-    8360 samplers/top_p.h                19275 llama_cpp/object.h              38726 constraints/thinking.h
-    8406 samplers/min_p.h                19330 llama_cpp/vocabulary.h          38981 constraints/schedule.h
-    8449 samplers/by_sums.h              19408 text/reading.h                  39071 constraints/accepting.h
-    8605 samplers/top_h.h                19520 text/strings.h                  39256 constraints/drawing.h
-    8659 samplers/min_k.h                19621 text/values.h                   39446 constraints/state.h
-    8718 samplers/xtc.h                  19779 text/documents.h                39513 constraints/kind.h
-    8804 samplers/infill.h               19856 grammar/head.h                  39573 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19898 grammar/tree.h                  39661 constraints/accessors.h
-    9096 samplers/smoothing.h            20562 grammar/building.h              39770 core/kinds.h
-    9185 samplers/softmax.h              20994 grammar/finishing.h             39823 base/restore.h
-    9219 samplers/drafted.h              21306 grammar/reading.h               39837 api/license.h
+    1802 api/shards.h                    10794 config/from_params.h            25717 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26241 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26594 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26723 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26855 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27212 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27459 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27652 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27779 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27966 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28079 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28114 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28392 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28454 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28663 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28922 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29126 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29437 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29668 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30163 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30695 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                31069 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31243 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31374 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31492 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31637 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     32051 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32118 peers/tables.h
+    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32530 peers/values.h
+    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32978 peers/llama_server.h
+    5525 core/array.h                    15899 run/apply.h                     33050 peers/fields.h
+    5867 core/table.h                    15986 run/writing.h                   33320 peers/requests.h
+    6092 core/windows.h                  16111 run/arrays.h                    33467 shards/head.h
+    6185 constraints/record.h            16191 run/arrays_llama_cpp.h          33624 shards/bytes.h
+    6252 watermark/record.h              16395 run/walk.h                      33722 shards/merging.h
+    6274 rows/work.h                     16503 run/finish.h                    34014 shards/row.h
+    6301 life/past.h                     16544 run/draw_llama_cpp.h            34153 shards/answers.h
+    6360 core/record.h                   16620 run/draw.h                      34711 shards/logprobs.h
+    6506 core/plans.h                    16700 run/sample.h                    34859 shards/taking.h
+    6545 core/fields.h                   16798 watermark/making.h              35016 shards/asking.h
+    6637 core/owners.h                   17030 watermark/tails.h               35153 shards/prefix.h
+    6717 core/mt19937.h                  17131 watermark/detect.h              35727 shards/plans.h
+    6776 core/no_mt19937.h               17360 run/verify.h                    36235 samplers/plans.h
+    6810 core/making.h                   17466 run/batch.h                     36508 shards/way.h
+    6945 core/streams.h                  17620 life/state.h                    36658 shards/memory.h
+    6986 life/state_fields.h             17798 operator/weights.h              36728 shards/batch.h
+    7086 samplers/llama_cpp.h            17887 operator/search.h               37137 drafts/head.h
+    7176 samplers/logit_bias.h           18029 operator/run.h                  37200 drafts/block.h
+    7282 samplers/patch.h                18198 kv/cells.h                      37396 drafts/tree.h
+    7333 samplers/penalties.h            18238 kv/making.h                     37534 drafts/relaxed.h
+    7489 samplers/dry.h                  18464 kv/slot.h                       37620 constraints/automaton.h
+    7956 samplers/cut.h                  18607 kv/sequences.h                  37724 constraints/making.h
+    7982 samplers/top_n_sigma.h          18743 kv/data.h                       37984 constraints/sampler.h
+    8095 samplers/top_k.h                18867 kv/update.h                     38080 constraints/constructors.h
+    8153 samplers/tail_free.h            18995 kv/state.h                      38449 constraints/patterns.h
+    8281 samplers/typical.h              19207 llama_cpp/functions.h           38658 constraints/looking.h
+    8360 samplers/top_p.h                19275 llama_cpp/object.h              38728 constraints/thinking.h
+    8406 samplers/min_p.h                19330 llama_cpp/vocabulary.h          38983 constraints/schedule.h
+    8449 samplers/by_sums.h              19408 text/reading.h                  39073 constraints/accepting.h
+    8605 samplers/top_h.h                19520 text/strings.h                  39258 constraints/drawing.h
+    8659 samplers/min_k.h                19621 text/values.h                   39448 constraints/state.h
+    8718 samplers/xtc.h                  19779 text/documents.h                39515 constraints/kind.h
+    8804 samplers/infill.h               19856 grammar/head.h                  39575 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19898 grammar/tree.h                  39663 constraints/accessors.h
+    9096 samplers/smoothing.h            20562 grammar/building.h              39772 core/kinds.h
+    9185 samplers/softmax.h              20994 grammar/finishing.h             39825 base/restore.h
+    9219 samplers/drafted.h              21306 grammar/reading.h               39839 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19988,7 +19988,7 @@ typedef struct sampi_rule {
     int32_t n_refs;        /* the number of nodes that refer to the rule */
     /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t known; /* the body's SAMPI_KNOWN_* bits, in a finished grammar */
+    uint8_t known; /* the SAMPI_KNOWN_* bits of the rule's body, once the grammar is finished */
 } sampi_rule;
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
@@ -20604,8 +20604,8 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node is a counter; a is not
-   copied. */
+/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node stores the two bounds; a
+   is not copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -20767,13 +20767,13 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    /* handles the first lead byte apart if its continuation bytes do not begin at the lowest value */
+    /* handles the first lead byte separately if its continuation bytes do not begin at the lowest value */
     if (a < b && (lo & low)) {
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    /* handles the last lead byte apart if its continuation bytes do not end at the highest value */
+    /* handles the last lead byte separately if its continuation bytes do not end at the highest value */
     if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
@@ -23846,7 +23846,7 @@ typedef struct sampi_entry {
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* the level's items have calls of rules that were not made yet */
+    bool calls; /* the level's items can call rules, which was not done yet */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -23901,7 +23901,7 @@ typedef struct sampi_store {
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
     size_t fixed;       /* the size of the block that begins with this struct, in bytes */
     size_t chunk;       /* the size of an ordinary chunk, in bytes */
-    sampi_tree tree;    /* a tree whose first nodes are the grammar's own */
+    sampi_tree tree;    /* the tree of nodes; the grammar's own nodes come first */
     sampi_growth growth;
     int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
     sampi_lex *states; /* state 0 is the dead state, which matches no text */
@@ -23991,7 +23991,7 @@ typedef struct sampi_matcher {
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
     sampi_pairs seen, joined; /* borrowed from the workspace */
-    int32_t *rule_frame;      /* borrowed from the workspace, as are the next three */
+    int32_t *rule_frame;      /* borrowed from the workspace, as the next three members are */
     sampi_level *level;
     sampi_plain_level *plain;
     uint32_t *found;
@@ -25593,17 +25593,19 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,        /* the most states that a search visits */
-        FEW = 12,          /* the most states once PATIENCE steps gave no result */
-        FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
-        LONG = 32,         /* a search ends at this depth, in characters */
-        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
-        PATIENCE = 1 << 18 /* a single search takes at most half as many steps */
+        MANY = 192,     /* the most states that a search visits */
+        FEW = 12,       /* the most states once PATIENCE steps gave no result */
+        FAR = 12,       /* from this depth on (in characters), a kind that is not allowed ends the run */
+        LONG = 32,      /* a search ends at this depth, in characters */
+        DEAR = 1 << 13, /* a search is slow if it takes this many steps for each state */
+        /* steps without a result, after which searches are short; one search takes half of them at most */
+        PATIENCE = 1 << 18
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    int64_t before = m->d.budget + m->d.charged; /* charged steps are left out, because they grow with the search */
+    /* steps of sampi_charge are left out, because they grow with the search */
+    int64_t before = m->d.budget + m->d.charged;
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     sampi_inner inner;
@@ -26559,7 +26561,7 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 }
 
 /* Returns whether the call must do its work: true the first time, and again each time after it got more memory. When it
-   returns false, m->d.status is the call's result. All turns share the call's steps. */
+   returns false, m->d.status is the call's result. All attempts share the call's limit of steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
@@ -27175,7 +27177,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
     const int status = sampi_matcher_reset(m);
-    /* not an error: a later call may find more memory */
+    /* SAMP_E_FULL is no error here: a later call may find more memory */
     return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status;
 }
 
@@ -27893,7 +27895,7 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                   /* the first error; every later function does nothing */
+    int status;                   /* the first error, after which every function does nothing */
     bool in_order;                /* the option "ordered": members come in the schema's order */
     int draft;                    /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST];  /* each keyword's string in the document; -1 if the document does not have it */
@@ -28891,7 +28893,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
             x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
     sampi_texts either = sampi_texts_filter(x, b, a, false);
     int32_t list = x->arena.n;
-    if (a.list + a.n == either.list) { /* the new values directly follow list a */
+    if (a.list + a.n == either.list) { /* the new values directly follow list a in the arena */
         a.n += either.n;
         return a;
     }
@@ -30186,8 +30188,8 @@ typedef struct sampi_witness {
 typedef struct sampi_object {
     sampi_shapes *shapes;
     int32_t last;    /* the object's atoms (simple conditions) are those from index shapes->first up to this index */
-    sampi_vec names; /* sampi_name, in the order in which the names were met */
-    sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
+    sampi_vec names; /* the listed names (sampi_name), in the order in which they were met */
+    sampi_vec patterns;  /* int32_t: the patterns of patternProperties as nodes of the document, each once */
     sampi_vec witnesses; /* sampi_witness */
     int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
     bool by_kind;        /* the names of witnesses must have different kinds (see "names that come twice") */
@@ -30815,7 +30817,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
-/* Returns whether the node is one of the members. Equal sets of texts have the same node. */
+/* Returns whether the node is one of the list's members. Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
@@ -31006,7 +31008,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first item has no comma before it */
+        if (n == 0) { /* the first item of an array has no comma before it */
             behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
                                        most < 0 ? -1 : most - 1);
             rest = sampi_tree_seq(t, rest, behind);

@@ -320,7 +320,7 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 }
 
 /* Returns whether the call must do its work: true the first time, and again each time after it got more memory. When it
-   returns false, m->d.status is the call's result. All turns share the call's steps. */
+   returns false, m->d.status is the call's result. All attempts share the call's limit of steps. */
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {

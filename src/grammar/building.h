@@ -42,8 +42,8 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node is a counter; a is not
-   copied. */
+/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node stores the two bounds; a
+   is not copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -205,13 +205,13 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
-    /* handles the first lead byte apart if its continuation bytes do not begin at the lowest value */
+    /* handles the first lead byte separately if its continuation bytes do not begin at the lowest value */
     if (a < b && (lo & low)) {
         node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
-    /* handles the last lead byte apart if its continuation bytes do not end at the highest value */
+    /* handles the last lead byte separately if its continuation bytes do not end at the highest value */
     if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
                               sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),

@@ -97,7 +97,7 @@ typedef struct sampi_entry {
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* the level's items have calls of rules that were not made yet */
+    bool calls; /* the level's items can call rules, which was not done yet */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -152,7 +152,7 @@ typedef struct sampi_store {
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
     size_t fixed;       /* the size of the block that begins with this struct, in bytes */
     size_t chunk;       /* the size of an ordinary chunk, in bytes */
-    sampi_tree tree;    /* a tree whose first nodes are the grammar's own */
+    sampi_tree tree;    /* the tree of nodes; the grammar's own nodes come first */
     sampi_growth growth;
     int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
     sampi_lex *states; /* state 0 is the dead state, which matches no text */
@@ -242,7 +242,7 @@ typedef struct sampi_matcher {
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
     sampi_pairs seen, joined; /* borrowed from the workspace */
-    int32_t *rule_frame;      /* borrowed from the workspace, as are the next three */
+    int32_t *rule_frame;      /* borrowed from the workspace, as the next three members are */
     sampi_level *level;
     sampi_plain_level *plain;
     uint32_t *found;

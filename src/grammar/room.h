@@ -322,7 +322,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
     const int status = sampi_matcher_reset(m);
-    /* not an error: a later call may find more memory */
+    /* SAMP_E_FULL is no error here: a later call may find more memory */
     return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status;
 }
 

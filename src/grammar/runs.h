@@ -107,17 +107,19 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,        /* the most states that a search visits */
-        FEW = 12,          /* the most states once PATIENCE steps gave no result */
-        FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
-        LONG = 32,         /* a search ends at this depth, in characters */
-        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
-        PATIENCE = 1 << 18 /* a single search takes at most half as many steps */
+        MANY = 192,     /* the most states that a search visits */
+        FEW = 12,       /* the most states once PATIENCE steps gave no result */
+        FAR = 12,       /* from this depth on (in characters), a kind that is not allowed ends the run */
+        LONG = 32,      /* a search ends at this depth, in characters */
+        DEAR = 1 << 13, /* a search is slow if it takes this many steps for each state */
+        /* steps without a result, after which searches are short; one search takes half of them at most */
+        PATIENCE = 1 << 18
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
-    int64_t before = m->d.budget + m->d.charged; /* charged steps are left out, because they grow with the search */
+    /* steps of sampi_charge are left out, because they grow with the search */
+    int64_t before = m->d.budget + m->d.charged;
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     sampi_inner inner;

@@ -90,7 +90,7 @@ typedef struct sampi_rule {
     int32_t n_refs;        /* the number of nodes that refer to the rule */
     /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t known; /* the body's SAMPI_KNOWN_* bits, in a finished grammar */
+    uint8_t known; /* the SAMPI_KNOWN_* bits of the rule's body, once the grammar is finished */
 } sampi_rule;
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */

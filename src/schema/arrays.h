@@ -122,7 +122,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
-/* Returns whether the node is one of the members. Equal sets of texts have the same node. */
+/* Returns whether the node is one of the list's members. Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
@@ -313,7 +313,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first item has no comma before it */
+        if (n == 0) { /* the first item of an array has no comma before it */
             behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
                                        most < 0 ? -1 : most - 1);
             rest = sampi_tree_seq(t, rest, behind);

@@ -116,7 +116,7 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                   /* the first error; every later function does nothing */
+    int status;                   /* the first error, after which every function does nothing */
     bool in_order;                /* the option "ordered": members come in the schema's order */
     int draft;                    /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST];  /* each keyword's string in the document; -1 if the document does not have it */

@@ -25,8 +25,8 @@ typedef struct sampi_witness {
 typedef struct sampi_object {
     sampi_shapes *shapes;
     int32_t last;    /* the object's atoms (simple conditions) are those from index shapes->first up to this index */
-    sampi_vec names; /* sampi_name, in the order in which the names were met */
-    sampi_vec patterns;  /* int32_t: nodes of the document; each pattern once */
+    sampi_vec names; /* the listed names (sampi_name), in the order in which they were met */
+    sampi_vec patterns;  /* int32_t: the patterns of patternProperties as nodes of the document, each once */
     sampi_vec witnesses; /* sampi_witness */
     int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
     bool by_kind;        /* the names of witnesses must have different kinds (see "names that come twice") */

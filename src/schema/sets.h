@@ -230,7 +230,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
             x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
     sampi_texts either = sampi_texts_filter(x, b, a, false);
     int32_t list = x->arena.n;
-    if (a.list + a.n == either.list) { /* the new values directly follow list a */
+    if (a.list + a.n == either.list) { /* the new values directly follow list a in the arena */
         a.n += either.n;
         return a;
     }
