@@ -196,80 +196,80 @@
      566 api/missing.h                    9424 samplers/draw.h                 22930 grammar/vocabulary.h
      580 api/sample.h                     9511 samplers/dist.h                 23412 grammar/triggers.h
      674 api/chains.h                     9544 samplers/gumbel.h               23749 grammar/matcher.h
-     941 api/samplers.h                   9616 watermark/function.h            24050 grammar/store.h
-    1214 api/gumbel.h                     9735 watermark/text.h                24316 grammar/moving.h
-    1237 api/operator.h                   9928 watermark/draw.h                24691 grammar/visits.h
-    1288 api/kv.h                        10143 samplers/mirostat.h             24979 grammar/states.h
-    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25142 grammar/items.h
-    1517 api/text_error.h                10548 samplers/custom.h               25270 grammar/masks.h
-    1534 api/grammar.h                   10611 config/describe.h               25486 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25717 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26241 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26594 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26723 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26855 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27212 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27459 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27652 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27779 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27966 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28079 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28114 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28392 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28454 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28663 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28922 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29126 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29437 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29668 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30163 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30695 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                31069 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31243 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31374 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31492 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31637 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     32051 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32118 peers/tables.h
-    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32530 peers/values.h
-    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32978 peers/llama_server.h
-    5525 core/array.h                    15899 run/apply.h                     33050 peers/fields.h
-    5867 core/table.h                    15986 run/writing.h                   33320 peers/requests.h
-    6092 core/windows.h                  16111 run/arrays.h                    33467 shards/head.h
-    6185 constraints/record.h            16191 run/arrays_llama_cpp.h          33624 shards/bytes.h
-    6252 watermark/record.h              16395 run/walk.h                      33722 shards/merging.h
-    6274 rows/work.h                     16503 run/finish.h                    34014 shards/row.h
-    6301 life/past.h                     16544 run/draw_llama_cpp.h            34153 shards/answers.h
-    6360 core/record.h                   16620 run/draw.h                      34711 shards/logprobs.h
-    6506 core/plans.h                    16700 run/sample.h                    34859 shards/taking.h
-    6545 core/fields.h                   16798 watermark/making.h              35016 shards/asking.h
-    6637 core/owners.h                   17030 watermark/tails.h               35153 shards/prefix.h
-    6717 core/mt19937.h                  17131 watermark/detect.h              35727 shards/plans.h
-    6776 core/no_mt19937.h               17360 run/verify.h                    36235 samplers/plans.h
-    6810 core/making.h                   17466 run/batch.h                     36508 shards/way.h
-    6945 core/streams.h                  17620 life/state.h                    36658 shards/memory.h
-    6986 life/state_fields.h             17798 operator/weights.h              36728 shards/batch.h
-    7086 samplers/llama_cpp.h            17887 operator/search.h               37137 drafts/head.h
-    7176 samplers/logit_bias.h           18029 operator/run.h                  37200 drafts/block.h
-    7282 samplers/patch.h                18198 kv/cells.h                      37396 drafts/tree.h
-    7333 samplers/penalties.h            18238 kv/making.h                     37534 drafts/relaxed.h
-    7489 samplers/dry.h                  18464 kv/slot.h                       37620 constraints/automaton.h
-    7956 samplers/cut.h                  18607 kv/sequences.h                  37724 constraints/making.h
-    7982 samplers/top_n_sigma.h          18743 kv/data.h                       37984 constraints/sampler.h
-    8095 samplers/top_k.h                18867 kv/update.h                     38080 constraints/constructors.h
-    8153 samplers/tail_free.h            18995 kv/state.h                      38449 constraints/patterns.h
-    8281 samplers/typical.h              19207 llama_cpp/functions.h           38658 constraints/looking.h
-    8360 samplers/top_p.h                19275 llama_cpp/object.h              38728 constraints/thinking.h
-    8406 samplers/min_p.h                19330 llama_cpp/vocabulary.h          38983 constraints/schedule.h
-    8449 samplers/by_sums.h              19408 text/reading.h                  39073 constraints/accepting.h
-    8605 samplers/top_h.h                19520 text/strings.h                  39258 constraints/drawing.h
-    8659 samplers/min_k.h                19621 text/values.h                   39448 constraints/state.h
-    8718 samplers/xtc.h                  19779 text/documents.h                39515 constraints/kind.h
-    8804 samplers/infill.h               19856 grammar/head.h                  39575 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19898 grammar/tree.h                  39663 constraints/accessors.h
-    9096 samplers/smoothing.h            20562 grammar/building.h              39772 core/kinds.h
-    9185 samplers/softmax.h              20994 grammar/finishing.h             39825 base/restore.h
-    9219 samplers/drafted.h              21306 grammar/reading.h               39839 api/license.h
+     941 api/samplers.h                   9616 watermark/function.h            24051 grammar/store.h
+    1214 api/gumbel.h                     9735 watermark/text.h                24317 grammar/moving.h
+    1237 api/operator.h                   9928 watermark/draw.h                24693 grammar/visits.h
+    1288 api/kv.h                        10143 samplers/mirostat.h             24981 grammar/states.h
+    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25144 grammar/items.h
+    1517 api/text_error.h                10548 samplers/custom.h               25272 grammar/masks.h
+    1534 api/grammar.h                   10611 config/describe.h               25488 grammar/runs.h
+    1802 api/shards.h                    10794 config/from_params.h            25719 grammar/entries.h
+    1901 api/peers.h                     10860 config/orders.h                 26244 grammar/accepting.h
+    1989 api/drafts.h                    11095 config/numbers.h                26597 grammar/waiting.h
+    2091 api/constraints.h               11239 config/set.h                    26726 grammar/history.h
+    2421 api/watermark.h                 11397 config/texts.h                  26858 grammar/room.h
+    2581 api/parts.h                     11528 config/settings.h               27215 grammar/sampler.h
+    2623 base/switches.h                 11642 life/rollback.h                 27462 grammar/forced.h
+    2949 base/random.h                   11897 life/chain.h                    27655 grammar/hooks.h
+    2972 base/mt19937.h                  12181 life/members.h                  27782 schema/head.h
+    3048 base/exact.h                    12295 life/update.h                   27969 schema/errors.h
+    3281 base/bits128.h                  12492 life/copy.h                     28082 schema/collections.h
+    3362 base/elements.h                 12662 rows/row.h                      28117 schema/references.h
+    3496 watermark/colours.h             12983 rows/reserve.h                  28395 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28457 schema/numbers.h
+    3614 kernels/contract.h              13170 rows/thresholds.h               28666 schema/sets.h
+    3753 kernels/scalar.h                13278 rows/compact.h                  28925 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29129 schema/scalars.h
+    3980 kernels/sets.h                  13600 rows/changes.h                  29440 schema/goals.h
+    4030 kernels/vectors.h               13683 rows/cuts.h                     29671 schema/alternatives.h
+    4149 kernels/avx512.h                14152 rows/typical.h                  30166 schema/objects.h
+    4235 kernels/avx2.h                  14482 rows/tail_free.h                30698 schema/arrays.h
+    4299 kernels/sse2.h                  14559 rows/selecting.h                31072 schema/whole.h
+    4316 kernels/neon.h                  14694 rows/mirostat.h                 31246 tags/head.h
+    4339 kernels/wasm.h                  14781 watermark/rows.h                31377 tags/words.h
+    4355 kernels/generic.h               14896 rows/flat.h                     31495 tags/inside.h
+    4375 kernels/shared.h                14946 rows/logprobs.h                 31640 tags/formats.h
+    4502 kernels/passes.h                15035 rows/step.h                     32054 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32121 peers/tables.h
+    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32533 peers/values.h
+    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32981 peers/llama_server.h
+    5525 core/array.h                    15899 run/apply.h                     33053 peers/fields.h
+    5867 core/table.h                    15986 run/writing.h                   33323 peers/requests.h
+    6092 core/windows.h                  16111 run/arrays.h                    33470 shards/head.h
+    6185 constraints/record.h            16191 run/arrays_llama_cpp.h          33627 shards/bytes.h
+    6252 watermark/record.h              16395 run/walk.h                      33725 shards/merging.h
+    6274 rows/work.h                     16503 run/finish.h                    34017 shards/row.h
+    6301 life/past.h                     16544 run/draw_llama_cpp.h            34156 shards/answers.h
+    6360 core/record.h                   16620 run/draw.h                      34714 shards/logprobs.h
+    6506 core/plans.h                    16700 run/sample.h                    34862 shards/taking.h
+    6545 core/fields.h                   16798 watermark/making.h              35019 shards/asking.h
+    6637 core/owners.h                   17030 watermark/tails.h               35156 shards/prefix.h
+    6717 core/mt19937.h                  17131 watermark/detect.h              35730 shards/plans.h
+    6776 core/no_mt19937.h               17360 run/verify.h                    36238 samplers/plans.h
+    6810 core/making.h                   17466 run/batch.h                     36511 shards/way.h
+    6945 core/streams.h                  17620 life/state.h                    36661 shards/memory.h
+    6986 life/state_fields.h             17798 operator/weights.h              36731 shards/batch.h
+    7086 samplers/llama_cpp.h            17887 operator/search.h               37140 drafts/head.h
+    7176 samplers/logit_bias.h           18029 operator/run.h                  37203 drafts/block.h
+    7282 samplers/patch.h                18198 kv/cells.h                      37399 drafts/tree.h
+    7333 samplers/penalties.h            18238 kv/making.h                     37537 drafts/relaxed.h
+    7489 samplers/dry.h                  18464 kv/slot.h                       37623 constraints/automaton.h
+    7956 samplers/cut.h                  18607 kv/sequences.h                  37727 constraints/making.h
+    7982 samplers/top_n_sigma.h          18743 kv/data.h                       37987 constraints/sampler.h
+    8095 samplers/top_k.h                18867 kv/update.h                     38083 constraints/constructors.h
+    8153 samplers/tail_free.h            18995 kv/state.h                      38452 constraints/patterns.h
+    8281 samplers/typical.h              19207 llama_cpp/functions.h           38661 constraints/looking.h
+    8360 samplers/top_p.h                19275 llama_cpp/object.h              38731 constraints/thinking.h
+    8406 samplers/min_p.h                19330 llama_cpp/vocabulary.h          38986 constraints/schedule.h
+    8449 samplers/by_sums.h              19408 text/reading.h                  39076 constraints/accepting.h
+    8605 samplers/top_h.h                19520 text/strings.h                  39261 constraints/drawing.h
+    8659 samplers/min_k.h                19621 text/values.h                   39451 constraints/state.h
+    8718 samplers/xtc.h                  19779 text/documents.h                39518 constraints/kind.h
+    8804 samplers/infill.h               19856 grammar/head.h                  39578 constraints/top_p_decay.h
+    8923 samplers/temperature.h          19898 grammar/tree.h                  39666 constraints/accessors.h
+    9096 samplers/smoothing.h            20562 grammar/building.h              39775 core/kinds.h
+    9185 samplers/softmax.h              20994 grammar/finishing.h             39828 base/restore.h
+    9219 samplers/drafted.h              21306 grammar/reading.h               39842 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23920,7 +23920,8 @@ typedef struct sampi_store {
     size_t moved_from;
     int32_t *moved;
     int32_t moved_states, n_moved;
-    uint32_t *masks[SAMPI_MASKS]; /* [n_mask] each: masks that entries have; an equal one is shared. NULL: free */
+    /* a hash table of masks ([n_mask] words each), which entries with equal masks share; NULL: free */
+    uint32_t *masks[SAMPI_MASKS];
 } sampi_store;
 
 /* The memory that one call works in. A call borrows a free workspace and gives it back at its end. */
@@ -24378,7 +24379,8 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* Returns the slot of an old store's mask in tables of the masks that were met last, which entries share. */
+/* Returns the slot of a mask of the old store in the tables `met` and `made_of`: the masks that were copied last,
+   because entries share masks. */
 static size_t sampi_move_slot(const uint32_t *mask)
 {
     const uint64_t at = (uint64_t)(uintptr_t)mask;
@@ -25900,8 +25902,9 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Returns a mask in the store that is equal to the mask `bits`: an entry's, if one is found, else a copy; NULL if there
-   is no room. Many states often allow the same tokens, and a mask is the largest part of an entry. */
+/* Returns a mask in the store (the cache of states) that is equal to the mask `bits`: that of another entry, if it is
+   found, else a copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part
+   of an entry. */
 static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
 {
     enum { STRIDE = 8 };

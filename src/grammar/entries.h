@@ -183,8 +183,9 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Returns a mask in the store that is equal to the mask `bits`: an entry's, if one is found, else a copy; NULL if there
-   is no room. Many states often allow the same tokens, and a mask is the largest part of an entry. */
+/* Returns a mask in the store (the cache of states) that is equal to the mask `bits`: that of another entry, if it is
+   found, else a copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part
+   of an entry. */
 static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
 {
     enum { STRIDE = 8 };

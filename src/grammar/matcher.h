@@ -171,7 +171,8 @@ typedef struct sampi_store {
     size_t moved_from;
     int32_t *moved;
     int32_t moved_states, n_moved;
-    uint32_t *masks[SAMPI_MASKS]; /* [n_mask] each: masks that entries have; an equal one is shared. NULL: free */
+    /* a hash table of masks ([n_mask] words each), which entries with equal masks share; NULL: free */
+    uint32_t *masks[SAMPI_MASKS];
 } sampi_store;
 
 /* The memory that one call works in. A call borrows a free workspace and gives it back at its end. */

@@ -62,7 +62,8 @@ static void sampi_move_list(sampi_move *v)
     v->states_in[0] = 0;
 }
 
-/* Returns the slot of an old store's mask in tables of the masks that were met last, which entries share. */
+/* Returns the slot of a mask of the old store in the tables `met` and `made_of`: the masks that were copied last,
+   because entries share masks. */
 static size_t sampi_move_slot(const uint32_t *mask)
 {
     const uint64_t at = (uint64_t)(uintptr_t)mask;
