@@ -22316,7 +22316,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* Returns the node for the set `seen` (members of an object that have come; there are n) with one more member. */
+/* Returns the SEEN node for the members of a list of n that have come (`seen`), and one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
@@ -23975,11 +23975,11 @@ typedef struct sampi_matcher {
     sampi_shared *shared;
     sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
     sampi_store *store;     /* the store (cache of states) that the current call reads */
-    sampi_store *own;       /* the store (cache) of this call alone, if it has such a store, else NULL */
+    sampi_store *own;       /* the store (cache) that only this call uses, or NULL */
     /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
     size_t place_in;
     size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */
-    int32_t now;      /* the time of the store's clock during this call */
+    int32_t now;      /* the store's clock in this call: the time of last use of what the call uses */
     sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
@@ -24479,7 +24479,7 @@ static void sampi_move_nodes(const sampi_move *v)
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        /* a node without a slot in the hash table is made again when it is next needed */
+        /* a node for which the hash table has no slot is made again when it is next needed */
         if (slot && *slot < 0) *slot = v->nodes[i];
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;
@@ -25504,7 +25504,7 @@ typedef struct sampi_demand {
    mostly lead to a few states. Each is visited once, unless another state has taken its slot of this table. */
 enum { SAMPI_INNER = 64 };
 typedef struct sampi_inner {
-    int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: 0: the slot is free */
+    int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: what UTF-8 expects there; 0: the slot is free */
 } sampi_inner;
 
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The

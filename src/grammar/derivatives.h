@@ -216,7 +216,7 @@ static void sampi_offer(sampi_deriver *d, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
-/* Returns the node for the set `seen` (members of an object that have come; there are n) with one more member. */
+/* Returns the SEEN node for the members of a list of n that have come (`seen`), and one more member. */
 static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;

@@ -226,11 +226,11 @@ typedef struct sampi_matcher {
     sampi_shared *shared;
     sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
     sampi_store *store;     /* the store (cache of states) that the current call reads */
-    sampi_store *own;       /* the store (cache) of this call alone, if it has such a store, else NULL */
+    sampi_store *own;       /* the store (cache) that only this call uses, or NULL */
     /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
     size_t place_in;
     size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */
-    int32_t now;      /* the time of the store's clock during this call */
+    int32_t now;      /* the store's clock in this call: the time of last use of what the call uses */
     sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */

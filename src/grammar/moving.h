@@ -162,7 +162,7 @@ static void sampi_move_nodes(const sampi_move *v)
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
         sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        /* a node without a slot in the hash table is made again when it is next needed */
+        /* a node for which the hash table has no slot is made again when it is next needed */
         if (slot && *slot < 0) *slot = v->nodes[i];
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;

@@ -16,7 +16,7 @@ typedef struct sampi_demand {
    mostly lead to a few states. Each is visited once, unless another state has taken its slot of this table. */
 enum { SAMPI_INNER = 64 };
 typedef struct sampi_inner {
-    int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: 0: the slot is free */
+    int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: what UTF-8 expects there; 0: the slot is free */
 } sampi_inner;
 
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
