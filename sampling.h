@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9248 samplers/greedy.h               21396 grammar/gbnf.h
-     277 api/config.h                     9292 samplers/choose.h               21695 grammar/regex.h
-     308 api/types.h                      9356 samplers/ratio.h                22100 grammar/derivatives.h
-     566 api/missing.h                    9424 samplers/draw.h                 22930 grammar/vocabulary.h
-     580 api/sample.h                     9511 samplers/dist.h                 23412 grammar/triggers.h
-     674 api/chains.h                     9544 samplers/gumbel.h               23749 grammar/matcher.h
-     941 api/samplers.h                   9616 watermark/function.h            24051 grammar/store.h
-    1214 api/gumbel.h                     9735 watermark/text.h                24317 grammar/moving.h
-    1237 api/operator.h                   9928 watermark/draw.h                24693 grammar/visits.h
-    1288 api/kv.h                        10143 samplers/mirostat.h             24981 grammar/states.h
-    1471 api/llama_cpp.h                 10393 samplers/adaptive_p.h           25144 grammar/items.h
-    1517 api/text_error.h                10548 samplers/custom.h               25272 grammar/masks.h
-    1534 api/grammar.h                   10611 config/describe.h               25488 grammar/runs.h
-    1802 api/shards.h                    10794 config/from_params.h            25719 grammar/entries.h
-    1901 api/peers.h                     10860 config/orders.h                 26244 grammar/accepting.h
-    1989 api/drafts.h                    11095 config/numbers.h                26597 grammar/waiting.h
-    2091 api/constraints.h               11239 config/set.h                    26726 grammar/history.h
-    2421 api/watermark.h                 11397 config/texts.h                  26858 grammar/room.h
-    2581 api/parts.h                     11528 config/settings.h               27215 grammar/sampler.h
-    2623 base/switches.h                 11642 life/rollback.h                 27462 grammar/forced.h
-    2949 base/random.h                   11897 life/chain.h                    27655 grammar/hooks.h
-    2972 base/mt19937.h                  12181 life/members.h                  27782 schema/head.h
-    3048 base/exact.h                    12295 life/update.h                   27969 schema/errors.h
-    3281 base/bits128.h                  12492 life/copy.h                     28082 schema/collections.h
-    3362 base/elements.h                 12662 rows/row.h                      28117 schema/references.h
-    3496 watermark/colours.h             12983 rows/reserve.h                  28395 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13055 rows/pieces.h                   28457 schema/numbers.h
-    3614 kernels/contract.h              13170 rows/thresholds.h               28666 schema/sets.h
-    3753 kernels/scalar.h                13278 rows/compact.h                  28925 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13454 rows/sums.h                     29129 schema/scalars.h
-    3980 kernels/sets.h                  13600 rows/changes.h                  29440 schema/goals.h
-    4030 kernels/vectors.h               13683 rows/cuts.h                     29671 schema/alternatives.h
-    4149 kernels/avx512.h                14152 rows/typical.h                  30166 schema/objects.h
-    4235 kernels/avx2.h                  14482 rows/tail_free.h                30698 schema/arrays.h
-    4299 kernels/sse2.h                  14559 rows/selecting.h                31072 schema/whole.h
-    4316 kernels/neon.h                  14694 rows/mirostat.h                 31246 tags/head.h
-    4339 kernels/wasm.h                  14781 watermark/rows.h                31377 tags/words.h
-    4355 kernels/generic.h               14896 rows/flat.h                     31495 tags/inside.h
-    4375 kernels/shared.h                14946 rows/logprobs.h                 31640 tags/formats.h
-    4502 kernels/passes.h                15035 rows/step.h                     32054 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15053 rows/llama_cpp/sums.h           32121 peers/tables.h
-    5291 kernels/check.h                 15383 rows/llama_cpp/samplers.h       32533 peers/values.h
-    5314 kernels/dispatch.h              15867 rows/llama_cpp/step.h           32981 peers/llama_server.h
-    5525 core/array.h                    15899 run/apply.h                     33053 peers/fields.h
-    5867 core/table.h                    15986 run/writing.h                   33323 peers/requests.h
-    6092 core/windows.h                  16111 run/arrays.h                    33470 shards/head.h
-    6185 constraints/record.h            16191 run/arrays_llama_cpp.h          33627 shards/bytes.h
-    6252 watermark/record.h              16395 run/walk.h                      33725 shards/merging.h
-    6274 rows/work.h                     16503 run/finish.h                    34017 shards/row.h
-    6301 life/past.h                     16544 run/draw_llama_cpp.h            34156 shards/answers.h
-    6360 core/record.h                   16620 run/draw.h                      34714 shards/logprobs.h
-    6506 core/plans.h                    16700 run/sample.h                    34862 shards/taking.h
-    6545 core/fields.h                   16798 watermark/making.h              35019 shards/asking.h
-    6637 core/owners.h                   17030 watermark/tails.h               35156 shards/prefix.h
-    6717 core/mt19937.h                  17131 watermark/detect.h              35730 shards/plans.h
-    6776 core/no_mt19937.h               17360 run/verify.h                    36238 samplers/plans.h
-    6810 core/making.h                   17466 run/batch.h                     36511 shards/way.h
-    6945 core/streams.h                  17620 life/state.h                    36661 shards/memory.h
-    6986 life/state_fields.h             17798 operator/weights.h              36731 shards/batch.h
-    7086 samplers/llama_cpp.h            17887 operator/search.h               37140 drafts/head.h
-    7176 samplers/logit_bias.h           18029 operator/run.h                  37203 drafts/block.h
-    7282 samplers/patch.h                18198 kv/cells.h                      37399 drafts/tree.h
-    7333 samplers/penalties.h            18238 kv/making.h                     37537 drafts/relaxed.h
-    7489 samplers/dry.h                  18464 kv/slot.h                       37623 constraints/automaton.h
-    7956 samplers/cut.h                  18607 kv/sequences.h                  37727 constraints/making.h
-    7982 samplers/top_n_sigma.h          18743 kv/data.h                       37987 constraints/sampler.h
-    8095 samplers/top_k.h                18867 kv/update.h                     38083 constraints/constructors.h
-    8153 samplers/tail_free.h            18995 kv/state.h                      38452 constraints/patterns.h
-    8281 samplers/typical.h              19207 llama_cpp/functions.h           38661 constraints/looking.h
-    8360 samplers/top_p.h                19275 llama_cpp/object.h              38731 constraints/thinking.h
-    8406 samplers/min_p.h                19330 llama_cpp/vocabulary.h          38986 constraints/schedule.h
-    8449 samplers/by_sums.h              19408 text/reading.h                  39076 constraints/accepting.h
-    8605 samplers/top_h.h                19520 text/strings.h                  39261 constraints/drawing.h
-    8659 samplers/min_k.h                19621 text/values.h                   39451 constraints/state.h
-    8718 samplers/xtc.h                  19779 text/documents.h                39518 constraints/kind.h
-    8804 samplers/infill.h               19856 grammar/head.h                  39578 constraints/top_p_decay.h
-    8923 samplers/temperature.h          19898 grammar/tree.h                  39666 constraints/accessors.h
-    9096 samplers/smoothing.h            20562 grammar/building.h              39775 core/kinds.h
-    9185 samplers/softmax.h              20994 grammar/finishing.h             39828 base/restore.h
-    9219 samplers/drafted.h              21306 grammar/reading.h               39842 api/license.h
+       2 api/opening.h                    9255 samplers/greedy.h               21428 grammar/gbnf.h
+     277 api/config.h                     9299 samplers/choose.h               21727 grammar/regex.h
+     308 api/types.h                      9363 samplers/ratio.h                22132 grammar/derivatives.h
+     566 api/missing.h                    9431 samplers/draw.h                 22962 grammar/vocabulary.h
+     580 api/sample.h                     9518 samplers/dist.h                 23444 grammar/triggers.h
+     674 api/chains.h                     9551 samplers/gumbel.h               23781 grammar/matcher.h
+     941 api/samplers.h                   9623 watermark/function.h            24083 grammar/store.h
+    1214 api/gumbel.h                     9742 watermark/text.h                24349 grammar/moving.h
+    1237 api/operator.h                   9935 watermark/draw.h                24725 grammar/visits.h
+    1288 api/kv.h                        10150 samplers/mirostat.h             25013 grammar/states.h
+    1471 api/llama_cpp.h                 10400 samplers/adaptive_p.h           25176 grammar/items.h
+    1517 api/text_error.h                10555 samplers/custom.h               25304 grammar/masks.h
+    1534 api/grammar.h                   10618 config/describe.h               25520 grammar/runs.h
+    1802 api/shards.h                    10801 config/from_params.h            25751 grammar/entries.h
+    1901 api/peers.h                     10867 config/orders.h                 26276 grammar/accepting.h
+    1989 api/drafts.h                    11102 config/numbers.h                26629 grammar/waiting.h
+    2091 api/constraints.h               11246 config/set.h                    26758 grammar/history.h
+    2421 api/watermark.h                 11404 config/texts.h                  26890 grammar/room.h
+    2581 api/parts.h                     11535 config/settings.h               27247 grammar/sampler.h
+    2623 base/switches.h                 11649 life/rollback.h                 27494 grammar/forced.h
+    2949 base/random.h                   11909 life/chain.h                    27687 grammar/hooks.h
+    2972 base/mt19937.h                  12200 life/members.h                  27814 schema/head.h
+    3048 base/exact.h                    12317 life/update.h                   28001 schema/errors.h
+    3281 base/bits128.h                  12519 life/copy.h                     28114 schema/collections.h
+    3362 base/elements.h                 12690 rows/row.h                      28149 schema/references.h
+    3496 watermark/colours.h             13011 rows/reserve.h                  28427 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13083 rows/pieces.h                   28489 schema/numbers.h
+    3614 kernels/contract.h              13198 rows/thresholds.h               28698 schema/sets.h
+    3753 kernels/scalar.h                13306 rows/compact.h                  28957 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13482 rows/sums.h                     29161 schema/scalars.h
+    3980 kernels/sets.h                  13628 rows/changes.h                  29472 schema/goals.h
+    4030 kernels/vectors.h               13711 rows/cuts.h                     29703 schema/alternatives.h
+    4149 kernels/avx512.h                14180 rows/typical.h                  30198 schema/objects.h
+    4235 kernels/avx2.h                  14510 rows/tail_free.h                30730 schema/arrays.h
+    4299 kernels/sse2.h                  14587 rows/selecting.h                31104 schema/whole.h
+    4316 kernels/neon.h                  14722 rows/mirostat.h                 31278 tags/head.h
+    4339 kernels/wasm.h                  14809 watermark/rows.h                31409 tags/words.h
+    4355 kernels/generic.h               14924 rows/flat.h                     31527 tags/inside.h
+    4375 kernels/shared.h                14974 rows/logprobs.h                 31672 tags/formats.h
+    4502 kernels/passes.h                15063 rows/step.h                     32086 grammar/grammars.h
+    5206 kernels/llama_cpp/passes.h      15081 rows/llama_cpp/sums.h           32153 peers/tables.h
+    5291 kernels/check.h                 15411 rows/llama_cpp/samplers.h       32565 peers/values.h
+    5314 kernels/dispatch.h              15895 rows/llama_cpp/step.h           33013 peers/llama_server.h
+    5525 core/array.h                    15927 run/apply.h                     33085 peers/fields.h
+    5867 core/table.h                    16014 run/writing.h                   33355 peers/requests.h
+    6092 core/windows.h                  16139 run/arrays.h                    33502 shards/head.h
+    6185 constraints/record.h            16219 run/arrays_llama_cpp.h          33659 shards/bytes.h
+    6252 watermark/record.h              16423 run/walk.h                      33757 shards/merging.h
+    6274 rows/work.h                     16531 run/finish.h                    34049 shards/row.h
+    6301 life/past.h                     16572 run/draw_llama_cpp.h            34188 shards/answers.h
+    6364 core/record.h                   16648 run/draw.h                      34746 shards/logprobs.h
+    6510 core/plans.h                    16728 run/sample.h                    34894 shards/taking.h
+    6549 core/fields.h                   16826 watermark/making.h              35051 shards/asking.h
+    6641 core/owners.h                   17058 watermark/tails.h               35188 shards/prefix.h
+    6721 core/mt19937.h                  17159 watermark/detect.h              35762 shards/plans.h
+    6780 core/no_mt19937.h               17388 run/verify.h                    36270 samplers/plans.h
+    6814 core/making.h                   17494 run/batch.h                     36543 shards/way.h
+    6949 core/streams.h                  17648 life/state.h                    36693 shards/memory.h
+    6990 life/state_fields.h             17830 operator/weights.h              36763 shards/batch.h
+    7093 samplers/llama_cpp.h            17919 operator/search.h               37172 drafts/head.h
+    7183 samplers/logit_bias.h           18061 operator/run.h                  37235 drafts/block.h
+    7289 samplers/patch.h                18230 kv/cells.h                      37431 drafts/tree.h
+    7340 samplers/penalties.h            18270 kv/making.h                     37569 drafts/relaxed.h
+    7496 samplers/dry.h                  18496 kv/slot.h                       37655 constraints/automaton.h
+    7963 samplers/cut.h                  18639 kv/sequences.h                  37759 constraints/making.h
+    7989 samplers/top_n_sigma.h          18775 kv/data.h                       38019 constraints/sampler.h
+    8102 samplers/top_k.h                18899 kv/update.h                     38115 constraints/constructors.h
+    8160 samplers/tail_free.h            19027 kv/state.h                      38484 constraints/patterns.h
+    8288 samplers/typical.h              19239 llama_cpp/functions.h           38693 constraints/looking.h
+    8367 samplers/top_p.h                19307 llama_cpp/object.h              38763 constraints/thinking.h
+    8413 samplers/min_p.h                19362 llama_cpp/vocabulary.h          39018 constraints/schedule.h
+    8456 samplers/by_sums.h              19440 text/reading.h                  39108 constraints/accepting.h
+    8612 samplers/top_h.h                19552 text/strings.h                  39293 constraints/drawing.h
+    8666 samplers/min_k.h                19653 text/values.h                   39483 constraints/state.h
+    8725 samplers/xtc.h                  19811 text/documents.h                39550 constraints/kind.h
+    8811 samplers/infill.h               19888 grammar/head.h                  39610 constraints/top_p_decay.h
+    8930 samplers/temperature.h          19930 grammar/tree.h                  39698 constraints/accessors.h
+    9103 samplers/smoothing.h            20594 grammar/building.h              39807 core/kinds.h
+    9192 samplers/softmax.h              21026 grammar/finishing.h             39860 base/restore.h
+    9226 samplers/drafted.h              21338 grammar/reading.h               39874 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6300,40 +6300,43 @@ typedef struct sampi_work {
 
 /* ---- src/life/past.h ---- */
 /* ---- rollback: the structs ----
-   sampi_past: the notes that an outermost sampler keeps of its last accepted tokens, in its record (core/record.h).
-   The functions with which the hooks `past` of samplers write and read these notes. life/rollback.h uses them. */
+   A sampler that is in no chain keeps notes of its last accepted tokens (sampi_past), with which samp_rollback takes
+   tokens back. The room also has the functions with which the hooks `past` of samplers write and read these notes.
+   life/rollback.h uses them. */
 
-/* The last accepted tokens of a sampler, as records. A record has the old values of what a token changed, in the
-   sampler and its members (life/rollback.h). Both arrays are one block of memory. */
+/* The notes of a sampler: one record for each accepted token. A record has the old values of everything that the token
+   changed in the sampler and its members (life/rollback.h), as words of four bytes. The two arrays are in one block of
+   memory, which begins with `who`. */
 typedef struct sampi_past {
-    sampi_sampler **who; /* [n_who] the samplers whose values a record holds; the block begins with it */
-    uint32_t *word;      /* [depth + 1][width] the records */
-    size_t bytes;        /* the size of the block */
-    uint32_t n_who, width;
-    int32_t depth, size, next; /* tokens that can be taken back: at most, now; next: index of the next record */
-    bool made;                 /* who and word are allocated; valid as long as n_edits equals the sampler's */
-    bool open;                 /* the record `next` is written: a draw has begun */
-    bool draws;                /* records hold the position */
-    size_t n_edits;
+    sampi_sampler **who;       /* [n_who] the samplers that have words in a record */
+    uint32_t *word;            /* [depth + 1][width] the records */
+    size_t bytes;              /* the size of the block */
+    uint32_t n_who, width;     /* the number of samplers; the words of a record */
+    int32_t depth, size, next; /* how many tokens can be taken back: at most, now; the index of the next record */
+    bool made;                 /* the arrays exist; they are valid if n_edits equals that of the sampler */
+    bool open;                 /* the record `next` has been written, and its token is not accepted yet */
+    bool draws;                /* records have the sampler's position too */
+    size_t n_edits;            /* the sampler's number of edits when the notes were last valid */
 } sampi_past;
 
-#define SAMPI_MAX_PAST (1 << 20)
+#define SAMPI_MAX_PAST (1 << 20) /* the largest depth, in tokens */
 
-/* What a walk over a record's words does. The modes after SAMPI_RECORD_NOTE restore. */
+/* The purpose of a walk over the words of a record. */
 typedef enum sampi_record_mode {
     SAMPI_RECORD_WIDTH, /* counts the words */
-    SAMPI_RECORD_NOTE,  /* writes them */
-    SAMPI_RECORD_DRAWS, /* restores after draws whose token was not accepted */
-    SAMPI_RECORD_TOKEN  /* restores after an accepted token */
+    SAMPI_RECORD_NOTE,  /* writes the samplers' values to the record */
+    SAMPI_RECORD_DRAWS, /* restores the values; since then there were draws, but no accepted token */
+    SAMPI_RECORD_TOKEN  /* restores the values; since then a token was accepted */
 } sampi_record_mode;
 
+/* A walk over the words of a record. */
 struct sampi_record {
     sampi_record_mode mode;
     uint32_t *word;
-    uint32_t n; /* words so far */
+    uint32_t n; /* the number of words so far: the index of the next */
 };
 
-/* Notes or restores n words of four bytes at x, which a draw or a token changes. */
+/* Notes or restores, as r->mode says, n words of four bytes at x, which a draw or a token changes. */
 static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
 {
     for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
@@ -6342,7 +6345,8 @@ static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n
     }
 }
 
-/* Notes or restores a window. Returns the token that comes back into it, or -1. */
+/* Notes or restores a window of tokens: the record has the token that the next one pushes out. Returns the token that
+   comes back into the window, or -1. */
 static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
 {
     if (ring->cap == 0) return -1;
@@ -6985,24 +6989,26 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 
 /* ---- src/life/state_fields.h ---- */
 /* ---- saved states: fields ----
-   The fields of a saved state: integers, tokens, floats, windows, an mt19937. Each function handles one field in three
-   modes (sampi_io_mode): it writes the field or counts its bytes, checks that the bytes are valid, or loads them. The
-   hooks `state` of samplers call these functions in the same order each time. */
+   The fields of a saved state: integers, tokens, floats, windows of tokens, an mt19937. Each function handles one field
+   in three modes (sampi_io_mode): it writes the field (or counts its bytes), checks that the bytes are valid, or loads
+   them. The hooks `state` of samplers call these functions in the same order in each mode. */
 
+/* Whether a walk over a state writes the bytes, checks them, or reads them into the sampler. */
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
+/* A walk over the bytes of a state. */
 struct sampi_io {
     sampi_io_mode mode;
-    unsigned char *to;         /* where to write; NULL: only count */
+    unsigned char *to;         /* the memory to write to; NULL: only count the bytes */
     const unsigned char *from; /* [size] the bytes to check or read */
-    size_t size, at;
-    uint8_t bad; /* not 0: the walk has failed. 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
-    void *made;  /* what samplers whose state is more than numbers have made during the check */
-    void (*unmake)(void *made); /* frees it if the load fails */
+    size_t size, at;           /* their number; the index of the next byte */
+    uint8_t bad; /* 0, or why the walk has failed: 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
+    void *made;  /* objects made during the check, by samplers whose state is more than numbers */
+    void (*unmake)(void *made); /* frees these objects if the load fails */
 };
 
-/* Returns an integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through
-   this function. It sets `bad` instead of reading beyond the end. */
+/* Writes the integer x in n bytes, least significant first, or reads such an integer; returns the integer. All fields
+   use this function. If the bytes end too early, it sets io->bad and reads nothing. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -7017,14 +7023,14 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* Saves or loads a u64 of any value: positions, and counts of random numbers. */
+/* Saves or loads a u64 that may have any value: a position, or a count of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit,
+/* Saves or loads a token that is at least `lowest`: 0, or -1 if the field may have no token. There is no upper limit,
    because samplers do not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
@@ -7033,8 +7039,8 @@ static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a
-   NaN in later draws. If lo is NaN, any value is valid. */
+/* Saves or loads a float in [lo, hi], as its 32 bits. If damage to the bytes has the same checksum, the range makes
+   sure that no later draw computes a NaN from them. If lo is NaN, any value is valid. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -7046,8 +7052,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where
-   in the ring they were; a load puts them at index 0. For penalties, dry and chains. */
+/* Saves or loads a window of tokens: their number, then the tokens, the oldest first. So the bytes do not depend on the
+   tokens' indices in the ring; a load puts the oldest at index 0. penalties, dry and chains have such windows. */
 static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -7063,11 +7069,12 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 }
 
 #ifndef SAMP_NO_MT19937
-/* More outputs than any generation draws. A state that has more is invalid. */
+/* The most outputs of an mt19937 that a state may count: more than any generation draws. A state with more is
+   invalid. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
-/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words
-   are made when the next output is drawn, so after a multiple of 624 `next` is still 624. */
+/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. The index `next` follows from that number.
+   New words are computed only when the next output is drawn, so after a multiple of 624 outputs `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
     if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
@@ -11641,31 +11648,32 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 /* ---- src/life/rollback.h ---- */
 /* ================================================================================================ >>rollback
-   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token
-   changes: one record for each token, which covers the sampler and all members of its chain. samp_rollback restores one
-   record after another.
+   samp_rollback takes accepted tokens back. While a sampler draws and accepts tokens, this room notes what each token
+   changes. A token has one record, which has the old values of the sampler and of all members of its chain.
+   samp_rollback restores one record after another, the newest first.
 
-   A token changes few words. Of a window, a record keeps the token that falls out; the one that comes in is in the
-   window. Of an mt19937 it keeps the count of outputs, because the generator can run backwards (sampi_mt_back). Of
-   positions, averages and mu it keeps the numbers. The values are those from before the first draw since the last
-   token, or from before samp_accept if there was no draw. So a draw whose token was not accepted is undone together
-   with the next token. Grammars and custom samplers keep their own notes.
+   A token changes few words. For a window of tokens, the record has the token that falls out; the token that comes in
+   is in the window. For an mt19937 it has the count of outputs, because the generator can run backwards
+   (sampi_mt_back). For positions, averages and mu it has the numbers. The values are those before the first draw since
+   the last accepted token, or those before samp_accept if there was no draw. So a draw whose token was not accepted is
+   undone together with the next token. Grammars and custom samplers keep notes of their own.
 
-   A record is valid only for the sampler as it was when the record was written. The outermost sampler keeps the
-   records. They become invalid when anything except its own draws and tokens changes it: then its count of edits
-   (sampi_edited) differs from the one that sampi_moves has noted. */
+   The outermost sampler keeps the records. A record is valid only as long as nothing but the sampler's own draws and
+   tokens changes the sampler. A change by anything else makes the sampler's count of edits (sampi_edited) differ from
+   the count that sampi_moves has noted. */
 
 /* ---- a sampler's words ----
-   The hook `past` of its kind decides which words these are. A kind with a hook `accept`, or with a member in `now`,
-   must name all that they change: what the hook leaves out is not restored. */
+   The hook `past` of a sampler's kind decides which words of the sampler a record has. A kind with a hook `accept`, or
+   with a member in the struct `now`, must name all that these change: what the hook leaves out is not restored. */
 
+/* Notes or restores the list of the chain's last tokens. */
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
 }
 
-/* Notes or restores the words of one sampler: those that its hook names, and the low half of an mt19937's count. Fewer
-   than 2^32 outputs lie between two records, so the low half is enough. */
+/* Notes or restores the words of one sampler: those that its hook names, and the low half of its mt19937's count of
+   outputs. Fewer than 2^32 outputs lie between two records, so the low half is enough. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -11682,7 +11690,7 @@ static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 
 /* ---- keeping records ---- */
 
-/* Notes or restores all words of the record `next` of s. */
+/* Notes or restores, as `mode` says, all words of the record with the index s->past.next. */
 static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
 {
     sampi_past *past = &s->past;
@@ -11691,8 +11699,8 @@ static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
     if (past->draws) sampi_record_words(&r, &s->position, 2);
 }
 
-/* Lists which of s and its members have words in a record, and adds up how many. If past->who is NULL it only counts.
-   */
+/* Lists in past->who those of s and its members that have words in a record, and adds the number of their words to
+   past->width. If past->who is NULL, it only counts. */
 static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
@@ -11705,8 +11713,8 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
     past->width += r.n;
 }
 
-/* Makes memory for records of the last `depth` tokens of s, with no record in it. A block that is large enough is
-   reused. False: no memory, and s->past is unchanged. */
+/* Prepares s->past for records of the last `depth` tokens of s, without any record. A block of memory that is large
+   enough is reused. False: there is no memory, and s->past is unchanged. */
 static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
 {
     sampi_past *past = &s->past, count;
@@ -11734,19 +11742,20 @@ static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
     return true;
 }
 
-/* Are there records, and are they valid for s as it is now? */
+/* Is there memory for records, and are the records in it valid for s as it is now? */
 static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
 
-/* Makes sure that there is memory for records before s draws or accepts. samp_reserve calls it, and a batch, which must
-   not allocate in its threads. False: no memory. A sampler in a chain, or with depth 0, needs none. */
+/* Makes sure, before s draws or accepts, that there is memory for records. samp_reserve calls it, and so does a batch,
+   which must not allocate in its threads. False: there is no memory. A sampler in a chain, or with depth 0, needs no
+   records. */
 static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 {
     return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
 }
 
-/* Writes the record of the next token, unless it is written already. Every public function that draws from s, or lets
-   it accept a token, calls this in place of sampi_edited, before its first change. Without memory there are no
-   records. */
+/* Counts an edit of s, and writes the record of the next token, unless it has been written already. Every public
+   function that draws from s, or lets it accept a token, calls this in place of sampi_edited, before its first change.
+   If there is no memory, no record is written, and the older records are invalid. */
 static void sampi_moves(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -11759,7 +11768,7 @@ static void sampi_moves(sampi_sampler *s)
     sampi_record_all(s, SAMPI_RECORD_NOTE);
 }
 
-/* Closes the open record: its token has been accepted. */
+/* Closes the open record of s, because its token has been accepted. */
 static void sampi_moved(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -11769,13 +11778,14 @@ static void sampi_moved(sampi_sampler *s)
     past->next = past->next < past->depth ? past->next + 1 : 0;
 }
 
-/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. False: no memory. */
+/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. False: there is no
+   memory. */
 static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
 {
     const sampi_past *past = &s->past;
     if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
     if (!sampi_past_make(copy, past->depth)) return false;
-    if (copy->past.width != past->width) return true; /* a user's clone may be anything */
+    if (copy->past.width != past->width) return true; /* a custom sampler's clone may be another sampler */
     if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
     copy->past.size = past->size;
     copy->past.next = past->next;
@@ -11801,19 +11811,19 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* ---- going back ---- */
 
-/* Returns the status that a user's function returned. A number above 0 is no status and would be taken for a token, so
-   it becomes SAMP_E_RANGE. */
+/* Returns the status that a user's function has returned. A number above 0 is not a status, and would be taken for a
+   token, so it becomes SAMP_E_RANGE. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
-/* The three rounds of a rollback over custom samplers. Only they can refuse. */
+/* The three rounds of a rollback over custom samplers; built-in samplers cannot refuse a rollback. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,  /* asks whether each can go back; samplers with the hook `ready` prepare. Nothing changes */
-    SAMPI_BACK_DO,   /* samplers without that hook go back; any of them may refuse */
+    SAMPI_BACK_ASK,  /* asks each if it can go back; those with the hook `ready` prepare. Nothing changes */
+    SAMPI_BACK_DO,   /* samplers without that hook go back; each of them may refuse */
     SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;
 
-/* Makes one round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone
-   back. */
+/* Makes one round of a rollback of n tokens: calls the custom samplers of s in order until one refuses. *n_back counts
+   the samplers that have gone back. Returns a status. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -11830,8 +11840,8 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
     return status;
 }
 
-/* Undoes a rollback that a sampler refused in round SAMPI_BACK_DO: the n_back samplers that have gone back accept the
-   last n tokens of `chain` again. */
+/* Undoes a rollback that a sampler has refused in the round SAMPI_BACK_DO: the n_back samplers that have gone back
+   accept the last n tokens of `chain` again. */
 static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -11842,8 +11852,9 @@ static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler
         (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
 }
 
-/* Rolls all custom samplers of s back, or none if one refuses. Exception: if the chain does not have the tokens any
-   more (samp_set_n_prev), user's samplers that have gone back cannot return. */
+/* Rolls all custom samplers of s back by n tokens; if one refuses, all stay as they were. There is one exception: if
+   the chain's list of tokens is shorter than n (samp_set_n_prev), samplers that have gone back cannot accept them
+   again. */
 static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 {
     int32_t n_back = 0;
@@ -11854,7 +11865,8 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
-/* Returns how many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
+/* Returns how many of n tokens the custom samplers of s can take back, as far as this is known without a call of their
+   rollback functions. */
 static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
@@ -11872,7 +11884,7 @@ SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
     return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
 }
 
-/* A rollback counts as an edit, so the GPU makes a new copy of the chain. The records that remain stay valid. */
+/* A rollback counts as an edit, so the GPU makes a new copy of the chain. The remaining records stay valid. */
 SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -11898,15 +11910,15 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 /* =================================================================================================== >>chain
    The operations on samplers: apply, accept, reset, free. Each takes a sampler of any kind, also a chain, and either
    makes its whole change or returns an error and changes nothing. The room calls the hooks of the table of kinds
-   (core/table.h); the only kinds it names are chains and custom samplers. Lists of members follow in life/members.h,
+   (core/table.h); it treats only chains and custom samplers by their kind. Lists of members follow in life/members.h,
    copies in life/copy.h.
 
-   A chain may hold chains, so functions walk it recursively. An apply first notes the state of every member
+   A chain may have chains as members, so functions walk it recursively. An apply first notes the state of every member
    (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
    noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
-/* Returns the member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member
-   that is on can be it. */
+/* Returns the member that masks a row before other members see it (a grammar, for example: its kind has the hook
+   `mask`), or NULL. Only a chain's first member that is on can be such a member. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
@@ -11928,8 +11940,9 @@ static bool sampi_draws(const sampi_sampler *s)
     return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
-/* Notes the state that a draw may change, of s and all its members; sampi_restore_state goes back to it. Called at the
-   start of each draw and each apply, and by the GPU's host before a draw that may fail. Writes now.drawn and before. */
+/* Notes the state that a draw may change, of s and all its members, in their records (now.drawn, before);
+   sampi_restore_state goes back to it. Each draw and each apply begins with this call, and the GPU's host calls it
+   before a draw that may fail. */
 static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -11946,7 +11959,8 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
     sampi_restore_mt(s);
 }
 
-/* Is an id of a short array there twice? What shares a bit with another is compared with all before it. */
+/* Has a short array the same id twice? Each id sets a bit. If the bit was set before, by this id or by another, the id
+   is compared with all ids before it. */
 static bool sampi_has_doubled_few(const samp_token_data_array *cur)
 {
     enum { BITS = 1 << 12 };
@@ -11960,8 +11974,8 @@ static bool sampi_has_doubled_few(const samp_token_data_array *cur)
     return false;
 }
 
-/* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
-   smallest that is left: two walks over an array of 128k tokens. */
+/* Has an array the same id twice? All ids are in [0, SAMP_MAX_VOCAB). The function marks the ids of a window of 2^16
+   ids in a bitmap, then moves the window to the smallest id above it: two walks over an array of 128k tokens. */
 static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
@@ -11981,9 +11995,9 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
     return false;
 }
 
-/* Calls a custom sampler's apply. Returns SAMP_E_RANGE if the user's function left more candidates than before or
-   another array. sampi_check_left checks the candidates themselves; its walk over them costs little beside the user's
-   own. */
+/* Calls a custom sampler's apply. Returns its status; SAMP_E_RANGE if the user's function left more candidates than
+   before or another array. sampi_check_left then checks the candidates themselves, which takes little time beside what
+   the user's function does with them. */
 static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -11992,15 +12006,15 @@ static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array 
     return !status && (cur->size > size || cur->data != data) ? (int)SAMP_E_RANGE : status;
 }
 
-/* Checks the candidates that a custom sampler has left: no NaN, ids in [0, SAMP_MAX_VOCAB), no id twice (ids that
-   ascend need no search). Whether ids are in the row's vocabulary is checked by the drawing function
-   (sampi_accept_selected). */
+/* Checks the candidates that a custom sampler has left: no logit may be NaN, all ids must be in [0, SAMP_MAX_VOCAB),
+   and no id may occur twice (if the ids ascend, this needs no search). The function that draws checks whether the
+   selected id is in the row's vocabulary (sampi_accept_selected). */
 static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     bool ascending = true;
     float line[SAMPI_TILE / SAMPI_LINE], max;
-    for (size_t at = 0, n; at < cur->size; at += n) { /* if ids ascend, the last one is the largest */
+    for (size_t at = 0, n; at < cur->size; at += n) { /* if the ids of a tile ascend, only the last needs a check */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
         bool in_order = sampi_use()->survey(data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
@@ -12012,20 +12026,20 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* What a draw or an apply has counted so far in the chain. */
+/* The samplers that a draw or an apply has run so far in the chain. */
 typedef struct sampi_ordinals {
-    uint32_t next[SAMPI_N_KINDS]; /* for each kind the ordinal of the next sampler */
-    bool has_llama_cpp; /* one in llama.cpp's arithmetic has run: `sorted` may be set though ties are not in order */
+    uint32_t next[SAMPI_N_KINDS]; /* for each kind, how many samplers have run: the ordinal of the next one */
+    bool has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: `sorted` may be set with ties out of order */
 } sampi_ordinals;
 
-/* Applies a built-in sampler that is on; sampi_run has checked the array. */
+/* Applies a built-in sampler that is on, to an array that the caller has checked. */
 static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* they set `sorted` wrongly at ties */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be wrong at ties */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
@@ -12035,14 +12049,15 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     return status;
 }
 
-/* Applies s by its definition, as part of the draw with number `position`.
-   `ordinal` counts the samplers of each kind that this draw has applied so far, chains in chains included. It gives two
-   xtc of one chain different random numbers. Custom samplers and samplers that are off are not counted.
-   A sampler that does not select undoes an earlier selection, even one that its row would survive, so that a chain
-   draws from every row or from none. llama.cpp keeps the index, whatever candidate is there now.
-   sampi_apply_steps calls it for a whole chain, the fast path and the GPU's host for members that they leave to the
-   array. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal. On an error the caller
-   restores the members, and the array is left half done. */
+/* Applies s by its definition, as part of the draw with the number `position`.
+   `ordinal` counts the samplers of each kind that this draw has applied so far, members of inner chains included. It
+   gives two xtc of one chain different random numbers. Custom samplers and samplers that are off are not counted.
+   A sampler that does not select undoes an earlier selection, even if the selected candidate remains, so that a chain
+   draws a token from every row or from no row. llama.cpp keeps the index of the selection, whatever candidate is at
+   that index now.
+   sampi_apply_steps calls this function for a whole chain; the fast path and the GPU's host call it for members that
+   they do not run themselves. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal.
+   After an error the caller restores the members, and the array may be half changed. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -12066,8 +12081,8 @@ static int sampi_check_selected(const samp_token_data_array *cur)
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* Ends a draw on any path: advances the position of the outermost sampler, or after an error restores the state.
-   Returns the status it was given. */
+/* Ends a draw of any executor: advances the position of the outermost sampler s, or restores the noted state if
+   `status` is an error. Returns `status`. */
 static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
@@ -12077,9 +12092,9 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* Defines samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The array is
-   checked before an edit is counted or anything is written. The check here is for chains whose first member is a custom
-   sampler, which does not check. */
+/* Applies a sampler or a whole chain step by step; this defines samp_apply. After an error the samplers' state is
+   unchanged. The array is checked before an edit of the sampler is counted and before anything is written. Built-in
+   samplers check the array too; the check here is for chains that begin with a custom sampler, which does not. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -12092,17 +12107,19 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
 }
 
-/* Takes back a token that another custom sampler has refused: in custom samplers that have a rollback. */
+/* Takes a token back in the custom samplers of s that have accepted it and have a rollback function, because another
+   custom sampler has refused the token. */
 static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_unaccept(s->u.chain.item[i]);
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
-/* Makes one of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then
-   the built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of
-   chains. Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept
-   and the GPU's host make both rounds. */
+/* Lets s and its members accept a token, in one of two rounds. The first round (custom: true) calls custom samplers.
+   Only they can refuse the token, and if one does, the built-in samplers have not changed. The second round calls the
+   accept hooks of built-in samplers, and adds the token to the list prev of chains. Built-in samplers that are off are
+   not called; when they are switched on, they learn the tokens from the chain's prev. samp_accept and the GPU's host
+   make both rounds. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -12119,8 +12136,9 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
     return SAMP_OK;
 }
 
-/* Everything that can fail comes before the first change of a built-in sampler: the status, then the round of custom
-   samplers. The drawing functions end with it too, so on the CPU there is one way to accept a token. */
+/* Everything that can fail comes before the first change of a built-in sampler: the check of the status, then the round
+   of custom samplers. The functions that draw call samp_accept too, so on the CPU tokens are accepted by one
+   function. */
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12137,7 +12155,7 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return SAMP_OK;
 }
 
-/* A custom sampler's own name, or the name of the kind. */
+/* Returns a custom sampler's own name, or the name of the sampler's kind. */
 SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
@@ -12145,8 +12163,9 @@ SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
-/* Resets the members first, each as if it were alone. A sampler that carries an error has no state; a chain that does
-   leaves its members as they are. The workspace stays, because it is no state. */
+/* Resets the members first, each as if it were alone. A sampler that carries an error has no state, so nothing is
+   reset; if a chain itself carries an error, its members stay as they are. The workspace stays, because it holds no
+   state. */
 SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12166,8 +12185,8 @@ static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The hook needs the whole sampler, so it is called first. Most kinds have no such hook: their parts are in the block.
-   */
+/* The kind's hook `free` needs the whole sampler, so it is called first. Most kinds have no such hook, because all
+   their memory is in the sampler's block. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12180,12 +12199,13 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 
 /* ---- src/life/members.h ---- */
 /* ---- the members of a chain ----
-   samp_chain_init, _add, _insert, _get, _remove: making a chain and changing its list of members. A chain owns its
-   members. Each member points to its chain (`owner`): the pointer is set when a member joins and NULL when it leaves.
-   No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners
-   (sampi_edited). */
+   samp_chain_init, _add, _insert, _get, _remove: the functions that make a chain and change its list of members. A
+   chain owns its members. Each member points to its chain (`owner`): the pointer is set when a member joins the chain,
+   and becomes NULL when it leaves. No sampler is in two chains or in itself, so every walk ends, down to the members
+   and up to the owners (sampi_edited). */
 
-/* An empty chain takes two allocations: prev is one of its own, because samp_set_n_prev may replace it. */
+/* An empty chain takes two allocations: the list of accepted tokens, prev, is one of its own, because samp_set_n_prev
+   may replace it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_CHAIN);
@@ -12197,8 +12217,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* Appends s unchanged: the caller sees to random source and errors. Frees s if there is no memory, because a chain owns
-   what it is given. samp_chain_insert calls it, and cloning, which must not change a member's state. */
+/* Appends s to the chain's list, and does not change s otherwise: the caller handles random source and errors. Frees s
+   if there is no memory, because a chain owns what it is given. samp_chain_insert calls this function, and so does
+   samp_clone, which must not change a member's state. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -12218,8 +12239,8 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Returns the effect of the samplers in front of place i of a chain on a selection (sampi_effect_on_selection), those
-   of the chains around it included. */
+/* Returns the effect on a selection (sampi_effect_on_selection) of the samplers that run before index i of the chain c;
+   members of the chains around c are included. */
 static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;
@@ -12231,9 +12252,9 @@ static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
     return word;
 }
 
-/* The caller gives the sampler away, so it is freed if it cannot be inserted. Exceptions: a sampler that has an owner,
-   or that contains this chain, still belongs to somebody and stays as it is. The random source is set only if it
-   differs, because samp_set_rng sets the position back. */
+/* The caller gives the sampler to the chain, so it is freed if it cannot be inserted. There are two exceptions: a
+   sampler that has an owner already, and one that contains this chain, stay as they are. The random source is set only
+   if it differs, because samp_set_rng sets the position back to 0. */
 SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
@@ -12265,7 +12286,7 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *s)
     return samp_chain_insert(chain, samp_chain_n(chain), s);
 }
 
-/* The chain still owns the member that it returns. */
+/* The chain still owns the returned member. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -12278,7 +12299,8 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
     return c && sampi_is_chain(c) ? c->u.chain.n : 0;
 }
 
-/* The other members keep their order. The edit is counted in member and chain, so before `owner` becomes NULL. */
+/* The other members keep their order. The edit is counted in the member and in its chain, so it is counted before
+   `owner` becomes NULL. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -12294,15 +12316,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 
 /* ---- src/life/update.h ---- */
 /* ---- new parameters for a chain in use ----
-   samp_chain_update gives a chain new parameters between two tokens. The function builds a whole new chain, lets its
-   members take over windows, mu and averages from the old members (hook take_over), inserts the samplers that were
-   added by hand, and swaps the lists of members. Everything that can fail comes before the first change of the old
-   chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
-   rows without one. The room uses config/orders.h and life/members.h. */
+   samp_chain_update gives a chain new parameters between two tokens. The function builds a new chain from the
+   parameters. The new members take over windows, mu and averages from the old members (hook take_over). Then it inserts
+   the samplers that the user has added by hand, and swaps the lists of members. Everything that can fail comes before
+   the first change of the old chain. A new setting needs no code here. samp_batch_from_params does the same for many
+   rows, and builds a chain for each row that has none. The room uses config/orders.h and life/members.h. */
 
-/* Returns the next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there
-   is none. The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain
-   are skipped, because parameters make none. */
+/* Returns the next member of c that is of this kind and was made from parameters, from the index *at on; *at becomes
+   the index behind it. NULL: there is no such member. The order of samplers may differ between the old and the new
+   chain, so their members are paired by kind and by ordinal within the kind. Members of inner chains are skipped,
+   because parameters make no inner chain. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
@@ -12313,9 +12336,9 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* Lets the new member s take over the state of `old`, the same sampler with other values, or NULL. A sampler that was
-   off has learned nothing, so the hook gets NULL for it; but it hands on its mt19937, if seed and random source are
-   the same. `old` is unchanged. */
+/* Lets the new member s take over the state of `old`, the same sampler with other parameters, or NULL. A sampler that
+   was off has not seen the tokens, so the hook gets NULL for it; but its mt19937 is taken over if seed and random
+   source are the same. `old` is unchanged. */
 static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -12323,8 +12346,8 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
     if (old) sampi_take_over_mt(s, old);
 }
 
-/* Lets all new members take over from their old ones. at_ordinal, which is free between two draws, becomes for each old
-   member 1 + the index of its new one; 0: it has none. */
+/* Lets all members of `fresh` take over the state of the members of c that they replace. The field at_ordinal, which is
+   free between two draws, becomes for each member of c: 1 + the index of the member that replaces it; 0: none does. */
 static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
@@ -12336,9 +12359,10 @@ static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_
     }
 }
 
-/* Decides where members that were added by hand go: their at_ordinal becomes the number of new members, of n, in front
-   of them. A member between two old ones goes behind the new one of the first of these, or of the nearest before it
-   that has a new one. Members directly in front of the last, which selects, stay directly in front of it. */
+/* Decides where members that were added by hand go in the new list. Their at_ordinal becomes the number of new members,
+   of n, that come before them. A member added by hand follows the new member that replaces the nearest member before it
+   (of those that are replaced). Members directly in front of the last old member, which selects, stay directly in front
+   of the last new one. */
 static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
 {
     int32_t last = c->u.chain.n - 1, first = 0;
@@ -12358,8 +12382,9 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
         c->u.chain.item[i]->at_ordinal = n - 1;
 }
 
-/* Fills item with the members that c is going to have, and returns their number. item has memory for all members of
-   fresh and c, and one more. grammar: a grammar that goes first, or replaces the one given before; or NULL. */
+/* Fills `item` with the new list of members of c, and returns their number. item has memory for all members of fresh
+   and c, and one more. grammar: a grammar that becomes the first member, or replaces the grammar of earlier parameters;
+   or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar)
 {
@@ -12372,7 +12397,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     if (ahead) *item++ = grammar;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
     at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members to put after each new member */
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members added by hand that follow each new member */
         const sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
         if (s->at_ordinal)
@@ -12380,7 +12405,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
         else
             at++;
     }
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and at which index they begin */
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* computes the index at which these begin */
         sampi_sampler *s = fresh->u.chain.item[i];
         uint32_t n = s->at_ordinal;
         item[at++] = s;
@@ -12397,8 +12422,8 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     return (int32_t)at + ahead;
 }
 
-/* Would one of the new members have no effect, because it follows a selector? Or is c a chain made by hand that selects
-   by itself, in front of members from parameters? */
+/* Would one of the n new members have no effect, because it follows a member that selects? Or is c a chain made by hand
+   that selects by itself, so that members from parameters would follow its selection? */
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
@@ -12414,7 +12439,8 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
     return false;
 }
 
-/* Replaces the members of c by those of `fresh` and the members of c that stay. Until the swap only `fresh` changes. */
+/* Replaces the members of c by the members of `fresh` and those members of c that were added by hand. If it fails, c is
+   unchanged but for the field at_ordinal of its members. */
 static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
@@ -12445,14 +12471,15 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     return SAMP_OK;
 }
 
-/* After an error nothing has changed. The chain keeps its position, prev, counts and workspace. */
+/* After an error the chain is unchanged. In any case it keeps its position, its list of tokens (prev), its counts and
+   its workspace. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     for (int32_t i = 0; grammar && i < samp_chain_n(chain); i++)
-        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is a member already */
+        if (c->u.chain.item[i] == grammar) grammar = NULL; /* this grammar is a member already */
     bool free_to_take = grammar && !grammar->owner;
     for (const sampi_sampler *o = c; free_to_take && o; o = o->owner) free_to_take = o != grammar;
     if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
@@ -12468,8 +12495,8 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     return status;
 }
 
-/* Rows are independent: a row that fails is unchanged and does not stop the others. No row gets a chain with an error.
-   */
+/* Rows are independent: a row that fails is unchanged, and the other rows are processed. No row gets a chain that
+   carries an error. */
 SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows,
                                                int *status)
 {
@@ -12491,15 +12518,16 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
 
 /* ---- src/life/copy.h ---- */
 /* ---- copies, and small questions to a sampler ----
-   samp_clone makes an equal sampler. The user's function clones a custom sampler; a chain is cloned member by member,
-   any other sampler by its bytes. The copy is in no chain and has no workspace; everything that decides a token is
-   equal.
+   samp_clone makes an equal sampler. A custom sampler is cloned by its own function, a chain member by member, and any
+   other sampler by a copy of its bytes. The copy is in no chain and has no workspace; everything that decides a token
+   is equal.
 
-   The second half of the room has small public functions that read or set one thing: samp_status, the random source,
-   seed, position, the accepted tokens (samp_prev), the counts (samp_perf). */
+   The second half of the room has small public functions that read or set one value: the status, the random source, the
+   seed, the position, the accepted tokens (samp_prev), the counts (samp_perf). */
 
-/* Clones a chain member by member. NULL, with nothing left behind, if memory runs out. Members are pushed, not added:
-   samp_chain_add would set the new chain's random source, and with it go back to the seed. */
+/* Clones a chain member by member. Returns NULL if memory runs out; all that was made is then freed. Members are
+   appended by sampi_chain_push, because samp_chain_add would set the random source, which starts it again from the
+   seed. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -12524,8 +12552,8 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     return &c->base;
 }
 
-/* Copies the bytes of a sampler. Cleared in the copy is what belongs to the original alone: workspace, rollback's
-   records, owner, a running draft. */
+/* Clones a sampler by a copy of its bytes. The workspace, rollback's records, the owner and a running draft belong to
+   the original alone, so they are cleared in the copy. */
 static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
@@ -12533,8 +12561,8 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     if (!c) return NULL;
     memcpy(c, s, size); /* parts are offsets, so they hold in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work); /* else it would be freed twice */
-    memset(&c->past, 0, sizeof c->past); /* the same */
+    memset(&c->work, 0, sizeof c->work); /* so that its memory is not freed twice */
+    memset(&c->past, 0, sizeof c->past); /* so that its memory is not freed twice */
     c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
@@ -12554,8 +12582,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
     return NULL;
 }
 
-/* A chain's status is that of its first member with an error, looked up at each call: so a removed member takes its
-   error along. */
+/* A chain's status is its own, or that of its first member with an error. It is searched at each call, so a member that
+   is removed takes its error along. */
 SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -12567,8 +12595,8 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     return status;
 }
 
-/* Sets all members, chains in chains too. Samplers that draw always have a part for an mt19937, so nothing can fail
-   half way. */
+/* Sets the random source of the sampler and of all its members. Samplers that draw always have memory for an mt19937,
+   so the function cannot fail half way. */
 SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12584,7 +12612,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     return SAMP_OK;
 }
 
-/* The seed of the last member that draws: usually the one that selects. */
+/* Returns the seed of a chain's last member that draws; usually this member selects. */
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -12594,7 +12622,7 @@ SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
     return s->seed;
 }
 
-/* The position of this sampler; only the outermost sampler's advances. */
+/* Returns the position of this sampler. Only the outermost sampler's position advances. */
 SAMP_API SAMPI_COLD uint64_t samp_get_position(const samp_sampler *s)
 {
     return s ? ((const sampi_sampler *)s)->position : 0;
@@ -12609,7 +12637,7 @@ SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
     return SAMP_OK;
 }
 
-/* Reads the chain's own ring, which samp_accept fills whatever members the chain has. */
+/* Reads the ring of tokens that belongs to the chain itself; samp_accept fills it, whatever members the chain has. */
 SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -12619,7 +12647,7 @@ SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out,
     return n;
 }
 
-/* SAMP_E_EMPTY also for a sampler that is not a chain: it keeps no tokens. */
+/* Returns SAMP_E_EMPTY also for a sampler that is not a chain, because only chains keep accepted tokens. */
 SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
@@ -12627,8 +12655,8 @@ SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
     return samp_prev(chain, &last, 1) ? last : SAMP_E_EMPTY;
 }
 
-/* Allocates the new array before it frees the old one, so a failed allocation changes nothing. prev is never NULL, even
-   for n = 0. The call counts as an edit: no draw depends on prev, but rollback's records do. */
+/* Allocates the new list of tokens (prev) before it frees the old one, so a failed allocation changes nothing. prev is
+   never NULL, even if n is 0. The call counts as an edit: no draw depends on prev, but rollback's records do. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -12645,15 +12673,15 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     return SAMP_OK;
 }
 
-/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), in the record of the sampler
-   that the user has called. So threads of a batch never share them. */
+/* The counts are in the record of the sampler that the user has called, so threads of a batch never share them. The
+   functions that do what is counted write them: sampi_sample, samp_accept, the fast path. */
 SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
-/* samp_reset calls it too, for all members. */
+/* samp_reset calls this function too, for all members. */
 SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 {
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
@@ -17619,29 +17647,31 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 
 /* ---- src/life/state.h ---- */
 /* =================================================================================================== >>state
-   A sampler's state as bytes, for samp_state_save and samp_state_load, little-endian and field by field:
+   A sampler's state as bytes, for samp_state_save and samp_state_load. The fields, all little-endian:
 
-       "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
+       "SAMP" u32   version u32   fingerprint of the settings u64   the sampler's part   checksum of all bytes before
+       u64
 
-   A part is the position, the mt19937 if the sampler draws from it, and what the kind adds; a chain adds its members'
-   parts. Each kind with a state has one function (hook `state`) that counts, writes, checks and reads the part, so the
-   format is described in one place. Loading checks all bytes before it changes anything. Derived values (counts of a
-   window) are not stored but computed again. The hooks are in the samplers' rooms; they use the functions of
-   life/state_fields.h.
+   The part of a sampler is its position, its mt19937 if it draws from that, and what its kind adds; a chain adds the
+   parts of its members. Each kind with a state has one function (hook `state`) that counts, writes, checks and reads
+   the part, so the format is described in one place. A load checks all bytes before it changes anything. Values that
+   follow from others (the counts of a window's tokens) are not stored; a load computes them again. The hooks are in the
+   samplers' rooms; they use the functions of life/state_fields.h.
 
-   A function may write to the sampler only when io->mode is SAMPI_READ. By then the same bytes have passed the same
+   A function may write to the sampler only if io->mode is SAMPI_READ. By then the same bytes have passed the same
    functions in mode SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
 /* ---- fingerprint ----
-   A state loads only into a sampler with the same settings. Instead of the settings a hash of 64 bits is stored.
-   The contents of the hash and their order are part of the format: a change needs a new version, unless it is meant to
-   refuse the states of some kinds only. */
+   A state can only be loaded into a sampler with the same settings. The state has not the settings, but a hash of them
+   of 64 bits, the fingerprint. The values that are hashed and their order are part of the format: if they change, the
+   format needs a new version, unless the change is meant to refuse old states of some kinds only. */
 
-/* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are
-   fields that only the constructor uses (SAMPI_PASSING), and later fields (SAMPI_LATER) whose value is 0. */
+/* Adds a sampler's parameters to the hash: first the floats, then the integers, as version 1 of the format has them.
+   Not added are fields that only the constructor uses (SAMPI_PASSING), and fields that were introduced later
+   (SAMPI_LATER) whose value is 0. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -17664,8 +17694,8 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* Adds everything that decides what a sampler does, except its state. The kind goes in by name, because its number may
-   change. */
+/* Adds to the hash everything that decides what a sampler does, except its state. It adds the name of the kind, because
+   the kind's number may change. */
 static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -17678,7 +17708,8 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
         traits->hooks->settings(s, hash); /* a sampler with an error has no parts */
 }
 
-/* Adds each member's settings, in order, and the length of prev. */
+/* Adds to the hash the length of the chain's list of tokens (prev), the number of members, and their settings in order.
+   */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -17687,20 +17718,20 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 }
 
 /* ---- a sampler's part, and the public functions ----
-   A walk over a sampler and all its members. All bytes are checked before the sampler changes. */
+   The functions walk over a sampler and all its members. A load checks all bytes before the sampler changes. */
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
-/* Saves or loads the part of a chain: prev, then the members' parts in order. The number of members is in the
-   fingerprint. */
+/* Saves or loads what a chain adds to its part: its list of tokens (prev), then the members' parts in order. The number
+   of members is not saved, because the fingerprint depends on it. */
 static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-/* Can the state of s and all its members be saved? The library cannot save a custom sampler's context, so a custom
-   sampler that has one cannot be saved or loaded. */
+/* Can the state of s and all its members be saved? The library cannot save the context (ctx) of a user's sampler, so a
+   custom sampler with a context cannot be saved or loaded, unless its kind has the hook `state`. */
 static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -17708,8 +17739,8 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
-/* Counts, writes, checks or reads a sampler's part, as io->mode says. An mt19937 that is not in use is not stored: it
-   would be 2,504 bytes that decide nothing. */
+/* Counts, writes, checks or reads a sampler's part, as io->mode says. An mt19937 from which the sampler does not draw
+   is not stored: its 2,504 bytes would have no effect. */
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -17726,8 +17757,8 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
     return hash;
 }
 
-/* Everything except the checksum. The head is compared first, so the part of another sampler or version is never read.
-   */
+/* Counts, writes, checks or reads all of a state except the checksum. Magic number, version and fingerprint are
+   compared first, so the part of another sampler or of another version is never read. */
 static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
@@ -17744,7 +17775,7 @@ static int sampi_state_status(const samp_sampler *s)
     return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
-/* Runs the same functions as samp_state_save without memory to write to, so the size cannot differ. */
+/* Runs the same functions as samp_state_save, without memory to write to, so the size is the same. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
@@ -17753,7 +17784,8 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
     return io.at + 8;
 }
 
-/* Everything that can fail comes before the first byte. The cast drops const, but in this mode s is only read. */
+/* Everything that can fail comes before the first byte is written. The cast drops const, but in this mode s is only
+   read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
@@ -17765,18 +17797,18 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
     return SAMP_OK;
 }
 
-/* Frees what a failed load has made, and returns the status. */
+/* Frees what a failed load has made, and returns the status of the load. */
 static SAMPI_COLD int sampi_load_failed(sampi_io *io)
 {
     if (io->made) io->unmake(io->made);
     if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
-    uint64_t sum = 0; /* damaged bytes may also exceed a limit: then they are SAMP_E_FORMAT */
+    uint64_t sum = 0; /* damaged bytes may also exceed a limit: then the status is SAMP_E_FORMAT */
     for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
     return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
 /* Walks over the bytes twice. The first walk (SAMPI_CHECK) changes nothing; then size and checksum are compared, and
-   only the second walk changes the sampler. A load counts as an edit, so the GPU makes a new copy. */
+   only the second walk changes the sampler. A load counts as an edit, so the GPU makes a new copy of the sampler. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };

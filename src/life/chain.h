@@ -1,15 +1,15 @@
 /* =================================================================================================== >>chain
    The operations on samplers: apply, accept, reset, free. Each takes a sampler of any kind, also a chain, and either
    makes its whole change or returns an error and changes nothing. The room calls the hooks of the table of kinds
-   (core/table.h); the only kinds it names are chains and custom samplers. Lists of members follow in life/members.h,
+   (core/table.h); it treats only chains and custom samplers by their kind. Lists of members follow in life/members.h,
    copies in life/copy.h.
 
-   A chain may hold chains, so functions walk it recursively. An apply first notes the state of every member
+   A chain may have chains as members, so functions walk it recursively. An apply first notes the state of every member
    (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
    noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
-/* Returns the member that masks rows before other members see them (hook `mask`), or NULL. Only a chain's first member
-   that is on can be it. */
+/* Returns the member that masks a row before other members see it (a grammar, for example: its kind has the hook
+   `mask`), or NULL. Only a chain's first member that is on can be such a member. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
@@ -31,8 +31,9 @@ static bool sampi_draws(const sampi_sampler *s)
     return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
-/* Notes the state that a draw may change, of s and all its members; sampi_restore_state goes back to it. Called at the
-   start of each draw and each apply, and by the GPU's host before a draw that may fail. Writes now.drawn and before. */
+/* Notes the state that a draw may change, of s and all its members, in their records (now.drawn, before);
+   sampi_restore_state goes back to it. Each draw and each apply begins with this call, and the GPU's host calls it
+   before a draw that may fail. */
 static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -49,7 +50,8 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
     sampi_restore_mt(s);
 }
 
-/* Is an id of a short array there twice? What shares a bit with another is compared with all before it. */
+/* Has a short array the same id twice? Each id sets a bit. If the bit was set before, by this id or by another, the id
+   is compared with all ids before it. */
 static bool sampi_has_doubled_few(const samp_token_data_array *cur)
 {
     enum { BITS = 1 << 12 };
@@ -63,8 +65,8 @@ static bool sampi_has_doubled_few(const samp_token_data_array *cur)
     return false;
 }
 
-/* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
-   smallest that is left: two walks over an array of 128k tokens. */
+/* Has an array the same id twice? All ids are in [0, SAMP_MAX_VOCAB). The function marks the ids of a window of 2^16
+   ids in a bitmap, then moves the window to the smallest id above it: two walks over an array of 128k tokens. */
 static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
@@ -84,9 +86,9 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
     return false;
 }
 
-/* Calls a custom sampler's apply. Returns SAMP_E_RANGE if the user's function left more candidates than before or
-   another array. sampi_check_left checks the candidates themselves; its walk over them costs little beside the user's
-   own. */
+/* Calls a custom sampler's apply. Returns its status; SAMP_E_RANGE if the user's function left more candidates than
+   before or another array. sampi_check_left then checks the candidates themselves, which takes little time beside what
+   the user's function does with them. */
 static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -95,15 +97,15 @@ static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array 
     return !status && (cur->size > size || cur->data != data) ? (int)SAMP_E_RANGE : status;
 }
 
-/* Checks the candidates that a custom sampler has left: no NaN, ids in [0, SAMP_MAX_VOCAB), no id twice (ids that
-   ascend need no search). Whether ids are in the row's vocabulary is checked by the drawing function
-   (sampi_accept_selected). */
+/* Checks the candidates that a custom sampler has left: no logit may be NaN, all ids must be in [0, SAMP_MAX_VOCAB),
+   and no id may occur twice (if the ids ascend, this needs no search). The function that draws checks whether the
+   selected id is in the row's vocabulary (sampi_accept_selected). */
 static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     bool ascending = true;
     float line[SAMPI_TILE / SAMPI_LINE], max;
-    for (size_t at = 0, n; at < cur->size; at += n) { /* if ids ascend, the last one is the largest */
+    for (size_t at = 0, n; at < cur->size; at += n) { /* if the ids of a tile ascend, only the last needs a check */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
         bool in_order = sampi_use()->survey(data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
@@ -115,20 +117,20 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* What a draw or an apply has counted so far in the chain. */
+/* The samplers that a draw or an apply has run so far in the chain. */
 typedef struct sampi_ordinals {
-    uint32_t next[SAMPI_N_KINDS]; /* for each kind the ordinal of the next sampler */
-    bool has_llama_cpp; /* one in llama.cpp's arithmetic has run: `sorted` may be set though ties are not in order */
+    uint32_t next[SAMPI_N_KINDS]; /* for each kind, how many samplers have run: the ordinal of the next one */
+    bool has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: `sorted` may be set with ties out of order */
 } sampi_ordinals;
 
-/* Applies a built-in sampler that is on; sampi_run has checked the array. */
+/* Applies a built-in sampler that is on, to an array that the caller has checked. */
 static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* they set `sorted` wrongly at ties */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be wrong at ties */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
@@ -138,14 +140,15 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     return status;
 }
 
-/* Applies s by its definition, as part of the draw with number `position`.
-   `ordinal` counts the samplers of each kind that this draw has applied so far, chains in chains included. It gives two
-   xtc of one chain different random numbers. Custom samplers and samplers that are off are not counted.
-   A sampler that does not select undoes an earlier selection, even one that its row would survive, so that a chain
-   draws from every row or from none. llama.cpp keeps the index, whatever candidate is there now.
-   sampi_apply_steps calls it for a whole chain, the fast path and the GPU's host for members that they leave to the
-   array. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal. On an error the caller
-   restores the members, and the array is left half done. */
+/* Applies s by its definition, as part of the draw with the number `position`.
+   `ordinal` counts the samplers of each kind that this draw has applied so far, members of inner chains included. It
+   gives two xtc of one chain different random numbers. Custom samplers and samplers that are off are not counted.
+   A sampler that does not select undoes an earlier selection, even if the selected candidate remains, so that a chain
+   draws a token from every row or from no row. llama.cpp keeps the index of the selection, whatever candidate is at
+   that index now.
+   sampi_apply_steps calls this function for a whole chain; the fast path and the GPU's host call it for members that
+   they do not run themselves. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal.
+   After an error the caller restores the members, and the array may be half changed. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -169,8 +172,8 @@ static int sampi_check_selected(const samp_token_data_array *cur)
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* Ends a draw on any path: advances the position of the outermost sampler, or after an error restores the state.
-   Returns the status it was given. */
+/* Ends a draw of any executor: advances the position of the outermost sampler s, or restores the noted state if
+   `status` is an error. Returns `status`. */
 static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
@@ -180,9 +183,9 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* Defines samp_apply: the whole chain step by step, or an error without a change of the samplers' state. The array is
-   checked before an edit is counted or anything is written. The check here is for chains whose first member is a custom
-   sampler, which does not check. */
+/* Applies a sampler or a whole chain step by step; this defines samp_apply. After an error the samplers' state is
+   unchanged. The array is checked before an edit of the sampler is counted and before anything is written. Built-in
+   samplers check the array too; the check here is for chains that begin with a custom sampler, which does not. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -195,17 +198,19 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
 }
 
-/* Takes back a token that another custom sampler has refused: in custom samplers that have a rollback. */
+/* Takes a token back in the custom samplers of s that have accepted it and have a rollback function, because another
+   custom sampler has refused the token. */
 static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_unaccept(s->u.chain.item[i]);
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
-/* Makes one of two rounds over the members. The first (custom) calls custom samplers: only they can refuse, and then
-   the built-in samplers have not changed. The second calls the built-in samplers' accept hooks and writes prev of
-   chains. Samplers that are off are not called; when they are switched on they learn from the chain's prev. samp_accept
-   and the GPU's host make both rounds. */
+/* Lets s and its members accept a token, in one of two rounds. The first round (custom: true) calls custom samplers.
+   Only they can refuse the token, and if one does, the built-in samplers have not changed. The second round calls the
+   accept hooks of built-in samplers, and adds the token to the list prev of chains. Built-in samplers that are off are
+   not called; when they are switched on, they learn the tokens from the chain's prev. samp_accept and the GPU's host
+   make both rounds. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -222,8 +227,9 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
     return SAMP_OK;
 }
 
-/* Everything that can fail comes before the first change of a built-in sampler: the status, then the round of custom
-   samplers. The drawing functions end with it too, so on the CPU there is one way to accept a token. */
+/* Everything that can fail comes before the first change of a built-in sampler: the check of the status, then the round
+   of custom samplers. The functions that draw call samp_accept too, so on the CPU tokens are accepted by one
+   function. */
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -240,7 +246,7 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return SAMP_OK;
 }
 
-/* A custom sampler's own name, or the name of the kind. */
+/* Returns a custom sampler's own name, or the name of the sampler's kind. */
 SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
@@ -248,8 +254,9 @@ SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
-/* Resets the members first, each as if it were alone. A sampler that carries an error has no state; a chain that does
-   leaves its members as they are. The workspace stays, because it is no state. */
+/* Resets the members first, each as if it were alone. A sampler that carries an error has no state, so nothing is
+   reset; if a chain itself carries an error, its members stay as they are. The workspace stays, because it holds no
+   state. */
 SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -269,8 +276,8 @@ static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The hook needs the whole sampler, so it is called first. Most kinds have no such hook: their parts are in the block.
-   */
+/* The kind's hook `free` needs the whole sampler, so it is called first. Most kinds have no such hook, because all
+   their memory is in the sampler's block. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;

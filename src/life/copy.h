@@ -1,13 +1,14 @@
 /* ---- copies, and small questions to a sampler ----
-   samp_clone makes an equal sampler. The user's function clones a custom sampler; a chain is cloned member by member,
-   any other sampler by its bytes. The copy is in no chain and has no workspace; everything that decides a token is
-   equal.
+   samp_clone makes an equal sampler. A custom sampler is cloned by its own function, a chain member by member, and any
+   other sampler by a copy of its bytes. The copy is in no chain and has no workspace; everything that decides a token
+   is equal.
 
-   The second half of the room has small public functions that read or set one thing: samp_status, the random source,
-   seed, position, the accepted tokens (samp_prev), the counts (samp_perf). */
+   The second half of the room has small public functions that read or set one value: the status, the random source, the
+   seed, the position, the accepted tokens (samp_prev), the counts (samp_perf). */
 
-/* Clones a chain member by member. NULL, with nothing left behind, if memory runs out. Members are pushed, not added:
-   samp_chain_add would set the new chain's random source, and with it go back to the seed. */
+/* Clones a chain member by member. Returns NULL if memory runs out; all that was made is then freed. Members are
+   appended by sampi_chain_push, because samp_chain_add would set the random source, which starts it again from the
+   seed. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -32,8 +33,8 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     return &c->base;
 }
 
-/* Copies the bytes of a sampler. Cleared in the copy is what belongs to the original alone: workspace, rollback's
-   records, owner, a running draft. */
+/* Clones a sampler by a copy of its bytes. The workspace, rollback's records, the owner and a running draft belong to
+   the original alone, so they are cleared in the copy. */
 static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
@@ -41,8 +42,8 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     if (!c) return NULL;
     memcpy(c, s, size); /* parts are offsets, so they hold in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work); /* else it would be freed twice */
-    memset(&c->past, 0, sizeof c->past); /* the same */
+    memset(&c->work, 0, sizeof c->work); /* so that its memory is not freed twice */
+    memset(&c->past, 0, sizeof c->past); /* so that its memory is not freed twice */
     c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
@@ -62,8 +63,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
     return NULL;
 }
 
-/* A chain's status is that of its first member with an error, looked up at each call: so a removed member takes its
-   error along. */
+/* A chain's status is its own, or that of its first member with an error. It is searched at each call, so a member that
+   is removed takes its error along. */
 SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -75,8 +76,8 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     return status;
 }
 
-/* Sets all members, chains in chains too. Samplers that draw always have a part for an mt19937, so nothing can fail
-   half way. */
+/* Sets the random source of the sampler and of all its members. Samplers that draw always have memory for an mt19937,
+   so the function cannot fail half way. */
 SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -92,7 +93,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     return SAMP_OK;
 }
 
-/* The seed of the last member that draws: usually the one that selects. */
+/* Returns the seed of a chain's last member that draws; usually this member selects. */
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -102,7 +103,7 @@ SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
     return s->seed;
 }
 
-/* The position of this sampler; only the outermost sampler's advances. */
+/* Returns the position of this sampler. Only the outermost sampler's position advances. */
 SAMP_API SAMPI_COLD uint64_t samp_get_position(const samp_sampler *s)
 {
     return s ? ((const sampi_sampler *)s)->position : 0;
@@ -117,7 +118,7 @@ SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
     return SAMP_OK;
 }
 
-/* Reads the chain's own ring, which samp_accept fills whatever members the chain has. */
+/* Reads the ring of tokens that belongs to the chain itself; samp_accept fills it, whatever members the chain has. */
 SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -127,7 +128,7 @@ SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out,
     return n;
 }
 
-/* SAMP_E_EMPTY also for a sampler that is not a chain: it keeps no tokens. */
+/* Returns SAMP_E_EMPTY also for a sampler that is not a chain, because only chains keep accepted tokens. */
 SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
@@ -135,8 +136,8 @@ SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
     return samp_prev(chain, &last, 1) ? last : SAMP_E_EMPTY;
 }
 
-/* Allocates the new array before it frees the old one, so a failed allocation changes nothing. prev is never NULL, even
-   for n = 0. The call counts as an edit: no draw depends on prev, but rollback's records do. */
+/* Allocates the new list of tokens (prev) before it frees the old one, so a failed allocation changes nothing. prev is
+   never NULL, even if n is 0. The call counts as an edit: no draw depends on prev, but rollback's records do. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -153,15 +154,15 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     return SAMP_OK;
 }
 
-/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), in the record of the sampler
-   that the user has called. So threads of a batch never share them. */
+/* The counts are in the record of the sampler that the user has called, so threads of a batch never share them. The
+   functions that do what is counted write them: sampi_sample, samp_accept, the fast path. */
 SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
-/* samp_reset calls it too, for all members. */
+/* samp_reset calls this function too, for all members. */
 SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 {
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));

@@ -1,10 +1,11 @@
 /* ---- the members of a chain ----
-   samp_chain_init, _add, _insert, _get, _remove: making a chain and changing its list of members. A chain owns its
-   members. Each member points to its chain (`owner`): the pointer is set when a member joins and NULL when it leaves.
-   No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners
-   (sampi_edited). */
+   samp_chain_init, _add, _insert, _get, _remove: the functions that make a chain and change its list of members. A
+   chain owns its members. Each member points to its chain (`owner`): the pointer is set when a member joins the chain,
+   and becomes NULL when it leaves. No sampler is in two chains or in itself, so every walk ends, down to the members
+   and up to the owners (sampi_edited). */
 
-/* An empty chain takes two allocations: prev is one of its own, because samp_set_n_prev may replace it. */
+/* An empty chain takes two allocations: the list of accepted tokens, prev, is one of its own, because samp_set_n_prev
+   may replace it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_CHAIN);
@@ -16,8 +17,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* Appends s unchanged: the caller sees to random source and errors. Frees s if there is no memory, because a chain owns
-   what it is given. samp_chain_insert calls it, and cloning, which must not change a member's state. */
+/* Appends s to the chain's list, and does not change s otherwise: the caller handles random source and errors. Frees s
+   if there is no memory, because a chain owns what it is given. samp_chain_insert calls this function, and so does
+   samp_clone, which must not change a member's state. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -37,8 +39,8 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Returns the effect of the samplers in front of place i of a chain on a selection (sampi_effect_on_selection), those
-   of the chains around it included. */
+/* Returns the effect on a selection (sampi_effect_on_selection) of the samplers that run before index i of the chain c;
+   members of the chains around c are included. */
 static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
     int word = -1;
@@ -50,9 +52,9 @@ static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
     return word;
 }
 
-/* The caller gives the sampler away, so it is freed if it cannot be inserted. Exceptions: a sampler that has an owner,
-   or that contains this chain, still belongs to somebody and stays as it is. The random source is set only if it
-   differs, because samp_set_rng sets the position back. */
+/* The caller gives the sampler to the chain, so it is freed if it cannot be inserted. There are two exceptions: a
+   sampler that has an owner already, and one that contains this chain, stay as they are. The random source is set only
+   if it differs, because samp_set_rng sets the position back to 0. */
 SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
@@ -84,7 +86,7 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *s)
     return samp_chain_insert(chain, samp_chain_n(chain), s);
 }
 
-/* The chain still owns the member that it returns. */
+/* The chain still owns the returned member. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -97,7 +99,8 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
     return c && sampi_is_chain(c) ? c->u.chain.n : 0;
 }
 
-/* The other members keep their order. The edit is counted in member and chain, so before `owner` becomes NULL. */
+/* The other members keep their order. The edit is counted in the member and in its chain, so it is counted before
+   `owner` becomes NULL. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;

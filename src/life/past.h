@@ -1,38 +1,41 @@
 /* ---- rollback: the structs ----
-   sampi_past: the notes that an outermost sampler keeps of its last accepted tokens, in its record (core/record.h).
-   The functions with which the hooks `past` of samplers write and read these notes. life/rollback.h uses them. */
+   A sampler that is in no chain keeps notes of its last accepted tokens (sampi_past), with which samp_rollback takes
+   tokens back. The room also has the functions with which the hooks `past` of samplers write and read these notes.
+   life/rollback.h uses them. */
 
-/* The last accepted tokens of a sampler, as records. A record has the old values of what a token changed, in the
-   sampler and its members (life/rollback.h). Both arrays are one block of memory. */
+/* The notes of a sampler: one record for each accepted token. A record has the old values of everything that the token
+   changed in the sampler and its members (life/rollback.h), as words of four bytes. The two arrays are in one block of
+   memory, which begins with `who`. */
 typedef struct sampi_past {
-    sampi_sampler **who; /* [n_who] the samplers whose values a record holds; the block begins with it */
-    uint32_t *word;      /* [depth + 1][width] the records */
-    size_t bytes;        /* the size of the block */
-    uint32_t n_who, width;
-    int32_t depth, size, next; /* tokens that can be taken back: at most, now; next: index of the next record */
-    bool made;                 /* who and word are allocated; valid as long as n_edits equals the sampler's */
-    bool open;                 /* the record `next` is written: a draw has begun */
-    bool draws;                /* records hold the position */
-    size_t n_edits;
+    sampi_sampler **who;       /* [n_who] the samplers that have words in a record */
+    uint32_t *word;            /* [depth + 1][width] the records */
+    size_t bytes;              /* the size of the block */
+    uint32_t n_who, width;     /* the number of samplers; the words of a record */
+    int32_t depth, size, next; /* how many tokens can be taken back: at most, now; the index of the next record */
+    bool made;                 /* the arrays exist; they are valid if n_edits equals that of the sampler */
+    bool open;                 /* the record `next` has been written, and its token is not accepted yet */
+    bool draws;                /* records have the sampler's position too */
+    size_t n_edits;            /* the sampler's number of edits when the notes were last valid */
 } sampi_past;
 
-#define SAMPI_MAX_PAST (1 << 20)
+#define SAMPI_MAX_PAST (1 << 20) /* the largest depth, in tokens */
 
-/* What a walk over a record's words does. The modes after SAMPI_RECORD_NOTE restore. */
+/* The purpose of a walk over the words of a record. */
 typedef enum sampi_record_mode {
     SAMPI_RECORD_WIDTH, /* counts the words */
-    SAMPI_RECORD_NOTE,  /* writes them */
-    SAMPI_RECORD_DRAWS, /* restores after draws whose token was not accepted */
-    SAMPI_RECORD_TOKEN  /* restores after an accepted token */
+    SAMPI_RECORD_NOTE,  /* writes the samplers' values to the record */
+    SAMPI_RECORD_DRAWS, /* restores the values; since then there were draws, but no accepted token */
+    SAMPI_RECORD_TOKEN  /* restores the values; since then a token was accepted */
 } sampi_record_mode;
 
+/* A walk over the words of a record. */
 struct sampi_record {
     sampi_record_mode mode;
     uint32_t *word;
-    uint32_t n; /* words so far */
+    uint32_t n; /* the number of words so far: the index of the next */
 };
 
-/* Notes or restores n words of four bytes at x, which a draw or a token changes. */
+/* Notes or restores, as r->mode says, n words of four bytes at x, which a draw or a token changes. */
 static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
 {
     for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
@@ -41,7 +44,8 @@ static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n
     }
 }
 
-/* Notes or restores a window. Returns the token that comes back into it, or -1. */
+/* Notes or restores a window of tokens: the record has the token that the next one pushes out. Returns the token that
+   comes back into the window, or -1. */
 static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
 {
     if (ring->cap == 0) return -1;

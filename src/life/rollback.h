@@ -1,29 +1,30 @@
 /* ================================================================================================ >>rollback
-   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room notes what each token
-   changes: one record for each token, which covers the sampler and all members of its chain. samp_rollback restores one
-   record after another.
+   samp_rollback takes accepted tokens back. While a sampler draws and accepts tokens, this room notes what each token
+   changes. A token has one record, which has the old values of the sampler and of all members of its chain.
+   samp_rollback restores one record after another, the newest first.
 
-   A token changes few words. Of a window, a record keeps the token that falls out; the one that comes in is in the
-   window. Of an mt19937 it keeps the count of outputs, because the generator can run backwards (sampi_mt_back). Of
-   positions, averages and mu it keeps the numbers. The values are those from before the first draw since the last
-   token, or from before samp_accept if there was no draw. So a draw whose token was not accepted is undone together
-   with the next token. Grammars and custom samplers keep their own notes.
+   A token changes few words. For a window of tokens, the record has the token that falls out; the token that comes in
+   is in the window. For an mt19937 it has the count of outputs, because the generator can run backwards
+   (sampi_mt_back). For positions, averages and mu it has the numbers. The values are those before the first draw since
+   the last accepted token, or those before samp_accept if there was no draw. So a draw whose token was not accepted is
+   undone together with the next token. Grammars and custom samplers keep notes of their own.
 
-   A record is valid only for the sampler as it was when the record was written. The outermost sampler keeps the
-   records. They become invalid when anything except its own draws and tokens changes it: then its count of edits
-   (sampi_edited) differs from the one that sampi_moves has noted. */
+   The outermost sampler keeps the records. A record is valid only as long as nothing but the sampler's own draws and
+   tokens changes the sampler. A change by anything else makes the sampler's count of edits (sampi_edited) differ from
+   the count that sampi_moves has noted. */
 
 /* ---- a sampler's words ----
-   The hook `past` of its kind decides which words these are. A kind with a hook `accept`, or with a member in `now`,
-   must name all that they change: what the hook leaves out is not restored. */
+   The hook `past` of a sampler's kind decides which words of the sampler a record has. A kind with a hook `accept`, or
+   with a member in the struct `now`, must name all that these change: what the hook leaves out is not restored. */
 
+/* Notes or restores the list of the chain's last tokens. */
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
 }
 
-/* Notes or restores the words of one sampler: those that its hook names, and the low half of an mt19937's count. Fewer
-   than 2^32 outputs lie between two records, so the low half is enough. */
+/* Notes or restores the words of one sampler: those that its hook names, and the low half of its mt19937's count of
+   outputs. Fewer than 2^32 outputs lie between two records, so the low half is enough. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -40,7 +41,7 @@ static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 
 /* ---- keeping records ---- */
 
-/* Notes or restores all words of the record `next` of s. */
+/* Notes or restores, as `mode` says, all words of the record with the index s->past.next. */
 static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
 {
     sampi_past *past = &s->past;
@@ -49,8 +50,8 @@ static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
     if (past->draws) sampi_record_words(&r, &s->position, 2);
 }
 
-/* Lists which of s and its members have words in a record, and adds up how many. If past->who is NULL it only counts.
-   */
+/* Lists in past->who those of s and its members that have words in a record, and adds the number of their words to
+   past->width. If past->who is NULL, it only counts. */
 static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
@@ -63,8 +64,8 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
     past->width += r.n;
 }
 
-/* Makes memory for records of the last `depth` tokens of s, with no record in it. A block that is large enough is
-   reused. False: no memory, and s->past is unchanged. */
+/* Prepares s->past for records of the last `depth` tokens of s, without any record. A block of memory that is large
+   enough is reused. False: there is no memory, and s->past is unchanged. */
 static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
 {
     sampi_past *past = &s->past, count;
@@ -92,19 +93,20 @@ static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
     return true;
 }
 
-/* Are there records, and are they valid for s as it is now? */
+/* Is there memory for records, and are the records in it valid for s as it is now? */
 static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
 
-/* Makes sure that there is memory for records before s draws or accepts. samp_reserve calls it, and a batch, which must
-   not allocate in its threads. False: no memory. A sampler in a chain, or with depth 0, needs none. */
+/* Makes sure, before s draws or accepts, that there is memory for records. samp_reserve calls it, and so does a batch,
+   which must not allocate in its threads. False: there is no memory. A sampler in a chain, or with depth 0, needs no
+   records. */
 static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 {
     return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
 }
 
-/* Writes the record of the next token, unless it is written already. Every public function that draws from s, or lets
-   it accept a token, calls this in place of sampi_edited, before its first change. Without memory there are no
-   records. */
+/* Counts an edit of s, and writes the record of the next token, unless it has been written already. Every public
+   function that draws from s, or lets it accept a token, calls this in place of sampi_edited, before its first change.
+   If there is no memory, no record is written, and the older records are invalid. */
 static void sampi_moves(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -117,7 +119,7 @@ static void sampi_moves(sampi_sampler *s)
     sampi_record_all(s, SAMPI_RECORD_NOTE);
 }
 
-/* Closes the open record: its token has been accepted. */
+/* Closes the open record of s, because its token has been accepted. */
 static void sampi_moved(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -127,13 +129,14 @@ static void sampi_moved(sampi_sampler *s)
     past->next = past->next < past->depth ? past->next + 1 : 0;
 }
 
-/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. False: no memory. */
+/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. False: there is no
+   memory. */
 static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
 {
     const sampi_past *past = &s->past;
     if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
     if (!sampi_past_make(copy, past->depth)) return false;
-    if (copy->past.width != past->width) return true; /* a user's clone may be anything */
+    if (copy->past.width != past->width) return true; /* a custom sampler's clone may be another sampler */
     if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
     copy->past.size = past->size;
     copy->past.next = past->next;
@@ -159,19 +162,19 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* ---- going back ---- */
 
-/* Returns the status that a user's function returned. A number above 0 is no status and would be taken for a token, so
-   it becomes SAMP_E_RANGE. */
+/* Returns the status that a user's function has returned. A number above 0 is not a status, and would be taken for a
+   token, so it becomes SAMP_E_RANGE. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
-/* The three rounds of a rollback over custom samplers. Only they can refuse. */
+/* The three rounds of a rollback over custom samplers; built-in samplers cannot refuse a rollback. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,  /* asks whether each can go back; samplers with the hook `ready` prepare. Nothing changes */
-    SAMPI_BACK_DO,   /* samplers without that hook go back; any of them may refuse */
+    SAMPI_BACK_ASK,  /* asks each if it can go back; those with the hook `ready` prepare. Nothing changes */
+    SAMPI_BACK_DO,   /* samplers without that hook go back; each of them may refuse */
     SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;
 
-/* Makes one round: calls the custom samplers of s in order until one refuses. *n_back counts those that have gone
-   back. */
+/* Makes one round of a rollback of n tokens: calls the custom samplers of s in order until one refuses. *n_back counts
+   the samplers that have gone back. Returns a status. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -188,8 +191,8 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
     return status;
 }
 
-/* Undoes a rollback that a sampler refused in round SAMPI_BACK_DO: the n_back samplers that have gone back accept the
-   last n tokens of `chain` again. */
+/* Undoes a rollback that a sampler has refused in the round SAMPI_BACK_DO: the n_back samplers that have gone back
+   accept the last n tokens of `chain` again. */
 static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -200,8 +203,9 @@ static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler
         (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
 }
 
-/* Rolls all custom samplers of s back, or none if one refuses. Exception: if the chain does not have the tokens any
-   more (samp_set_n_prev), user's samplers that have gone back cannot return. */
+/* Rolls all custom samplers of s back by n tokens; if one refuses, all stay as they were. There is one exception: if
+   the chain's list of tokens is shorter than n (samp_set_n_prev), samplers that have gone back cannot accept them
+   again. */
 static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 {
     int32_t n_back = 0;
@@ -212,7 +216,8 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
-/* Returns how many of n tokens the custom samplers can take back, as far as is known without calling their rollback. */
+/* Returns how many of n tokens the custom samplers of s can take back, as far as this is known without a call of their
+   rollback functions. */
 static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
@@ -230,7 +235,7 @@ SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
     return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
 }
 
-/* A rollback counts as an edit, so the GPU makes a new copy of the chain. The records that remain stay valid. */
+/* A rollback counts as an edit, so the GPU makes a new copy of the chain. The remaining records stay valid. */
 SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;

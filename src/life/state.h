@@ -1,27 +1,29 @@
 /* =================================================================================================== >>state
-   A sampler's state as bytes, for samp_state_save and samp_state_load, little-endian and field by field:
+   A sampler's state as bytes, for samp_state_save and samp_state_load. The fields, all little-endian:
 
-       "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
+       "SAMP" u32   version u32   fingerprint of the settings u64   the sampler's part   checksum of all bytes before
+       u64
 
-   A part is the position, the mt19937 if the sampler draws from it, and what the kind adds; a chain adds its members'
-   parts. Each kind with a state has one function (hook `state`) that counts, writes, checks and reads the part, so the
-   format is described in one place. Loading checks all bytes before it changes anything. Derived values (counts of a
-   window) are not stored but computed again. The hooks are in the samplers' rooms; they use the functions of
-   life/state_fields.h.
+   The part of a sampler is its position, its mt19937 if it draws from that, and what its kind adds; a chain adds the
+   parts of its members. Each kind with a state has one function (hook `state`) that counts, writes, checks and reads
+   the part, so the format is described in one place. A load checks all bytes before it changes anything. Values that
+   follow from others (the counts of a window's tokens) are not stored; a load computes them again. The hooks are in the
+   samplers' rooms; they use the functions of life/state_fields.h.
 
-   A function may write to the sampler only when io->mode is SAMPI_READ. By then the same bytes have passed the same
+   A function may write to the sampler only if io->mode is SAMPI_READ. By then the same bytes have passed the same
    functions in mode SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
 /* ---- fingerprint ----
-   A state loads only into a sampler with the same settings. Instead of the settings a hash of 64 bits is stored.
-   The contents of the hash and their order are part of the format: a change needs a new version, unless it is meant to
-   refuse the states of some kinds only. */
+   A state can only be loaded into a sampler with the same settings. The state has not the settings, but a hash of them
+   of 64 bits, the fingerprint. The values that are hashed and their order are part of the format: if they change, the
+   format needs a new version, unless the change is meant to refuse old states of some kinds only. */
 
-/* Adds a sampler's numbers: first the floats, then the integers, as version 1 of the format has them. Left out are
-   fields that only the constructor uses (SAMPI_PASSING), and later fields (SAMPI_LATER) whose value is 0. */
+/* Adds a sampler's parameters to the hash: first the floats, then the integers, as version 1 of the format has them.
+   Not added are fields that only the constructor uses (SAMPI_PASSING), and fields that were introduced later
+   (SAMPI_LATER) whose value is 0. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -44,8 +46,8 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* Adds everything that decides what a sampler does, except its state. The kind goes in by name, because its number may
-   change. */
+/* Adds to the hash everything that decides what a sampler does, except its state. It adds the name of the kind, because
+   the kind's number may change. */
 static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -58,7 +60,8 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
         traits->hooks->settings(s, hash); /* a sampler with an error has no parts */
 }
 
-/* Adds each member's settings, in order, and the length of prev. */
+/* Adds to the hash the length of the chain's list of tokens (prev), the number of members, and their settings in order.
+   */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -67,20 +70,20 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 }
 
 /* ---- a sampler's part, and the public functions ----
-   A walk over a sampler and all its members. All bytes are checked before the sampler changes. */
+   The functions walk over a sampler and all its members. A load checks all bytes before the sampler changes. */
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
-/* Saves or loads the part of a chain: prev, then the members' parts in order. The number of members is in the
-   fingerprint. */
+/* Saves or loads what a chain adds to its part: its list of tokens (prev), then the members' parts in order. The number
+   of members is not saved, because the fingerprint depends on it. */
 static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-/* Can the state of s and all its members be saved? The library cannot save a custom sampler's context, so a custom
-   sampler that has one cannot be saved or loaded. */
+/* Can the state of s and all its members be saved? The library cannot save the context (ctx) of a user's sampler, so a
+   custom sampler with a context cannot be saved or loaded, unless its kind has the hook `state`. */
 static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -88,8 +91,8 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
-/* Counts, writes, checks or reads a sampler's part, as io->mode says. An mt19937 that is not in use is not stored: it
-   would be 2,504 bytes that decide nothing. */
+/* Counts, writes, checks or reads a sampler's part, as io->mode says. An mt19937 from which the sampler does not draw
+   is not stored: its 2,504 bytes would have no effect. */
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -106,8 +109,8 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
     return hash;
 }
 
-/* Everything except the checksum. The head is compared first, so the part of another sampler or version is never read.
-   */
+/* Counts, writes, checks or reads all of a state except the checksum. Magic number, version and fingerprint are
+   compared first, so the part of another sampler or of another version is never read. */
 static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
@@ -124,7 +127,7 @@ static int sampi_state_status(const samp_sampler *s)
     return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
-/* Runs the same functions as samp_state_save without memory to write to, so the size cannot differ. */
+/* Runs the same functions as samp_state_save, without memory to write to, so the size is the same. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
@@ -133,7 +136,8 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
     return io.at + 8;
 }
 
-/* Everything that can fail comes before the first byte. The cast drops const, but in this mode s is only read. */
+/* Everything that can fail comes before the first byte is written. The cast drops const, but in this mode s is only
+   read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
@@ -145,18 +149,18 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
     return SAMP_OK;
 }
 
-/* Frees what a failed load has made, and returns the status. */
+/* Frees what a failed load has made, and returns the status of the load. */
 static SAMPI_COLD int sampi_load_failed(sampi_io *io)
 {
     if (io->made) io->unmake(io->made);
     if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
-    uint64_t sum = 0; /* damaged bytes may also exceed a limit: then they are SAMP_E_FORMAT */
+    uint64_t sum = 0; /* damaged bytes may also exceed a limit: then the status is SAMP_E_FORMAT */
     for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
     return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
 /* Walks over the bytes twice. The first walk (SAMPI_CHECK) changes nothing; then size and checksum are compared, and
-   only the second walk changes the sampler. A load counts as an edit, so the GPU makes a new copy. */
+   only the second walk changes the sampler. A load counts as an edit, so the GPU makes a new copy of the sampler. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };

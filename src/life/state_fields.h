@@ -1,22 +1,24 @@
 /* ---- saved states: fields ----
-   The fields of a saved state: integers, tokens, floats, windows, an mt19937. Each function handles one field in three
-   modes (sampi_io_mode): it writes the field or counts its bytes, checks that the bytes are valid, or loads them. The
-   hooks `state` of samplers call these functions in the same order each time. */
+   The fields of a saved state: integers, tokens, floats, windows of tokens, an mt19937. Each function handles one field
+   in three modes (sampi_io_mode): it writes the field (or counts its bytes), checks that the bytes are valid, or loads
+   them. The hooks `state` of samplers call these functions in the same order in each mode. */
 
+/* Whether a walk over a state writes the bytes, checks them, or reads them into the sampler. */
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
+/* A walk over the bytes of a state. */
 struct sampi_io {
     sampi_io_mode mode;
-    unsigned char *to;         /* where to write; NULL: only count */
+    unsigned char *to;         /* the memory to write to; NULL: only count the bytes */
     const unsigned char *from; /* [size] the bytes to check or read */
-    size_t size, at;
-    uint8_t bad; /* not 0: the walk has failed. 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
-    void *made;  /* what samplers whose state is more than numbers have made during the check */
-    void (*unmake)(void *made); /* frees it if the load fails */
+    size_t size, at;           /* their number; the index of the next byte */
+    uint8_t bad; /* 0, or why the walk has failed: 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
+    void *made;  /* objects made during the check, by samplers whose state is more than numbers */
+    void (*unmake)(void *made); /* frees these objects if the load fails */
 };
 
-/* Returns an integer of n bytes, least significant first. Writes x, or returns the integer read. All fields go through
-   this function. It sets `bad` instead of reading beyond the end. */
+/* Writes the integer x in n bytes, least significant first, or reads such an integer; returns the integer. All fields
+   use this function. If the bytes end too early, it sets io->bad and reads nothing. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -31,14 +33,14 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* Saves or loads a u64 of any value: positions, and counts of random numbers. */
+/* Saves or loads a u64 that may have any value: a position, or a count of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a token that is at least `lowest`: 0, or -1 where there may be no token. There is no upper limit,
+/* Saves or loads a token that is at least `lowest`: 0, or -1 if the field may have no token. There is no upper limit,
    because samplers do not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
@@ -47,8 +49,8 @@ static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a float in [lo, hi], stored as its bits. The range keeps damage that the checksum misses from making a
-   NaN in later draws. If lo is NaN, any value is valid. */
+/* Saves or loads a float in [lo, hi], as its 32 bits. If damage to the bytes has the same checksum, the range makes
+   sure that no later draw computes a NaN from them. If lo is NaN, any value is valid. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -60,8 +62,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a window of tokens: their number, then the tokens, oldest first. So the bytes do not depend on where
-   in the ring they were; a load puts them at index 0. For penalties, dry and chains. */
+/* Saves or loads a window of tokens: their number, then the tokens, the oldest first. So the bytes do not depend on the
+   tokens' indices in the ring; a load puts the oldest at index 0. penalties, dry and chains have such windows. */
 static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -77,11 +79,12 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 }
 
 #ifndef SAMP_NO_MT19937
-/* More outputs than any generation draws. A state that has more is invalid. */
+/* The most outputs of an mt19937 that a state may count: more than any generation draws. A state with more is
+   invalid. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
-/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. `next` follows from that number. New words
-   are made when the next output is drawn, so after a multiple of 624 `next` is still 624. */
+/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. The index `next` follows from that number.
+   New words are computed only when the next output is drawn, so after a multiple of 624 outputs `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
     if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;

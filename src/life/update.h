@@ -1,13 +1,14 @@
 /* ---- new parameters for a chain in use ----
-   samp_chain_update gives a chain new parameters between two tokens. The function builds a whole new chain, lets its
-   members take over windows, mu and averages from the old members (hook take_over), inserts the samplers that were
-   added by hand, and swaps the lists of members. Everything that can fail comes before the first change of the old
-   chain. A new setting needs no code here. samp_batch_from_params does the same for many rows, and builds chains for
-   rows without one. The room uses config/orders.h and life/members.h. */
+   samp_chain_update gives a chain new parameters between two tokens. The function builds a new chain from the
+   parameters. The new members take over windows, mu and averages from the old members (hook take_over). Then it inserts
+   the samplers that the user has added by hand, and swaps the lists of members. Everything that can fail comes before
+   the first change of the old chain. A new setting needs no code here. samp_batch_from_params does the same for many
+   rows, and builds a chain for each row that has none. The room uses config/orders.h and life/members.h. */
 
-/* Returns the next sampler of this kind that parameters have made, from index *at on; *at moves behind it. NULL: there
-   is none. The order may have changed, so old and new members are paired by kind and ordinal. Chains inside the chain
-   are skipped, because parameters make none. */
+/* Returns the next member of c that is of this kind and was made from parameters, from the index *at on; *at becomes
+   the index behind it. NULL: there is no such member. The order of samplers may differ between the old and the new
+   chain, so their members are paired by kind and by ordinal within the kind. Members of inner chains are skipped,
+   because parameters make no inner chain. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
@@ -18,9 +19,9 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* Lets the new member s take over the state of `old`, the same sampler with other values, or NULL. A sampler that was
-   off has learned nothing, so the hook gets NULL for it; but it hands on its mt19937, if seed and random source are
-   the same. `old` is unchanged. */
+/* Lets the new member s take over the state of `old`, the same sampler with other parameters, or NULL. A sampler that
+   was off has not seen the tokens, so the hook gets NULL for it; but its mt19937 is taken over if seed and random
+   source are the same. `old` is unchanged. */
 static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -28,8 +29,8 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
     if (old) sampi_take_over_mt(s, old);
 }
 
-/* Lets all new members take over from their old ones. at_ordinal, which is free between two draws, becomes for each old
-   member 1 + the index of its new one; 0: it has none. */
+/* Lets all members of `fresh` take over the state of the members of c that they replace. The field at_ordinal, which is
+   free between two draws, becomes for each member of c: 1 + the index of the member that replaces it; 0: none does. */
 static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
@@ -41,9 +42,10 @@ static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_
     }
 }
 
-/* Decides where members that were added by hand go: their at_ordinal becomes the number of new members, of n, in front
-   of them. A member between two old ones goes behind the new one of the first of these, or of the nearest before it
-   that has a new one. Members directly in front of the last, which selects, stay directly in front of it. */
+/* Decides where members that were added by hand go in the new list. Their at_ordinal becomes the number of new members,
+   of n, that come before them. A member added by hand follows the new member that replaces the nearest member before it
+   (of those that are replaced). Members directly in front of the last old member, which selects, stay directly in front
+   of the last new one. */
 static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
 {
     int32_t last = c->u.chain.n - 1, first = 0;
@@ -63,8 +65,9 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
         c->u.chain.item[i]->at_ordinal = n - 1;
 }
 
-/* Fills item with the members that c is going to have, and returns their number. item has memory for all members of
-   fresh and c, and one more. grammar: a grammar that goes first, or replaces the one given before; or NULL. */
+/* Fills `item` with the new list of members of c, and returns their number. item has memory for all members of fresh
+   and c, and one more. grammar: a grammar that becomes the first member, or replaces the grammar of earlier parameters;
+   or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar)
 {
@@ -77,7 +80,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     if (ahead) *item++ = grammar;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
     at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members to put after each new member */
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members added by hand that follow each new member */
         const sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
         if (s->at_ordinal)
@@ -85,7 +88,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
         else
             at++;
     }
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and at which index they begin */
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* computes the index at which these begin */
         sampi_sampler *s = fresh->u.chain.item[i];
         uint32_t n = s->at_ordinal;
         item[at++] = s;
@@ -102,8 +105,8 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     return (int32_t)at + ahead;
 }
 
-/* Would one of the new members have no effect, because it follows a selector? Or is c a chain made by hand that selects
-   by itself, in front of members from parameters? */
+/* Would one of the n new members have no effect, because it follows a member that selects? Or is c a chain made by hand
+   that selects by itself, so that members from parameters would follow its selection? */
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
@@ -119,7 +122,8 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
     return false;
 }
 
-/* Replaces the members of c by those of `fresh` and the members of c that stay. Until the swap only `fresh` changes. */
+/* Replaces the members of c by the members of `fresh` and those members of c that were added by hand. If it fails, c is
+   unchanged but for the field at_ordinal of its members. */
 static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
@@ -150,14 +154,15 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     return SAMP_OK;
 }
 
-/* After an error nothing has changed. The chain keeps its position, prev, counts and workspace. */
+/* After an error the chain is unchanged. In any case it keeps its position, its list of tokens (prev), its counts and
+   its workspace. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     for (int32_t i = 0; grammar && i < samp_chain_n(chain); i++)
-        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is a member already */
+        if (c->u.chain.item[i] == grammar) grammar = NULL; /* this grammar is a member already */
     bool free_to_take = grammar && !grammar->owner;
     for (const sampi_sampler *o = c; free_to_take && o; o = o->owner) free_to_take = o != grammar;
     if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
@@ -173,8 +178,8 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     return status;
 }
 
-/* Rows are independent: a row that fails is unchanged and does not stop the others. No row gets a chain with an error.
-   */
+/* Rows are independent: a row that fails is unchanged, and the other rows are processed. No row gets a chain that
+   carries an error. */
 SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows,
                                                int *status)
 {
