@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9255 samplers/greedy.h               21428 grammar/gbnf.h
-     277 api/config.h                     9299 samplers/choose.h               21727 grammar/regex.h
-     308 api/types.h                      9363 samplers/ratio.h                22132 grammar/derivatives.h
-     566 api/missing.h                    9431 samplers/draw.h                 22962 grammar/vocabulary.h
-     580 api/sample.h                     9518 samplers/dist.h                 23444 grammar/triggers.h
-     674 api/chains.h                     9551 samplers/gumbel.h               23781 grammar/matcher.h
-     941 api/samplers.h                   9623 watermark/function.h            24083 grammar/store.h
-    1214 api/gumbel.h                     9742 watermark/text.h                24349 grammar/moving.h
-    1237 api/operator.h                   9935 watermark/draw.h                24725 grammar/visits.h
-    1288 api/kv.h                        10150 samplers/mirostat.h             25013 grammar/states.h
-    1471 api/llama_cpp.h                 10400 samplers/adaptive_p.h           25176 grammar/items.h
-    1517 api/text_error.h                10555 samplers/custom.h               25304 grammar/masks.h
-    1534 api/grammar.h                   10618 config/describe.h               25520 grammar/runs.h
-    1802 api/shards.h                    10801 config/from_params.h            25751 grammar/entries.h
-    1901 api/peers.h                     10867 config/orders.h                 26276 grammar/accepting.h
-    1989 api/drafts.h                    11102 config/numbers.h                26629 grammar/waiting.h
-    2091 api/constraints.h               11246 config/set.h                    26758 grammar/history.h
-    2421 api/watermark.h                 11404 config/texts.h                  26890 grammar/room.h
-    2581 api/parts.h                     11535 config/settings.h               27247 grammar/sampler.h
-    2623 base/switches.h                 11649 life/rollback.h                 27494 grammar/forced.h
-    2949 base/random.h                   11909 life/chain.h                    27687 grammar/hooks.h
-    2972 base/mt19937.h                  12200 life/members.h                  27814 schema/head.h
-    3048 base/exact.h                    12317 life/update.h                   28001 schema/errors.h
-    3281 base/bits128.h                  12519 life/copy.h                     28114 schema/collections.h
-    3362 base/elements.h                 12690 rows/row.h                      28149 schema/references.h
-    3496 watermark/colours.h             13011 rows/reserve.h                  28427 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13083 rows/pieces.h                   28489 schema/numbers.h
-    3614 kernels/contract.h              13198 rows/thresholds.h               28698 schema/sets.h
-    3753 kernels/scalar.h                13306 rows/compact.h                  28957 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13482 rows/sums.h                     29161 schema/scalars.h
-    3980 kernels/sets.h                  13628 rows/changes.h                  29472 schema/goals.h
-    4030 kernels/vectors.h               13711 rows/cuts.h                     29703 schema/alternatives.h
-    4149 kernels/avx512.h                14180 rows/typical.h                  30198 schema/objects.h
-    4235 kernels/avx2.h                  14510 rows/tail_free.h                30730 schema/arrays.h
-    4299 kernels/sse2.h                  14587 rows/selecting.h                31104 schema/whole.h
-    4316 kernels/neon.h                  14722 rows/mirostat.h                 31278 tags/head.h
-    4339 kernels/wasm.h                  14809 watermark/rows.h                31409 tags/words.h
-    4355 kernels/generic.h               14924 rows/flat.h                     31527 tags/inside.h
-    4375 kernels/shared.h                14974 rows/logprobs.h                 31672 tags/formats.h
-    4502 kernels/passes.h                15063 rows/step.h                     32086 grammar/grammars.h
-    5206 kernels/llama_cpp/passes.h      15081 rows/llama_cpp/sums.h           32153 peers/tables.h
-    5291 kernels/check.h                 15411 rows/llama_cpp/samplers.h       32565 peers/values.h
-    5314 kernels/dispatch.h              15895 rows/llama_cpp/step.h           33013 peers/llama_server.h
-    5525 core/array.h                    15927 run/apply.h                     33085 peers/fields.h
-    5867 core/table.h                    16014 run/writing.h                   33355 peers/requests.h
-    6092 core/windows.h                  16139 run/arrays.h                    33502 shards/head.h
-    6185 constraints/record.h            16219 run/arrays_llama_cpp.h          33659 shards/bytes.h
-    6252 watermark/record.h              16423 run/walk.h                      33757 shards/merging.h
-    6274 rows/work.h                     16531 run/finish.h                    34049 shards/row.h
-    6301 life/past.h                     16572 run/draw_llama_cpp.h            34188 shards/answers.h
-    6364 core/record.h                   16648 run/draw.h                      34746 shards/logprobs.h
-    6510 core/plans.h                    16728 run/sample.h                    34894 shards/taking.h
-    6549 core/fields.h                   16826 watermark/making.h              35051 shards/asking.h
-    6641 core/owners.h                   17058 watermark/tails.h               35188 shards/prefix.h
-    6721 core/mt19937.h                  17159 watermark/detect.h              35762 shards/plans.h
-    6780 core/no_mt19937.h               17388 run/verify.h                    36270 samplers/plans.h
-    6814 core/making.h                   17494 run/batch.h                     36543 shards/way.h
-    6949 core/streams.h                  17648 life/state.h                    36693 shards/memory.h
-    6990 life/state_fields.h             17830 operator/weights.h              36763 shards/batch.h
-    7093 samplers/llama_cpp.h            17919 operator/search.h               37172 drafts/head.h
-    7183 samplers/logit_bias.h           18061 operator/run.h                  37235 drafts/block.h
-    7289 samplers/patch.h                18230 kv/cells.h                      37431 drafts/tree.h
-    7340 samplers/penalties.h            18270 kv/making.h                     37569 drafts/relaxed.h
-    7496 samplers/dry.h                  18496 kv/slot.h                       37655 constraints/automaton.h
-    7963 samplers/cut.h                  18639 kv/sequences.h                  37759 constraints/making.h
-    7989 samplers/top_n_sigma.h          18775 kv/data.h                       38019 constraints/sampler.h
-    8102 samplers/top_k.h                18899 kv/update.h                     38115 constraints/constructors.h
-    8160 samplers/tail_free.h            19027 kv/state.h                      38484 constraints/patterns.h
-    8288 samplers/typical.h              19239 llama_cpp/functions.h           38693 constraints/looking.h
-    8367 samplers/top_p.h                19307 llama_cpp/object.h              38763 constraints/thinking.h
-    8413 samplers/min_p.h                19362 llama_cpp/vocabulary.h          39018 constraints/schedule.h
-    8456 samplers/by_sums.h              19440 text/reading.h                  39108 constraints/accepting.h
-    8612 samplers/top_h.h                19552 text/strings.h                  39293 constraints/drawing.h
-    8666 samplers/min_k.h                19653 text/values.h                   39483 constraints/state.h
-    8725 samplers/xtc.h                  19811 text/documents.h                39550 constraints/kind.h
-    8811 samplers/infill.h               19888 grammar/head.h                  39610 constraints/top_p_decay.h
-    8930 samplers/temperature.h          19930 grammar/tree.h                  39698 constraints/accessors.h
-    9103 samplers/smoothing.h            20594 grammar/building.h              39807 core/kinds.h
-    9192 samplers/softmax.h              21026 grammar/finishing.h             39860 base/restore.h
-    9226 samplers/drafted.h              21338 grammar/reading.h               39874 api/license.h
+       2 api/opening.h                    9257 samplers/greedy.h               21431 grammar/gbnf.h
+     277 api/config.h                     9301 samplers/choose.h               21730 grammar/regex.h
+     308 api/types.h                      9365 samplers/ratio.h                22135 grammar/derivatives.h
+     566 api/missing.h                    9433 samplers/draw.h                 22965 grammar/vocabulary.h
+     580 api/sample.h                     9520 samplers/dist.h                 23447 grammar/triggers.h
+     674 api/chains.h                     9553 samplers/gumbel.h               23784 grammar/matcher.h
+     941 api/samplers.h                   9625 watermark/function.h            24086 grammar/store.h
+    1214 api/gumbel.h                     9744 watermark/text.h                24352 grammar/moving.h
+    1237 api/operator.h                   9937 watermark/draw.h                24728 grammar/visits.h
+    1288 api/kv.h                        10153 samplers/mirostat.h             25016 grammar/states.h
+    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25179 grammar/items.h
+    1517 api/text_error.h                10558 samplers/custom.h               25307 grammar/masks.h
+    1534 api/grammar.h                   10621 config/describe.h               25523 grammar/runs.h
+    1802 api/shards.h                    10804 config/from_params.h            25754 grammar/entries.h
+    1901 api/peers.h                     10870 config/orders.h                 26279 grammar/accepting.h
+    1989 api/drafts.h                    11105 config/numbers.h                26632 grammar/waiting.h
+    2091 api/constraints.h               11249 config/set.h                    26761 grammar/history.h
+    2421 api/watermark.h                 11407 config/texts.h                  26893 grammar/room.h
+    2581 api/parts.h                     11538 config/settings.h               27250 grammar/sampler.h
+    2623 base/switches.h                 11652 life/rollback.h                 27497 grammar/forced.h
+    2949 base/random.h                   11912 life/chain.h                    27690 grammar/hooks.h
+    2972 base/mt19937.h                  12203 life/members.h                  27817 schema/head.h
+    3048 base/exact.h                    12320 life/update.h                   28004 schema/errors.h
+    3281 base/bits128.h                  12522 life/copy.h                     28117 schema/collections.h
+    3362 base/elements.h                 12693 rows/row.h                      28152 schema/references.h
+    3496 watermark/colours.h             13014 rows/reserve.h                  28430 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13086 rows/pieces.h                   28492 schema/numbers.h
+    3614 kernels/contract.h              13201 rows/thresholds.h               28701 schema/sets.h
+    3753 kernels/scalar.h                13309 rows/compact.h                  28960 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13485 rows/sums.h                     29164 schema/scalars.h
+    3980 kernels/sets.h                  13631 rows/changes.h                  29475 schema/goals.h
+    4030 kernels/vectors.h               13714 rows/cuts.h                     29706 schema/alternatives.h
+    4149 kernels/avx512.h                14183 rows/typical.h                  30201 schema/objects.h
+    4235 kernels/avx2.h                  14513 rows/tail_free.h                30733 schema/arrays.h
+    4299 kernels/sse2.h                  14590 rows/selecting.h                31107 schema/whole.h
+    4316 kernels/neon.h                  14725 rows/mirostat.h                 31281 tags/head.h
+    4339 kernels/wasm.h                  14812 watermark/rows.h                31412 tags/words.h
+    4355 kernels/generic.h               14927 rows/flat.h                     31530 tags/inside.h
+    4375 kernels/shared.h                14977 rows/logprobs.h                 31675 tags/formats.h
+    4502 kernels/passes.h                15066 rows/step.h                     32089 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15084 rows/llama_cpp/sums.h           32156 peers/tables.h
+    5292 kernels/check.h                 15414 rows/llama_cpp/samplers.h       32568 peers/values.h
+    5315 kernels/dispatch.h              15898 rows/llama_cpp/step.h           33016 peers/llama_server.h
+    5526 core/array.h                    15930 run/apply.h                     33088 peers/fields.h
+    5868 core/table.h                    16017 run/writing.h                   33358 peers/requests.h
+    6094 core/windows.h                  16142 run/arrays.h                    33505 shards/head.h
+    6187 constraints/record.h            16222 run/arrays_llama_cpp.h          33662 shards/bytes.h
+    6254 watermark/record.h              16426 run/walk.h                      33760 shards/merging.h
+    6276 rows/work.h                     16534 run/finish.h                    34052 shards/row.h
+    6303 life/past.h                     16575 run/draw_llama_cpp.h            34191 shards/answers.h
+    6366 core/record.h                   16651 run/draw.h                      34749 shards/logprobs.h
+    6512 core/plans.h                    16731 run/sample.h                    34897 shards/taking.h
+    6551 core/fields.h                   16829 watermark/making.h              35054 shards/asking.h
+    6643 core/owners.h                   17061 watermark/tails.h               35191 shards/prefix.h
+    6723 core/mt19937.h                  17162 watermark/detect.h              35765 shards/plans.h
+    6782 core/no_mt19937.h               17391 run/verify.h                    36274 samplers/plans.h
+    6816 core/making.h                   17497 run/batch.h                     36547 shards/way.h
+    6951 core/streams.h                  17651 life/state.h                    36697 shards/memory.h
+    6992 life/state_fields.h             17833 operator/weights.h              36767 shards/batch.h
+    7095 samplers/llama_cpp.h            17922 operator/search.h               37176 drafts/head.h
+    7185 samplers/logit_bias.h           18064 operator/run.h                  37240 drafts/block.h
+    7291 samplers/patch.h                18233 kv/cells.h                      37436 drafts/tree.h
+    7342 samplers/penalties.h            18273 kv/making.h                     37574 drafts/relaxed.h
+    7498 samplers/dry.h                  18499 kv/slot.h                       37660 constraints/automaton.h
+    7965 samplers/cut.h                  18642 kv/sequences.h                  37764 constraints/making.h
+    7991 samplers/top_n_sigma.h          18778 kv/data.h                       38024 constraints/sampler.h
+    8104 samplers/top_k.h                18902 kv/update.h                     38120 constraints/constructors.h
+    8162 samplers/tail_free.h            19030 kv/state.h                      38489 constraints/patterns.h
+    8290 samplers/typical.h              19242 llama_cpp/functions.h           38698 constraints/looking.h
+    8369 samplers/top_p.h                19310 llama_cpp/object.h              38768 constraints/thinking.h
+    8415 samplers/min_p.h                19365 llama_cpp/vocabulary.h          39023 constraints/schedule.h
+    8458 samplers/by_sums.h              19443 text/reading.h                  39113 constraints/accepting.h
+    8614 samplers/top_h.h                19555 text/strings.h                  39298 constraints/drawing.h
+    8668 samplers/min_k.h                19656 text/values.h                   39489 constraints/state.h
+    8727 samplers/xtc.h                  19814 text/documents.h                39556 constraints/kind.h
+    8813 samplers/infill.h               19891 grammar/head.h                  39616 constraints/top_p_decay.h
+    8932 samplers/temperature.h          19933 grammar/tree.h                  39704 constraints/accessors.h
+    9105 samplers/smoothing.h            20597 grammar/building.h              39813 core/kinds.h
+    9194 samplers/softmax.h              21029 grammar/finishing.h             39866 base/restore.h
+    9228 samplers/drafted.h              21341 grammar/reading.h               39880 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3201,7 +3201,7 @@ static float sampi_least(bool (*holds)(const void *, float), const void *what, f
    rounded up. The chord lies above 2^-x by at most 6.2 %. x is computed 2^-20 (relative) too small, which covers the
    rounding of both f32 steps. If x is 64 or more, or the token is masked, q is 0, because w is 0 there. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
-#define SAMPI_FAR           2147483648.0f /* x = 64 in that unit */
+#define SAMPI_FAR           2147483648.0f /* 64 octaves (x = 64) in units of 2^-25 */
 
 SAMPI_INLINE float sampi_octaves(float max, float l) { return (max - l) * SAMPI_ENVELOPE_UNIT; }
 
@@ -3564,10 +3564,10 @@ static float sampi_green_logit(float l, float delta) { return sampi_finite(l + d
    Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
    explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result.
 
-     expf      writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
+     expf:     writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
                elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
                2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
-     add_terms adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
+     add_terms: adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
                added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)), as libm computes it. The
                result is exact below 2^24 ulps of `from`, otherwise an estimate. Returns the number of terms whose
                contribution is not certain. */
@@ -3625,44 +3625,44 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
    says that the kernel may overwrite up to 16 elements beyond its result. Masked elements (-infinity) are allowed
    everywhere. A floor is above -infinity.
 
-     fetch     writes to out [n] the elements from `at` on of a row of any dtype, as f32 (f64 is rounded), and -infinity
+     fetch:    writes to out [n] the elements from `at` on of a row of any dtype, as f32 (f64 is rounded), and -infinity
                where the mask's bit is 0 (there is no mask if `mask` is NULL). `at` is a multiple of 16. Returns n.
-     maxima    writes to line [16 * ceil(n / 256)] the maximum of each line of such a row (-infinity beyond the last
+     maxima:   writes to line [16 * ceil(n / 256)] the maximum of each line of such a row (-infinity beyond the last
                line). Returns the row's maximum; NaN if the row has a NaN.
-     sweep     estimates z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
+     sweep:    estimates z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
                least the largest l. SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE (below) bound the errors.
-     moments   writes to moment [0] the exact number of unmasked elements, and estimates of two sums over these
+     moments:  writes to moment [0] the exact number of unmasked elements, and estimates of two sums over these
                elements: to moment [1] of x - pivot, to moment [2] of (x - pivot)^2.
-     fold      writes to out [j], j < m, the maximum of all line [i] with i mod m = j. m is a multiple of 16, and n a
+     fold:     writes to out [j], j < m, the maximum of all line [i] with i mod m = j. m is a multiple of 16, and n a
                multiple of m.
-     collect   copies the elements with floor <= x < below, in order, to x_out and their ids to id_out (both with slack
+     collect:  copies the elements with floor <= x < below, in order, to x_out and their ids to id_out (both with slack
                16). Returns their number. The id of element i is id [i], or base + i if id is NULL. x_out may be x; then
                id_out may be id.
-     pick      copies, as collect does, the elements with x >= floor, but only those of m lines of x. The lines'
+     pick:     copies, as collect does, the elements with x >= floor, but only those of m lines of x. The lines'
                numbers, line [m], ascend. Ids are indices in x.
-     count     returns the number of elements >= floor.
-     weights   writes the weights sampi_weight(max, x) to w [n] (slack 16), and e^(x - max) to e [n] (slack 16), for
+     count:    returns the number of elements >= floor.
+     weights:  writes the weights sampi_weight(max, x) to w [n] (slack 16), and e^(x - max) to e [n] (slack 16), for
                probs. w or e may be NULL. Returns the sum of the weights.
-     probs     writes p [n] (slack 16) = (float)(2^40 e / z), where e = e^(x - max) is not rounded before the division;
+     probs:    writes p [n] (slack 16) = (float)(2^40 e / z), where e = e^(x - max) is not rounded before the division;
                p of a masked element is 0. p and e may be the same memory.
-     mass      returns the sum of w [i] over all i with x [i] >= floor. Up to 15 elements beyond w [n - 1] are read.
-     sums      adds z, s and n of the logits l = x * r to a sampi_sums, and the weights of those with x >= floor to its
+     mass:     returns the sum of w [i] over all i with x [i] >= floor. Up to 15 elements beyond w [n - 1] are read.
+     sums:     adds z, s and n of the logits l = x * r to a sampi_sums, and the weights of those with x >= floor to its
                member `above`. If with_s is false, s is undefined.
-     envelope  writes to tile [ceil(n / 256)], for each tile, the sum of sampi_envelope(max, l) over the elements with x
+     envelope: writes to tile [ceil(n / 256)], for each tile, the sum of sampi_envelope(max, l) over the elements with x
                >= floor.
-     scale     writes out [n] = sampi_finite(x * r), or sampi_finite(x / r) if `divided`; masked elements do not change.
+     scale:    writes out [n] = sampi_finite(x * r), or sampi_finite(x / r) if `divided`; masked elements do not change.
                out may be x.
-     adapt     replaces each e of e [n] (slack 16) by sampi_adaptive_p_logit(e / sum, aim).
-     survey    does what maxima does for the logits of candidates: writes the maxima to line [16 * ceil(n / 256)] and
+     adapt:    replaces each e of e [n] (slack 16) by sampi_adaptive_p_logit(e / sum, aim).
+     survey:   does what maxima does for the logits of candidates: writes the maxima to line [16 * ceil(n / 256)] and
                *top. Copies the logits to x [n] unless x is NULL. Returns whether all ids are >= 0 and ascend.
-     put       sets the logits of n candidates to l [n], and their p to p [n] / sum, divided as doubles (not if p is
+     put:      sets the logits of n candidates to l [n], and their p to p [n] / sum, divided as doubles (not if p is
                NULL).
-     race      writes to hit [n] all i < n, in order, with ~h <= most. h is the upper half of the first 64 bits that
+     race:     writes to hit [n] all i < n, in order, with ~h <= most. h is the upper half of the first 64 bits that
                Philox gives for counter [3] and the id, which is id [i], or base + i if id is NULL. Returns the number
                of hits. (SAMPLING_GUMBEL)
-     marks     writes to hit [n] all i < n, in order, whose random word is at least `least`: word i % 4 of what Philox
+     marks:    writes to hit [n] all i < n, in order, whose random word is at least `least`: word i % 4 of what Philox
                gives for from + i / 4 and counter [3]. Returns the number of hits. (SAMPLING_WATERMARK)
-     tint      replaces x [i] by sampi_green_logit(x [i], delta) if the token from + i is green (watermark/colours.h);
+     tint:     replaces x [i] by sampi_green_logit(x [i], delta) if the token from + i is green (watermark/colours.h);
                masked elements do not change. from is a multiple of 4. (SAMPLING_WATERMARK) */
 
 /* The sums of a row. All are integers and exact, so they do not depend on the order of the tokens. */
@@ -3857,7 +3857,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
 
 static void sampi_probs_scalar(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
-    (void)e; /* kernels without fma do not have e to the last bit */
+    (void)e; /* not used, because kernels without fma compute e with an error in its last bits */
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 
@@ -4388,8 +4388,8 @@ SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | 
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a & V(allq)(0xFFFFFFFFu)) * (b & V(allq)(0xFFFFFFFFu)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-/* Computes the arithmetic shift ~(u >> n), u = ~a, by a product. u has 26 bits. All but two of them fit a float, whose
-   product with a power of two is cut off at the right bit. */
+/* Computes a >> n, an arithmetic shift, as ~(u >> n) with u = ~a, by a product. u has 26 bits. All but two of them fit
+   a float, whose product with a power of two is cut off at the right bit. */
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
 {
     V(i) u = ~a, none = (V(i))(n == 0), one = (V(i))(n == 1);
@@ -4859,9 +4859,10 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* Computes the floats q nearest to the quotients by which a and b are divided. A quotient lies between the products
-   with an inverse that is a little too small and one that is a little too large. Nearly always both products round to
-   the same float; a division would take many times as long. Returns whether the result of any lane is not certain. */
+/* Computes the floats q nearest to the quotients of a and b (half a vector each) by one divisor. `low` and `high` are
+   inverses of the divisor, one a little too small and one a little too large, so a quotient lies between the products
+   with them. Nearly always both products round to the same float; a division would take many times as long. Returns
+   whether the result of any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
@@ -4934,14 +4935,14 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     SAMPI_TIDY
-    /* otherwise all elements are above the floor, or none is */
+    /* with another floor all elements are above it, or none is */
     const bool splits = floor > -FLT_MAX && floor < INFINITY;
     if (!SAMPI_FUSED) /* one copy of the code for all cases, because it is long without fma */
         V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums);
     else if (with_s)
         V(sums_as)(x, n, r, max, floor, 4, true, splits, sums);
     else if (splits && SAMPI_W == 8)
-        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* two halves: four would need too many registers */
+        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* count is 2: for 4 there are not enough registers */
     else
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
@@ -4963,7 +4964,7 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
             SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
             SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
         }
-        /* summed in 64 bits: with four lanes a 32-bit sum of both may be too small */
+        /* pairs are added in 64 bits, because with four lanes the sum of both may not fit 32 bits */
         *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1]));
     }
 }
@@ -5569,7 +5570,7 @@ static void sampi_swap(samp_token_data *a, samp_token_data *b)
     *b = t;
 }
 
-/* Sorts the short pieces with which sampi_sort_part, and typical's search on the fast path, end. */
+/* Sorts by insertion. sampi_sort_part, and typical's search on the fast path, leave short unsorted pieces to it. */
 static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -5983,7 +5984,8 @@ enum {
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* The input that its function on rows accepts in llama.cpp's arithmetic, and a property of its apply there. */
+    /* Flags for llama.cpp's arithmetic: the input that the sampler's function on rows accepts there, and a property of
+       its apply there. */
     SAMPI_LLAMA_DIVIDED = 0x80000,      /* the sampler accepts logits that a temperature has yet to divide */
     SAMPI_LLAMA_BY_ORDER = 0x100000,    /* the sampler accepts candidates in order */
     SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* the sampler accepts a row with a floor, as SAMPI_TAKES_FLOOR says */
@@ -6006,29 +6008,29 @@ enum {
 };
 
 /* The hooks of a kind: functions besides apply that common code calls. Each may be NULL.
-     params     copies those parameters from samp_params that no field describes
-     prepare    checks conditions beyond the ranges of fields, and sizes the parts (the arrays behind the record). Each
+     params:    copies those parameters from samp_params that no field describes.
+     prepare:   checks conditions beyond the ranges of fields, and sizes the parts (the arrays behind the record). Each
                 field is already in its range. If `make` is false, no sampler will be made, and checks that walk over
-                the vocabulary are left out
-     build      fills the parts of a new sampler; it reads the caller's list or breakers for the last time
-     settings   adds the parts to the fingerprint
-     accept     updates the state with a chosen token. It cannot fail, because other samplers may have accepted it
-                already
-     reset      sets the state to that of a new sampler: in the constructor and in samp_reset
-     state      writes the state to bytes, or reads it (>>state)
-     take_over  copies the state of `old`, the same sampler with other parameters. If old is NULL, there was no such
-                sampler, and the accepted tokens are taken from the chain's samp_prev
-     past       writes what a draw and an accepted token change to the words of a rollback's record, or reads it from
-                them, without the mt19937 (>>rollback). It is called unless the sampler is off
-     clone      copies a sampler that has memory of its own, and returns NULL if there is no memory. Without this hook
-                the bytes are copied
-     free       frees the sampler's own memory; the caller frees the record
-     mask       called on a chain's first member when `chain` draws from a row of *n tokens. It sets *bits to the tokens
+                the vocabulary are left out.
+     build:     fills the parts of a new sampler; it reads the caller's list or breakers for the last time.
+     settings:  adds the parts to the fingerprint.
+     accept:    updates the state with a chosen token. It cannot fail, because other samplers may have accepted it
+                already.
+     reset:     sets the state to that of a new sampler: in the constructor and in samp_reset.
+     state:     writes the state to bytes, or reads it (>>state).
+     take_over: copies the state of `old`, the same sampler with other parameters. If old is NULL, there was no such
+                sampler, and the accepted tokens are taken from the chain's samp_prev.
+     past:      writes what a draw and an accepted token change to the words of a rollback's record, or reads it from
+                them, without the mt19937 (>>rollback). It is called unless the sampler is off.
+     clone:     copies a sampler that has memory of its own, and returns NULL if there is no memory. Without this hook
+                the bytes are copied.
+     free:      frees the sampler's own memory; the caller frees the record.
+     mask:      called on a chain's first member when `chain` draws from a row of *n tokens. It sets *bits to the tokens
                 that may be chosen, or NULL for all; the caller may change the bits until the next call. It may lower
-                *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects
-     ready      prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards
-     kept       returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
-                without them the interface is called directly */
+                *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects.
+     ready:     prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards.
+     kept:      returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
+                without them the interface is called directly. */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -6447,7 +6449,7 @@ struct sampi_sampler {
     bool off;            /* true if the parameters have values with which the sampler does nothing */
     sampi_maker made_by; /* who has put the sampler into its chain */
     samp_rng_kind rng;
-    uint64_t seed, position; /* position: the number of the next draw; a draw uses the outermost chain's */
+    uint64_t seed, position; /* position: the number of the next draw; a draw uses that of the outermost chain */
     sampi_sampler *owner;    /* the chain that holds this sampler, or NULL */
     size_t serial;           /* a number that no other sampler has, by which a GPU's context recognises a chain */
     size_t n_edits;          /* how often s was changed, except by its owner's draws */
@@ -6482,7 +6484,7 @@ struct sampi_sampler {
             int32_t settled, settled_tail;
             sampi_ring ring;
             const samp_vocab *vocab;
-            samp_vocab spelt; /* a copy of *vocab at the time the breakers were tokenised */
+            samp_vocab spelt; /* a copy of *vocab as it was when the breakers were tokenised */
             const char *const *from;
             const sampi_sampler *like; /* a sampler with the same breakers, whose tokens are copied, or NULL */
             size_t n_from;
@@ -6657,7 +6659,7 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part only at certain positions)?
+/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part in some draws only)?
    sampi_n_active returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
@@ -7312,7 +7314,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain's list of accepted tokens begin with the same tokens as a full window, and have older ones too? */
+/* Does the chain's list of accepted tokens have the newest tokens of a full window, and older ones too? */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;
@@ -9367,7 +9369,7 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
    0.6 and p = 0.3 the token is accepted half of the time. A rejected token has p < q, so its residual is 0 and it is
    never drawn. So samp_verify sees by comparing tokens whether the draft token was accepted. */
 
-#define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in its stream of random numbers */
+#define SAMPI_DRAWS_RATIO 0x100 /* a flag in the number of the sampler's stream of random numbers */
 
 /* The data of a draw from the residual max(0, p - q), or from p if draft is NULL. */
 typedef struct sampi_residual {
@@ -9521,7 +9523,7 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
    from std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
    share u of the total. */
 
-/* adaptive_p with a target below 0 does the same. */
+/* Applies dist. adaptive_p calls this function too, if its target is below 0. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);
@@ -9939,7 +9941,8 @@ static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
    (the last tokens). SynthID changes the logits by a tournament, and dist draws. SBW raises the logits of green
    tokens. */
 
-#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in its stream, for the choice of the key */
+/* a flag in the number of the sampler's stream of random numbers, for the choice of the key */
+#define SAMPI_DRAWS_KEY 0x800
 
 /* Begins a draw; the first draw ends the prompt. Returns whether the draw uses the watermark. context [64] gets the
    context. */
@@ -10511,7 +10514,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
 /* Saves or loads the average, whose total is at least 1, and the selected token that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
-    if (s->u.adaptive.target < 0.0f) return; /* then the sampler works as dist, which has no state */
+    if (s->u.adaptive.target < 0.0f) return; /* with a target below 0 the sampler works as dist, which has no state */
     sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
     sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
     sampi_io_token(io, &s->now.pending, -1);
@@ -11320,7 +11323,7 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
     if (!list) return SAMP_E_NOMEM;
     char *text = (char *)(list + n + 2);
-    if (n) memcpy(text, old[0], used); /* the texts lie one behind the other */
+    if (n) memcpy(text, old[0], used); /* the old texts follow one another in one block */
     memcpy(text + used, value, size);
     for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
     list[none ? 0 : n + 1] = NULL;
@@ -18041,7 +18044,7 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
    counted. Their weight is not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
-    /* below it the weight is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    /* below this floor weights are 0, because e^-28.4 rounds to 0 in units of 2^-40 */
     float floor = row->top - 29.0f * row->temperature;
     sampi_place at;
     uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
@@ -19255,9 +19258,9 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 
 struct llama_model;
 
-/* llama.cpp's interface of a sampler. Versions of llama.cpp have three layouts: six functions; four more for samplers
-   in the device's graph; two more again. An older version does not read the functions that it does not have, and NULL
-   means "not supported" to a newer one. */
+/* llama.cpp's interface of a sampler. Versions of llama.cpp have three layouts: with six functions, with ten (four more
+   for samplers in the device's graph), and with twelve. An older version does not read the functions that it does not
+   have, and NULL means "not supported" to a newer one. */
 typedef struct samp_llama_i {
     const char *(*name)(const struct llama_sampler *);
     void (*accept)(struct llama_sampler *, samp_token);
@@ -32213,8 +32216,8 @@ enum {
     SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
-    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS |
-                                     SAMPI_PEER_RETURNS, /* only lo is replaced by the default */
+    /* lo itself is replaced by the default, other values out of the range by the nearest end */
+    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS,
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
@@ -32664,8 +32667,8 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
 }
 
 /* Rounds a decimal number to the nearest double. The rounding is right for powers of ten from -9 to 9 and numbers of
-   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes some number
-   larger than 0. */
+   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes DBL_MIN, and one
+   below 2^-1075 becomes 0. */
 static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 {
     int64_t k = w->power;
@@ -33513,24 +33516,24 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
    numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array of
    candidates, and every rank applies the other samplers to that array. The questions are these:
 
-     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its smallest logit if
-               that will be needed. Then
-     LIST      the first candidates in order after the listed ones, and the number of all candidates after these
-     SUMS      the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma
-     HIST      masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
-               where a prefix by mass or by number ends, more closely each time; then
-     RUNS      the values (logits) there, each with the number of tokens of each slice that have it. They show the end
+     round 1:  has one size, whatever is asked: the shape of the batch, each row's maximum, and its smallest logit if
+               that will be needed.
+     LIST:     the first candidates in order after the listed ones, and the number of all candidates after these.
+     SUMS:     the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma.
+     HIST:     masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
+               where a prefix by mass or by number ends, more closely each time.
+     RUNS:     the values (logits) there, each with the number of tokens of each slice that have it. They show the end
                itself, and how many of the equal tokens at the end each slice keeps. RUNS is sent with SEGS of all
                tokens before it, if the draw is next; and with a second HIST, for the values near the place at which the
-               first HIST makes the end likely
-     NEAR      the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST
-     SEGS      each slice's sums of envelopes and weights: on which slice a proposal falls
-     DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
-     REACH     xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order
-     RACE      the token that gumbel selects; TOP: a maximum
-     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
+               first HIST makes the end likely.
+     NEAR:     the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST.
+     SEGS:     each slice's sums of envelopes and weights: on which slice a proposal falls.
+     DRAW:     the first of eight proposals that is accepted, from the rank on whose slice it falls.
+     REACH:    xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order.
+     RACE:     the token that gumbel selects; TOP: a maximum.
+     RAW, LEFT: the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
                first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
-               tokens come before the chosen one
+               tokens come before the chosen one.
 
    Rounds are expensive. So a question whose answer is small is asked before it is certain that the answer is needed.
    HIST is sent with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps are sent with the list or
@@ -33580,7 +33583,7 @@ enum {
     SAMPI_SHARD_NEAR = 304,
     SAMPI_SHARD_CHUNK = 2048, /* the entries in a message of longer lists: of a list of all tokens, of runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
-    /* numbers of buckets: of the first question; FINE: of refinements; SCORES: by typical's score */
+    /* the numbers of buckets: COARSE in the first question, FINE in refinements, SCORES by typical's score */
     SAMPI_SHARD_COARSE = 64,
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
@@ -33593,13 +33596,13 @@ enum {
 #define SAMPI_SHARD_FAR   64.0 /* the distance in nats beyond which logits are only masks, such as -1e30 */
 
 /* The table of the kinds of parcels, in the order in which a row asks. Each line has:
-     id        the kind is SAMPI_PARCEL_<id>; in sets of facts SAMPI_ASK_<id>
-     fields    the bytes of the fields, and of an entry
-     entries   how entries are ordered: SAMPI_ENTRIES_..., below
-     number    the offset of a float in the fields that must be a number, and of a word that must be 0, or -1
-     merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
-     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h)
-     room      how many entries a row's parcel has memory for */
+     id:       the kind is SAMPI_PARCEL_<id>; in sets of facts SAMPI_ASK_<id>.
+     fields:   the bytes of the fields, and of an entry.
+     entries:  how entries are ordered: SAMPI_ENTRIES_..., below.
+     number:   the offset of a float in the fields that must be a number, and of a word that must be 0, or -1.
+     merge:    sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h).
+     name:     sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h).
+     room:     how many entries a row's parcel has memory for. */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
     X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
@@ -33929,7 +33932,7 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* ---- two parcels of one kind, row and room: fields, and entries in fixed places ---- */
+/* ---- merging two parcels of one kind, row and size: their fields, and entries in fixed places ---- */
 
 static void sampi_merge_tops(sampi_parcel *into, const sampi_parcel *from)
 {
@@ -34165,7 +34168,7 @@ struct samp_shard {
     /* the number of rows in the block of memory, and of those that have memory to list all tokens */
     size_t rows, n_all;
     samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
-    /* shared by all rows: its block has all arrays; x and id are for collected tokens */
+    /* a workspace that all rows share; its block has all arrays, and x and id are for collected tokens */
     sampi_work work;
     unsigned char *message, *gathered; /* gathered: the messages of all ranks side by side, or NULL */
     unsigned char *firsts;             /* the first messages of all ranks side by side, or NULL */
@@ -35300,8 +35303,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* Returns a bound of the error of the expected distance, four times the usual error. It follows from the number of
-   tokens in the buckets at that distance on both sides, if these tokens are not known one by one. */
+/* Returns a bound of the error of the expected distance, four times the usual error. The bound follows from the number
+   of tokens in the buckets at that distance on both sides, if these tokens are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -35955,7 +35958,8 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* Does what sampi_typical_listed does for the tokens near the mean, which NEAR has listed. */
+/* Returns how many tokens typical keeps, if all of them are among the tokens near the mean that NEAR has listed;
+   otherwise 0. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -37175,38 +37179,39 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
    the chain samples one row of logits after another. Only the draw differs: sampi_draw calls the test that the struct
    sampi_draft points to (samplers/drafted.h). p is the model's probability of a token, q the draft's.
 
-     block     first lets the chain accept every draft token, and computes how many of them are kept. The chain takes
+     block:    first lets the chain accept every draft token, and computes how many of them are kept. The chain takes
                the others back. The next token is drawn from the residual of the first row that is not kept, which is p
                where it exceeds q.
-     tree      tests the children of a node one after another, each against the residual that the earlier children left.
-     relaxed   accepts a token that is nearly the best; for any other token the usual methods draw.
+     tree:     tests the children of a node one after another, each against the residual that the earlier children left.
+     relaxed:  accepts a token that is nearly the best; for any other token the usual methods draw.
 
    The structs sampi_test and sampi_draft are on the stack of the function that made them; before it returns, it takes
    them out of the chain (sampi_set_draft with NULL). A chain may draw twice for one row of logits (with two samplers
    that select), so a draw writes only members that the next draw writes again. Other members are written between
    rows. */
 
-#define SAMPI_DRAWS_BLOCK 0x200 /* added to the sampler's number in its stream, as SAMPI_DRAWS_RATIO is */
+/* a flag in the number of the sampler's stream of random numbers, as SAMPI_DRAWS_RATIO is */
+#define SAMPI_DRAWS_BLOCK 0x200
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the value 1 of a block's r */
 
 enum { SAMPI_TREE_WIDTH = 64 }; /* at most this many children of a node are tested */
 
 typedef struct sampi_test {
     bool waited; /* for block: a rewinding ban was held back */
-    /* for block, set before each row: */
+    /* members for block that are set before each row: */
     uint64_t r;     /* r (see drafts/block.h) of the tokens before this row, in units of 2^-63 */
     uint64_t first; /* the position of the block's first row */
     uint32_t n;     /* the number of tokens before this row */
-    /* for block, set by each draw: */
+    /* members for block that each draw sets: */
     bool keeps;      /* true if u(n) < h(n): the tokens before this row may be kept */
     uint64_t next_r; /* r after one more token */
     uint64_t next_u;
-    /* for tree: the children of a node */
+    /* members for tree, the children of a node: */
     const samp_draft *draft;
     const int32_t *parent;
     size_t n_vocab;
     int32_t node, child; /* child: the first child */
-    /* for relaxed: */
+    /* members for relaxed: */
     const samp_relaxed *relaxed;
     samp_verify_method method;
 } sampi_test;
@@ -37659,8 +37664,8 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
    (constraints/making.h). An accepted token changes its state, a few words and perhaps a window of tokens
    (constraints/accepting.h). In a draw the sampler names tokens, in one of two forms (constraints/drawing.h):
 
-     only   the only tokens that are allowed: a list of the user's, a forced prefix, the end of a span of thinking
-     lists  short lists of tokens, each with the change of its logit: all other constraints
+     only:  the only tokens that are allowed: a list of the user's, a forced prefix, the end of a span of thinking.
+     lists: short lists of tokens, each with the change of its logit: all other constraints.
 
    Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which is in this file. A
    node is a beginning of a pattern. The current node is the longest one with which the text ends. The lists of this
@@ -37853,7 +37858,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
         if (!kit->nodes[k].mark) kit->nodes[k].mark = kit->nodes[kit->nodes[k].fail].mark;
 }
 
-/* ---- its lists: counted first, then written ---- */
+/* ---- the lists of the automaton's nodes, which are counted first, then written ---- */
 
 /* Adds an entry to a node's list. Its bias is stored as bits in the member `count`. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
@@ -38767,14 +38772,14 @@ static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
    biased. samp_init_thinking_budget makes a budget without a plan, samp_init_thinking one with a plan
    (api/constraints.h). The stage is not stored: it follows from these members of sampi_limit.
 
-     mode      0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced
-     count_in  the tokens of the open span so far; while the end is forced, how many of its tokens have come
-     since     (with a plan, as the next three) the position at which the span began
-     spent     the tokens of earlier spans
-     side      the automaton's node for the end sequences that all spans share
-     noted     0 before the note (a text that asks for the end); k while its token k - 1 is forced; n_note + 1 after it
-     wish      1 + the position at which the span began that samp_thinking_end ends, or 0. No token sets it, so
-               samp_rollback does not take it back, as it does not take back a ban */
+     mode:     0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced.
+     count_in: the tokens of the open span so far; while the end is forced, how many of its tokens have come.
+     since:    (with a plan, as the next three) the position at which the span began.
+     spent:    the tokens of earlier spans.
+     side:     the automaton's node for the end sequences that all spans share.
+     noted:    0 before the note (a text that asks for the end); k while its token k - 1 is forced; n_note + 1 after it.
+     wish:     1 + the position at which the span began that samp_thinking_end ends, or 0. No token sets it, so
+               samp_rollback does not take it back, as it does not take back a ban. */
 
 /* Returns how many bytes of a character are still missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
@@ -38800,7 +38805,7 @@ static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
     return bytes && n && bytes[n - 1] == '\n';
 }
 
-/* ---- where the open span is ---- */
+/* ---- the place in the open span ---- */
 
 static const sampi_span *sampi_limit_span(const sampi_sampler *s)
 {
@@ -39022,9 +39027,9 @@ static SAMPI_COLD bool sampi_limit_thinking_is_valid(const sampi_sampler *s, con
    saved and rolled back as all chains are. A draw calls sampi_n_active (core/owners.h) for the number of active
    members. The clock's state is in these members:
 
-     mode      0 outside of spans, i + 1 inside span i
-     count_in  the tokens or lines since `begin`, since a span began or ended, or since the last loop
-     missing   flags: 1 if a token of `until` has come, 2 if a loop was found */
+     mode:     0 outside of spans, i + 1 inside span i.
+     count_in: the tokens or lines since `begin`, since a span began or ended, or since the last loop.
+     missing:  flags: 1 if a token of `until` has come, 2 if a loop was found. */
 
 /* Returns how much a token adds to the clock's count of tokens or lines. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
@@ -39116,7 +39121,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, 
 /* A place in the text: a byte of a token in the window, or of the accepted token. */
 typedef struct sampi_place_back {
     uint32_t back; /* how many tokens before the accepted token, from 1 on; 0 for the accepted token */
-    size_t at, n;  /* the index of the byte among the token's n bytes, and n */
+    size_t at, n;  /* at: the index of the byte in the token; n: the number of the token's bytes */
     const char *bytes;
 } sampi_place_back;
 
@@ -39233,7 +39238,7 @@ static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
     sampi_count *ban = sampi_limit_bans(s);
-    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans that belong to another text */
+    for (uint32_t i = 0; i < r->n_bans; i++) /* drops bans that belong to a text that was taken back */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
@@ -39292,9 +39297,9 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 
 /* ---- src/constraints/drawing.h ---- */
 /* ---- constraints: drawing ----
-   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both functions find the only allowed
-   tokens, or the lists that apply at the current node, and mask or change logits. On a row, a short list becomes
-   changes of single logits, and a long list a mask. */
+   The functions that apply a constraint, to an array of candidates and to a row of logits (rows/row.h). Both functions
+   find the only allowed tokens, or the lists that apply at the current node, and mask or change logits. On a row, a
+   short list becomes changes of single logits, and a long list a mask. */
 
 /* Finds the only tokens that are allowed now, in order. Returns their number, or 0 if all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
@@ -39446,7 +39451,8 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, only[i], &at, &l)) continue;
-        samp_token to = sampi_id_at(row, at); /* in a compact row no token moves to a higher index */
+        /* written in place: in a compact row (a copy of the remaining tokens) no token moves to a higher index */
+        samp_token to = sampi_id_at(row, at);
         x[m] = sampi_logit_of(row, l);
         id[m++] = to;
     }
@@ -39858,7 +39864,7 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
 }
 
 /* ---- src/base/restore.h ---- */
-/* The end of the implementation. The room pops what base/switches.h has pushed (rounding, contraction, warnings), so
+/* The end of the implementation. This file pops what base/switches.h has pushed (rounding, contraction, warnings), so
    that the user's code below the header is compiled with the user's own flags. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)

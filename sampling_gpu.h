@@ -272,7 +272,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #endif
 #endif /* SAMPLING_GPU_H */
 
-/* ------------------------------------------------ Stop here if you only pass to use the library. */
+/* ------------------------------------------------ Stop here if you only want to use the library. */
 
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_GPU_ONCE)
 #define SAMPI_GPU_ONCE

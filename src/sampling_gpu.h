@@ -20,7 +20,7 @@ extern "C" {
 #endif
 #endif /* SAMPLING_GPU_H */
 
-/* ------------------------------------------------ Stop here if you only pass to use the library. */
+/* ------------------------------------------------ Stop here if you only want to use the library. */
 
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_GPU_ONCE)
 #define SAMPI_GPU_ONCE

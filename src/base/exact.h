@@ -153,7 +153,7 @@ static float sampi_least(bool (*holds)(const void *, float), const void *what, f
    rounded up. The chord lies above 2^-x by at most 6.2 %. x is computed 2^-20 (relative) too small, which covers the
    rounding of both f32 steps. If x is 64 or more, or the token is masked, q is 0, because w is 0 there. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
-#define SAMPI_FAR           2147483648.0f /* x = 64 in that unit */
+#define SAMPI_FAR           2147483648.0f /* 64 octaves (x = 64) in units of 2^-25 */
 
 SAMPI_INLINE float sampi_octaves(float max, float l) { return (max - l) * SAMPI_ENVELOPE_UNIT; }
 

@@ -1,4 +1,4 @@
-/* The end of the implementation. The room pops what base/switches.h has pushed (rounding, contraction, warnings), so
+/* The end of the implementation. This file pops what base/switches.h has pushed (rounding, contraction, warnings), so
    that the user's code below the header is compiled with the user's own flags. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)

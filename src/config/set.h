@@ -74,7 +74,7 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
     if (!list) return SAMP_E_NOMEM;
     char *text = (char *)(list + n + 2);
-    if (n) memcpy(text, old[0], used); /* the texts lie one behind the other */
+    if (n) memcpy(text, old[0], used); /* the old texts follow one another in one block */
     memcpy(text + used, value, size);
     for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
     list[none ? 0 : n + 1] = NULL;

@@ -8,7 +8,7 @@
 /* A place in the text: a byte of a token in the window, or of the accepted token. */
 typedef struct sampi_place_back {
     uint32_t back; /* how many tokens before the accepted token, from 1 on; 0 for the accepted token */
-    size_t at, n;  /* the index of the byte among the token's n bytes, and n */
+    size_t at, n;  /* at: the index of the byte in the token; n: the number of the token's bytes */
     const char *bytes;
 } sampi_place_back;
 
@@ -125,7 +125,7 @@ static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int
     sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
     sampi_count *ban = sampi_limit_bans(s);
-    for (uint32_t i = 0; i < r->n_bans; i++) /* drop bans that belong to another text */
+    for (uint32_t i = 0; i < r->n_bans; i++) /* drops bans that belong to a text that was taken back */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;

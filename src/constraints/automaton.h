@@ -4,8 +4,8 @@
    (constraints/making.h). An accepted token changes its state, a few words and perhaps a window of tokens
    (constraints/accepting.h). In a draw the sampler names tokens, in one of two forms (constraints/drawing.h):
 
-     only   the only tokens that are allowed: a list of the user's, a forced prefix, the end of a span of thinking
-     lists  short lists of tokens, each with the change of its logit: all other constraints
+     only:  the only tokens that are allowed: a list of the user's, a forced prefix, the end of a span of thinking.
+     lists: short lists of tokens, each with the change of its logit: all other constraints.
 
    Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which is in this file. A
    node is a beginning of a pattern. The current node is the longest one with which the text ends. The lists of this

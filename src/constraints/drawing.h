@@ -1,7 +1,7 @@
 /* ---- constraints: drawing ----
-   The sampler's apply function, on an array and on a row of logits (rows/row.h). Both functions find the only allowed
-   tokens, or the lists that apply at the current node, and mask or change logits. On a row, a short list becomes
-   changes of single logits, and a long list a mask. */
+   The functions that apply a constraint, to an array of candidates and to a row of logits (rows/row.h). Both functions
+   find the only allowed tokens, or the lists that apply at the current node, and mask or change logits. On a row, a
+   short list becomes changes of single logits, and a long list a mask. */
 
 /* Finds the only tokens that are allowed now, in order. Returns their number, or 0 if all tokens are allowed. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
@@ -153,7 +153,8 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, only[i], &at, &l)) continue;
-        samp_token to = sampi_id_at(row, at); /* in a compact row no token moves to a higher index */
+        /* written in place: in a compact row (a copy of the remaining tokens) no token moves to a higher index */
+        samp_token to = sampi_id_at(row, at);
         x[m] = sampi_logit_of(row, l);
         id[m++] = to;
     }

@@ -94,7 +94,7 @@ static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
         if (!kit->nodes[k].mark) kit->nodes[k].mark = kit->nodes[kit->nodes[k].fail].mark;
 }
 
-/* ---- its lists: counted first, then written ---- */
+/* ---- the lists of the automaton's nodes, which are counted first, then written ---- */
 
 /* Adds an entry to a node's list. Its bias is stored as bits in the member `count`. */
 static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)

@@ -4,9 +4,9 @@
    saved and rolled back as all chains are. A draw calls sampi_n_active (core/owners.h) for the number of active
    members. The clock's state is in these members:
 
-     mode      0 outside of spans, i + 1 inside span i
-     count_in  the tokens or lines since `begin`, since a span began or ended, or since the last loop
-     missing   flags: 1 if a token of `until` has come, 2 if a loop was found */
+     mode:     0 outside of spans, i + 1 inside span i.
+     count_in: the tokens or lines since `begin`, since a span began or ended, or since the last loop.
+     missing:  flags: 1 if a token of `until` has come, 2 if a loop was found. */
 
 /* Returns how much a token adds to the clock's count of tokens or lines. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)

@@ -4,14 +4,14 @@
    biased. samp_init_thinking_budget makes a budget without a plan, samp_init_thinking one with a plan
    (api/constraints.h). The stage is not stored: it follows from these members of sampi_limit.
 
-     mode      0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced
-     count_in  the tokens of the open span so far; while the end is forced, how many of its tokens have come
-     since     (with a plan, as the next three) the position at which the span began
-     spent     the tokens of earlier spans
-     side      the automaton's node for the end sequences that all spans share
-     noted     0 before the note (a text that asks for the end); k while its token k - 1 is forced; n_note + 1 after it
-     wish      1 + the position at which the span began that samp_thinking_end ends, or 0. No token sets it, so
-               samp_rollback does not take it back, as it does not take back a ban */
+     mode:     0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced.
+     count_in: the tokens of the open span so far; while the end is forced, how many of its tokens have come.
+     since:    (with a plan, as the next three) the position at which the span began.
+     spent:    the tokens of earlier spans.
+     side:     the automaton's node for the end sequences that all spans share.
+     noted:    0 before the note (a text that asks for the end); k while its token k - 1 is forced; n_note + 1 after it.
+     wish:     1 + the position at which the span began that samp_thinking_end ends, or 0. No token sets it, so
+               samp_rollback does not take it back, as it does not take back a ban. */
 
 /* Returns how many bytes of a character are still missing after a token. */
 static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
@@ -37,7 +37,7 @@ static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
     return bytes && n && bytes[n - 1] == '\n';
 }
 
-/* ---- where the open span is ---- */
+/* ---- the place in the open span ---- */
 
 static const sampi_span *sampi_limit_span(const sampi_sampler *s)
 {

@@ -44,7 +44,7 @@ static void sampi_swap(samp_token_data *a, samp_token_data *b)
     *b = t;
 }
 
-/* Sorts the short pieces with which sampi_sort_part, and typical's search on the fast path, end. */
+/* Sorts by insertion. sampi_sort_part, and typical's search on the fast path, leave short unsorted pieces to it. */
 static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t i = 1; i < n; i++) {

@@ -83,7 +83,7 @@ struct sampi_sampler {
     bool off;            /* true if the parameters have values with which the sampler does nothing */
     sampi_maker made_by; /* who has put the sampler into its chain */
     samp_rng_kind rng;
-    uint64_t seed, position; /* position: the number of the next draw; a draw uses the outermost chain's */
+    uint64_t seed, position; /* position: the number of the next draw; a draw uses that of the outermost chain */
     sampi_sampler *owner;    /* the chain that holds this sampler, or NULL */
     size_t serial;           /* a number that no other sampler has, by which a GPU's context recognises a chain */
     size_t n_edits;          /* how often s was changed, except by its owner's draws */
@@ -118,7 +118,7 @@ struct sampi_sampler {
             int32_t settled, settled_tail;
             sampi_ring ring;
             const samp_vocab *vocab;
-            samp_vocab spelt; /* a copy of *vocab at the time the breakers were tokenised */
+            samp_vocab spelt; /* a copy of *vocab as it was when the breakers were tokenised */
             const char *const *from;
             const sampi_sampler *like; /* a sampler with the same breakers, whose tokens are copied, or NULL */
             size_t n_from;

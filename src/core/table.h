@@ -116,7 +116,8 @@ enum {
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* The input that its function on rows accepts in llama.cpp's arithmetic, and a property of its apply there. */
+    /* Flags for llama.cpp's arithmetic: the input that the sampler's function on rows accepts there, and a property of
+       its apply there. */
     SAMPI_LLAMA_DIVIDED = 0x80000,      /* the sampler accepts logits that a temperature has yet to divide */
     SAMPI_LLAMA_BY_ORDER = 0x100000,    /* the sampler accepts candidates in order */
     SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* the sampler accepts a row with a floor, as SAMPI_TAKES_FLOOR says */
@@ -139,29 +140,29 @@ enum {
 };
 
 /* The hooks of a kind: functions besides apply that common code calls. Each may be NULL.
-     params     copies those parameters from samp_params that no field describes
-     prepare    checks conditions beyond the ranges of fields, and sizes the parts (the arrays behind the record). Each
+     params:    copies those parameters from samp_params that no field describes.
+     prepare:   checks conditions beyond the ranges of fields, and sizes the parts (the arrays behind the record). Each
                 field is already in its range. If `make` is false, no sampler will be made, and checks that walk over
-                the vocabulary are left out
-     build      fills the parts of a new sampler; it reads the caller's list or breakers for the last time
-     settings   adds the parts to the fingerprint
-     accept     updates the state with a chosen token. It cannot fail, because other samplers may have accepted it
-                already
-     reset      sets the state to that of a new sampler: in the constructor and in samp_reset
-     state      writes the state to bytes, or reads it (>>state)
-     take_over  copies the state of `old`, the same sampler with other parameters. If old is NULL, there was no such
-                sampler, and the accepted tokens are taken from the chain's samp_prev
-     past       writes what a draw and an accepted token change to the words of a rollback's record, or reads it from
-                them, without the mt19937 (>>rollback). It is called unless the sampler is off
-     clone      copies a sampler that has memory of its own, and returns NULL if there is no memory. Without this hook
-                the bytes are copied
-     free       frees the sampler's own memory; the caller frees the record
-     mask       called on a chain's first member when `chain` draws from a row of *n tokens. It sets *bits to the tokens
+                the vocabulary are left out.
+     build:     fills the parts of a new sampler; it reads the caller's list or breakers for the last time.
+     settings:  adds the parts to the fingerprint.
+     accept:    updates the state with a chosen token. It cannot fail, because other samplers may have accepted it
+                already.
+     reset:     sets the state to that of a new sampler: in the constructor and in samp_reset.
+     state:     writes the state to bytes, or reads it (>>state).
+     take_over: copies the state of `old`, the same sampler with other parameters. If old is NULL, there was no such
+                sampler, and the accepted tokens are taken from the chain's samp_prev.
+     past:      writes what a draw and an accepted token change to the words of a rollback's record, or reads it from
+                them, without the mt19937 (>>rollback). It is called unless the sampler is off.
+     clone:     copies a sampler that has memory of its own, and returns NULL if there is no memory. Without this hook
+                the bytes are copied.
+     free:      frees the sampler's own memory; the caller frees the record.
+     mask:      called on a chain's first member when `chain` draws from a row of *n tokens. It sets *bits to the tokens
                 that may be chosen, or NULL for all; the caller may change the bits until the next call. It may lower
-                *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects
-     ready      prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards
-     kept       returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
-                without them the interface is called directly */
+                *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects.
+     ready:     prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards.
+     kept:      returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
+                without them the interface is called directly. */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);

@@ -3,38 +3,39 @@
    the chain samples one row of logits after another. Only the draw differs: sampi_draw calls the test that the struct
    sampi_draft points to (samplers/drafted.h). p is the model's probability of a token, q the draft's.
 
-     block     first lets the chain accept every draft token, and computes how many of them are kept. The chain takes
+     block:    first lets the chain accept every draft token, and computes how many of them are kept. The chain takes
                the others back. The next token is drawn from the residual of the first row that is not kept, which is p
                where it exceeds q.
-     tree      tests the children of a node one after another, each against the residual that the earlier children left.
-     relaxed   accepts a token that is nearly the best; for any other token the usual methods draw.
+     tree:     tests the children of a node one after another, each against the residual that the earlier children left.
+     relaxed:  accepts a token that is nearly the best; for any other token the usual methods draw.
 
    The structs sampi_test and sampi_draft are on the stack of the function that made them; before it returns, it takes
    them out of the chain (sampi_set_draft with NULL). A chain may draw twice for one row of logits (with two samplers
    that select), so a draw writes only members that the next draw writes again. Other members are written between
    rows. */
 
-#define SAMPI_DRAWS_BLOCK 0x200 /* added to the sampler's number in its stream, as SAMPI_DRAWS_RATIO is */
+/* a flag in the number of the sampler's stream of random numbers, as SAMPI_DRAWS_RATIO is */
+#define SAMPI_DRAWS_BLOCK 0x200
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the value 1 of a block's r */
 
 enum { SAMPI_TREE_WIDTH = 64 }; /* at most this many children of a node are tested */
 
 typedef struct sampi_test {
     bool waited; /* for block: a rewinding ban was held back */
-    /* for block, set before each row: */
+    /* members for block that are set before each row: */
     uint64_t r;     /* r (see drafts/block.h) of the tokens before this row, in units of 2^-63 */
     uint64_t first; /* the position of the block's first row */
     uint32_t n;     /* the number of tokens before this row */
-    /* for block, set by each draw: */
+    /* members for block that each draw sets: */
     bool keeps;      /* true if u(n) < h(n): the tokens before this row may be kept */
     uint64_t next_r; /* r after one more token */
     uint64_t next_u;
-    /* for tree: the children of a node */
+    /* members for tree, the children of a node: */
     const samp_draft *draft;
     const int32_t *parent;
     size_t n_vocab;
     int32_t node, child; /* child: the first child */
-    /* for relaxed: */
+    /* members for relaxed: */
     const samp_relaxed *relaxed;
     samp_verify_method method;
 } sampi_test;

@@ -11,44 +11,44 @@
    says that the kernel may overwrite up to 16 elements beyond its result. Masked elements (-infinity) are allowed
    everywhere. A floor is above -infinity.
 
-     fetch     writes to out [n] the elements from `at` on of a row of any dtype, as f32 (f64 is rounded), and -infinity
+     fetch:    writes to out [n] the elements from `at` on of a row of any dtype, as f32 (f64 is rounded), and -infinity
                where the mask's bit is 0 (there is no mask if `mask` is NULL). `at` is a multiple of 16. Returns n.
-     maxima    writes to line [16 * ceil(n / 256)] the maximum of each line of such a row (-infinity beyond the last
+     maxima:   writes to line [16 * ceil(n / 256)] the maximum of each line of such a row (-infinity beyond the last
                line). Returns the row's maximum; NaN if the row has a NaN.
-     sweep     estimates z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
+     sweep:    estimates z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
                least the largest l. SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE (below) bound the errors.
-     moments   writes to moment [0] the exact number of unmasked elements, and estimates of two sums over these
+     moments:  writes to moment [0] the exact number of unmasked elements, and estimates of two sums over these
                elements: to moment [1] of x - pivot, to moment [2] of (x - pivot)^2.
-     fold      writes to out [j], j < m, the maximum of all line [i] with i mod m = j. m is a multiple of 16, and n a
+     fold:     writes to out [j], j < m, the maximum of all line [i] with i mod m = j. m is a multiple of 16, and n a
                multiple of m.
-     collect   copies the elements with floor <= x < below, in order, to x_out and their ids to id_out (both with slack
+     collect:  copies the elements with floor <= x < below, in order, to x_out and their ids to id_out (both with slack
                16). Returns their number. The id of element i is id [i], or base + i if id is NULL. x_out may be x; then
                id_out may be id.
-     pick      copies, as collect does, the elements with x >= floor, but only those of m lines of x. The lines'
+     pick:     copies, as collect does, the elements with x >= floor, but only those of m lines of x. The lines'
                numbers, line [m], ascend. Ids are indices in x.
-     count     returns the number of elements >= floor.
-     weights   writes the weights sampi_weight(max, x) to w [n] (slack 16), and e^(x - max) to e [n] (slack 16), for
+     count:    returns the number of elements >= floor.
+     weights:  writes the weights sampi_weight(max, x) to w [n] (slack 16), and e^(x - max) to e [n] (slack 16), for
                probs. w or e may be NULL. Returns the sum of the weights.
-     probs     writes p [n] (slack 16) = (float)(2^40 e / z), where e = e^(x - max) is not rounded before the division;
+     probs:    writes p [n] (slack 16) = (float)(2^40 e / z), where e = e^(x - max) is not rounded before the division;
                p of a masked element is 0. p and e may be the same memory.
-     mass      returns the sum of w [i] over all i with x [i] >= floor. Up to 15 elements beyond w [n - 1] are read.
-     sums      adds z, s and n of the logits l = x * r to a sampi_sums, and the weights of those with x >= floor to its
+     mass:     returns the sum of w [i] over all i with x [i] >= floor. Up to 15 elements beyond w [n - 1] are read.
+     sums:     adds z, s and n of the logits l = x * r to a sampi_sums, and the weights of those with x >= floor to its
                member `above`. If with_s is false, s is undefined.
-     envelope  writes to tile [ceil(n / 256)], for each tile, the sum of sampi_envelope(max, l) over the elements with x
+     envelope: writes to tile [ceil(n / 256)], for each tile, the sum of sampi_envelope(max, l) over the elements with x
                >= floor.
-     scale     writes out [n] = sampi_finite(x * r), or sampi_finite(x / r) if `divided`; masked elements do not change.
+     scale:    writes out [n] = sampi_finite(x * r), or sampi_finite(x / r) if `divided`; masked elements do not change.
                out may be x.
-     adapt     replaces each e of e [n] (slack 16) by sampi_adaptive_p_logit(e / sum, aim).
-     survey    does what maxima does for the logits of candidates: writes the maxima to line [16 * ceil(n / 256)] and
+     adapt:    replaces each e of e [n] (slack 16) by sampi_adaptive_p_logit(e / sum, aim).
+     survey:   does what maxima does for the logits of candidates: writes the maxima to line [16 * ceil(n / 256)] and
                *top. Copies the logits to x [n] unless x is NULL. Returns whether all ids are >= 0 and ascend.
-     put       sets the logits of n candidates to l [n], and their p to p [n] / sum, divided as doubles (not if p is
+     put:      sets the logits of n candidates to l [n], and their p to p [n] / sum, divided as doubles (not if p is
                NULL).
-     race      writes to hit [n] all i < n, in order, with ~h <= most. h is the upper half of the first 64 bits that
+     race:     writes to hit [n] all i < n, in order, with ~h <= most. h is the upper half of the first 64 bits that
                Philox gives for counter [3] and the id, which is id [i], or base + i if id is NULL. Returns the number
                of hits. (SAMPLING_GUMBEL)
-     marks     writes to hit [n] all i < n, in order, whose random word is at least `least`: word i % 4 of what Philox
+     marks:    writes to hit [n] all i < n, in order, whose random word is at least `least`: word i % 4 of what Philox
                gives for from + i / 4 and counter [3]. Returns the number of hits. (SAMPLING_WATERMARK)
-     tint      replaces x [i] by sampi_green_logit(x [i], delta) if the token from + i is green (watermark/colours.h);
+     tint:     replaces x [i] by sampi_green_logit(x [i], delta) if the token from + i is green (watermark/colours.h);
                masked elements do not change. from is a multiple of 4. (SAMPLING_WATERMARK) */
 
 /* The sums of a row. All are integers and exact, so they do not depend on the order of the tokens. */

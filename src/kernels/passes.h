@@ -357,9 +357,10 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* Computes the floats q nearest to the quotients by which a and b are divided. A quotient lies between the products
-   with an inverse that is a little too small and one that is a little too large. Nearly always both products round to
-   the same float; a division would take many times as long. Returns whether the result of any lane is not certain. */
+/* Computes the floats q nearest to the quotients of a and b (half a vector each) by one divisor. `low` and `high` are
+   inverses of the divisor, one a little too small and one a little too large, so a quotient lies between the products
+   with them. Nearly always both products round to the same float; a division would take many times as long. Returns
+   whether the result of any lane is not certain. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
@@ -432,14 +433,14 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     SAMPI_TIDY
-    /* otherwise all elements are above the floor, or none is */
+    /* with another floor all elements are above it, or none is */
     const bool splits = floor > -FLT_MAX && floor < INFINITY;
     if (!SAMPI_FUSED) /* one copy of the code for all cases, because it is long without fma */
         V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums);
     else if (with_s)
         V(sums_as)(x, n, r, max, floor, 4, true, splits, sums);
     else if (splits && SAMPI_W == 8)
-        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* two halves: four would need too many registers */
+        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* count is 2: for 4 there are not enough registers */
     else
         V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
@@ -461,7 +462,7 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
             SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
             SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
         }
-        /* summed in 64 bits: with four lanes a 32-bit sum of both may be too small */
+        /* pairs are added in 64 bits, because with four lanes the sum of both may not fit 32 bits */
         *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1]));
     }
 }

@@ -104,7 +104,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
 
 static void sampi_probs_scalar(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
-    (void)e; /* kernels without fma do not have e to the last bit */
+    (void)e; /* not used, because kernels without fma compute e with an error in its last bits */
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 

@@ -13,8 +13,8 @@ SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | 
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a & V(allq)(0xFFFFFFFFu)) * (b & V(allq)(0xFFFFFFFFu)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-/* Computes the arithmetic shift ~(u >> n), u = ~a, by a product. u has 26 bits. All but two of them fit a float, whose
-   product with a power of two is cut off at the right bit. */
+/* Computes a >> n, an arithmetic shift, as ~(u >> n) with u = ~a, by a product. u has 26 bits. All but two of them fit
+   a float, whose product with a power of two is cut off at the right bit. */
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
 {
     V(i) u = ~a, none = (V(i))(n == 0), one = (V(i))(n == 1);

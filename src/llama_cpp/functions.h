@@ -16,9 +16,9 @@
 
 struct llama_model;
 
-/* llama.cpp's interface of a sampler. Versions of llama.cpp have three layouts: six functions; four more for samplers
-   in the device's graph; two more again. An older version does not read the functions that it does not have, and NULL
-   means "not supported" to a newer one. */
+/* llama.cpp's interface of a sampler. Versions of llama.cpp have three layouts: with six functions, with ten (four more
+   for samplers in the device's graph), and with twelve. An older version does not read the functions that it does not
+   have, and NULL means "not supported" to a newer one. */
 typedef struct samp_llama_i {
     const char *(*name)(const struct llama_sampler *);
     void (*accept)(struct llama_sampler *, samp_token);

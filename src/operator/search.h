@@ -122,7 +122,7 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
    counted. Their weight is not 0, because the search has found mass at the value. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
-    /* below it the weight is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    /* below this floor weights are 0, because e^-28.4 rounds to 0 in units of 2^-40 */
     float floor = row->top - 29.0f * row->temperature;
     sampi_place at;
     uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;

@@ -60,8 +60,8 @@ enum {
     SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
-    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS |
-                                     SAMPI_PEER_RETURNS, /* only lo is replaced by the default */
+    /* lo itself is replaced by the default, other values out of the range by the nearest end */
+    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS,
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 

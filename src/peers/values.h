@@ -99,8 +99,8 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
 }
 
 /* Rounds a decimal number to the nearest double. The rounding is right for powers of ten from -9 to 9 and numbers of
-   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes some number
-   larger than 0. */
+   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes DBL_MIN, and one
+   below 2^-1075 becomes 0. */
 static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 {
     int64_t k = w->power;

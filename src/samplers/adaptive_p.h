@@ -112,7 +112,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
 /* Saves or loads the average, whose total is at least 1, and the selected token that is not accepted yet. */
 static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
-    if (s->u.adaptive.target < 0.0f) return; /* then the sampler works as dist, which has no state */
+    if (s->u.adaptive.target < 0.0f) return; /* with a target below 0 the sampler works as dist, which has no state */
     sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
     sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
     sampi_io_token(io, &s->now.pending, -1);

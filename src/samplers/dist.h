@@ -4,7 +4,7 @@
    share u of the total. */
 #ifndef SAMPI_PLANS
 
-/* adaptive_p with a target below 0 does the same. */
+/* Applies dist. adaptive_p calls this function too, if its target is below 0. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);

@@ -23,7 +23,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain's list of accepted tokens begin with the same tokens as a full window, and have older ones too? */
+/* Does the chain's list of accepted tokens have the newest tokens of a full window, and older ones too? */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;

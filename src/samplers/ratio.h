@@ -4,7 +4,7 @@
    0.6 and p = 0.3 the token is accepted half of the time. A rejected token has p < q, so its residual is 0 and it is
    never drawn. So samp_verify sees by comparing tokens whether the draft token was accepted. */
 
-#define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in its stream of random numbers */
+#define SAMPI_DRAWS_RATIO 0x100 /* a flag in the number of the sampler's stream of random numbers */
 
 /* The data of a draw from the residual max(0, p - q), or from p if draft is NULL. */
 typedef struct sampi_residual {

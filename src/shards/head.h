@@ -11,24 +11,24 @@
    numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array of
    candidates, and every rank applies the other samplers to that array. The questions are these:
 
-     round 1   has one size, whatever is asked: the shape of the batch, each row's maximum, and its smallest logit if
-               that will be needed. Then
-     LIST      the first candidates in order after the listed ones, and the number of all candidates after these
-     SUMS      the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma
-     HIST      masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
-               where a prefix by mass or by number ends, more closely each time; then
-     RUNS      the values (logits) there, each with the number of tokens of each slice that have it. They show the end
+     round 1:  has one size, whatever is asked: the shape of the batch, each row's maximum, and its smallest logit if
+               that will be needed.
+     LIST:     the first candidates in order after the listed ones, and the number of all candidates after these.
+     SUMS:     the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma.
+     HIST:     masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
+               where a prefix by mass or by number ends, more closely each time.
+     RUNS:     the values (logits) there, each with the number of tokens of each slice that have it. They show the end
                itself, and how many of the equal tokens at the end each slice keeps. RUNS is sent with SEGS of all
                tokens before it, if the draw is next; and with a second HIST, for the values near the place at which the
-               first HIST makes the end likely
-     NEAR      the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST
-     SEGS      each slice's sums of envelopes and weights: on which slice a proposal falls
-     DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
-     REACH     xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order
-     RACE      the token that gumbel selects; TOP: a maximum
-     RAW, LEFT the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
+               first HIST makes the end likely.
+     NEAR:     the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST.
+     SEGS:     each slice's sums of envelopes and weights: on which slice a proposal falls.
+     DRAW:     the first of eight proposals that is accepted, from the rank on whose slice it falls.
+     REACH:    xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order.
+     RACE:     the token that gumbel selects; TOP: a maximum.
+     RAW, LEFT: the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
                first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
-               tokens come before the chosen one
+               tokens come before the chosen one.
 
    Rounds are expensive. So a question whose answer is small is asked before it is certain that the answer is needed.
    HIST is sent with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps are sent with the list or
@@ -78,7 +78,7 @@ enum {
     SAMPI_SHARD_NEAR = 304,
     SAMPI_SHARD_CHUNK = 2048, /* the entries in a message of longer lists: of a list of all tokens, of runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
-    /* numbers of buckets: of the first question; FINE: of refinements; SCORES: by typical's score */
+    /* the numbers of buckets: COARSE in the first question, FINE in refinements, SCORES by typical's score */
     SAMPI_SHARD_COARSE = 64,
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
@@ -91,13 +91,13 @@ enum {
 #define SAMPI_SHARD_FAR   64.0 /* the distance in nats beyond which logits are only masks, such as -1e30 */
 
 /* The table of the kinds of parcels, in the order in which a row asks. Each line has:
-     id        the kind is SAMPI_PARCEL_<id>; in sets of facts SAMPI_ASK_<id>
-     fields    the bytes of the fields, and of an entry
-     entries   how entries are ordered: SAMPI_ENTRIES_..., below
-     number    the offset of a float in the fields that must be a number, and of a word that must be 0, or -1
-     merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
-     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h)
-     room      how many entries a row's parcel has memory for */
+     id:       the kind is SAMPI_PARCEL_<id>; in sets of facts SAMPI_ASK_<id>.
+     fields:   the bytes of the fields, and of an entry.
+     entries:  how entries are ordered: SAMPI_ENTRIES_..., below.
+     number:   the offset of a float in the fields that must be a number, and of a word that must be 0, or -1.
+     merge:    sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h).
+     name:     sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h).
+     room:     how many entries a row's parcel has memory for. */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
     X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \

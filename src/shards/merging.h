@@ -172,7 +172,7 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* ---- two parcels of one kind, row and room: fields, and entries in fixed places ---- */
+/* ---- merging two parcels of one kind, row and size: their fields, and entries in fixed places ---- */
 
 static void sampi_merge_tops(sampi_parcel *into, const sampi_parcel *from)
 {

@@ -193,7 +193,8 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     return sampi_list_prefix(row, d, n, want, min_keep);
 }
 
-/* Does what sampi_typical_listed does for the tokens near the mean, which NEAR has listed. */
+/* Returns how many tokens typical keeps, if all of them are among the tokens near the mean that NEAR has listed;
+   otherwise 0. */
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;

@@ -112,8 +112,8 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* Returns a bound of the error of the expected distance, four times the usual error. It follows from the number of
-   tokens in the buckets at that distance on both sides, if these tokens are not known one by one. */
+/* Returns a bound of the error of the expected distance, four times the usual error. The bound follows from the number
+   of tokens in the buckets at that distance on both sides, if these tokens are not known one by one. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;

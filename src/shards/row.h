@@ -116,7 +116,7 @@ struct samp_shard {
     /* the number of rows in the block of memory, and of those that have memory to list all tokens */
     size_t rows, n_all;
     samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
-    /* shared by all rows: its block has all arrays; x and id are for collected tokens */
+    /* a workspace that all rows share; its block has all arrays, and x and id are for collected tokens */
     sampi_work work;
     unsigned char *message, *gathered; /* gathered: the messages of all ranks side by side, or NULL */
     unsigned char *firsts;             /* the first messages of all ranks side by side, or NULL */

@@ -4,7 +4,8 @@
    (the last tokens). SynthID changes the logits by a tournament, and dist draws. SBW raises the logits of green
    tokens. */
 
-#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in its stream, for the choice of the key */
+/* a flag in the number of the sampler's stream of random numbers, for the choice of the key */
+#define SAMPI_DRAWS_KEY 0x800
 
 /* Begins a draw; the first draw ends the prompt. Returns whether the draw uses the watermark. context [64] gets the
    context. */

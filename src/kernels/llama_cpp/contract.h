@@ -2,10 +2,10 @@
    Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
    explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result.
 
-     expf      writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
+     expf:     writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
                elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
                2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
-     add_terms adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
+     add_terms: adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
                added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)), as libm computes it. The
                result is exact below 2^24 ulps of `from`, otherwise an estimate. Returns the number of terms whose
                contribution is not certain. */
