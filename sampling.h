@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9257 samplers/greedy.h               21431 grammar/gbnf.h
-     277 api/config.h                     9301 samplers/choose.h               21730 grammar/regex.h
-     308 api/types.h                      9365 samplers/ratio.h                22135 grammar/derivatives.h
-     566 api/missing.h                    9433 samplers/draw.h                 22965 grammar/vocabulary.h
-     580 api/sample.h                     9520 samplers/dist.h                 23447 grammar/triggers.h
-     674 api/chains.h                     9553 samplers/gumbel.h               23784 grammar/matcher.h
-     941 api/samplers.h                   9625 watermark/function.h            24086 grammar/store.h
-    1214 api/gumbel.h                     9744 watermark/text.h                24352 grammar/moving.h
-    1237 api/operator.h                   9937 watermark/draw.h                24728 grammar/visits.h
-    1288 api/kv.h                        10153 samplers/mirostat.h             25016 grammar/states.h
-    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25179 grammar/items.h
-    1517 api/text_error.h                10558 samplers/custom.h               25307 grammar/masks.h
-    1534 api/grammar.h                   10621 config/describe.h               25523 grammar/runs.h
-    1802 api/shards.h                    10804 config/from_params.h            25754 grammar/entries.h
-    1901 api/peers.h                     10870 config/orders.h                 26279 grammar/accepting.h
-    1989 api/drafts.h                    11105 config/numbers.h                26632 grammar/waiting.h
-    2091 api/constraints.h               11249 config/set.h                    26761 grammar/history.h
-    2421 api/watermark.h                 11407 config/texts.h                  26893 grammar/room.h
-    2581 api/parts.h                     11538 config/settings.h               27250 grammar/sampler.h
-    2623 base/switches.h                 11652 life/rollback.h                 27497 grammar/forced.h
-    2949 base/random.h                   11912 life/chain.h                    27690 grammar/hooks.h
-    2972 base/mt19937.h                  12203 life/members.h                  27817 schema/head.h
-    3048 base/exact.h                    12320 life/update.h                   28004 schema/errors.h
-    3281 base/bits128.h                  12522 life/copy.h                     28117 schema/collections.h
-    3362 base/elements.h                 12693 rows/row.h                      28152 schema/references.h
-    3496 watermark/colours.h             13014 rows/reserve.h                  28430 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13086 rows/pieces.h                   28492 schema/numbers.h
-    3614 kernels/contract.h              13201 rows/thresholds.h               28701 schema/sets.h
-    3753 kernels/scalar.h                13309 rows/compact.h                  28960 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13485 rows/sums.h                     29164 schema/scalars.h
-    3980 kernels/sets.h                  13631 rows/changes.h                  29475 schema/goals.h
-    4030 kernels/vectors.h               13714 rows/cuts.h                     29706 schema/alternatives.h
-    4149 kernels/avx512.h                14183 rows/typical.h                  30201 schema/objects.h
-    4235 kernels/avx2.h                  14513 rows/tail_free.h                30733 schema/arrays.h
-    4299 kernels/sse2.h                  14590 rows/selecting.h                31107 schema/whole.h
-    4316 kernels/neon.h                  14725 rows/mirostat.h                 31281 tags/head.h
-    4339 kernels/wasm.h                  14812 watermark/rows.h                31412 tags/words.h
-    4355 kernels/generic.h               14927 rows/flat.h                     31530 tags/inside.h
-    4375 kernels/shared.h                14977 rows/logprobs.h                 31675 tags/formats.h
-    4502 kernels/passes.h                15066 rows/step.h                     32089 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15084 rows/llama_cpp/sums.h           32156 peers/tables.h
-    5292 kernels/check.h                 15414 rows/llama_cpp/samplers.h       32568 peers/values.h
-    5315 kernels/dispatch.h              15898 rows/llama_cpp/step.h           33016 peers/llama_server.h
-    5526 core/array.h                    15930 run/apply.h                     33088 peers/fields.h
-    5868 core/table.h                    16017 run/writing.h                   33358 peers/requests.h
-    6094 core/windows.h                  16142 run/arrays.h                    33505 shards/head.h
-    6187 constraints/record.h            16222 run/arrays_llama_cpp.h          33662 shards/bytes.h
-    6254 watermark/record.h              16426 run/walk.h                      33760 shards/merging.h
-    6276 rows/work.h                     16534 run/finish.h                    34052 shards/row.h
-    6303 life/past.h                     16575 run/draw_llama_cpp.h            34191 shards/answers.h
-    6366 core/record.h                   16651 run/draw.h                      34749 shards/logprobs.h
-    6512 core/plans.h                    16731 run/sample.h                    34897 shards/taking.h
-    6551 core/fields.h                   16829 watermark/making.h              35054 shards/asking.h
-    6643 core/owners.h                   17061 watermark/tails.h               35191 shards/prefix.h
-    6723 core/mt19937.h                  17162 watermark/detect.h              35765 shards/plans.h
-    6782 core/no_mt19937.h               17391 run/verify.h                    36274 samplers/plans.h
-    6816 core/making.h                   17497 run/batch.h                     36547 shards/way.h
-    6951 core/streams.h                  17651 life/state.h                    36697 shards/memory.h
-    6992 life/state_fields.h             17833 operator/weights.h              36767 shards/batch.h
-    7095 samplers/llama_cpp.h            17922 operator/search.h               37176 drafts/head.h
-    7185 samplers/logit_bias.h           18064 operator/run.h                  37240 drafts/block.h
-    7291 samplers/patch.h                18233 kv/cells.h                      37436 drafts/tree.h
-    7342 samplers/penalties.h            18273 kv/making.h                     37574 drafts/relaxed.h
-    7498 samplers/dry.h                  18499 kv/slot.h                       37660 constraints/automaton.h
-    7965 samplers/cut.h                  18642 kv/sequences.h                  37764 constraints/making.h
-    7991 samplers/top_n_sigma.h          18778 kv/data.h                       38024 constraints/sampler.h
-    8104 samplers/top_k.h                18902 kv/update.h                     38120 constraints/constructors.h
-    8162 samplers/tail_free.h            19030 kv/state.h                      38489 constraints/patterns.h
-    8290 samplers/typical.h              19242 llama_cpp/functions.h           38698 constraints/looking.h
-    8369 samplers/top_p.h                19310 llama_cpp/object.h              38768 constraints/thinking.h
-    8415 samplers/min_p.h                19365 llama_cpp/vocabulary.h          39023 constraints/schedule.h
-    8458 samplers/by_sums.h              19443 text/reading.h                  39113 constraints/accepting.h
-    8614 samplers/top_h.h                19555 text/strings.h                  39298 constraints/drawing.h
-    8668 samplers/min_k.h                19656 text/values.h                   39489 constraints/state.h
-    8727 samplers/xtc.h                  19814 text/documents.h                39556 constraints/kind.h
-    8813 samplers/infill.h               19891 grammar/head.h                  39616 constraints/top_p_decay.h
-    8932 samplers/temperature.h          19933 grammar/tree.h                  39704 constraints/accessors.h
-    9105 samplers/smoothing.h            20597 grammar/building.h              39813 core/kinds.h
-    9194 samplers/softmax.h              21029 grammar/finishing.h             39866 base/restore.h
-    9228 samplers/drafted.h              21341 grammar/reading.h               39880 api/license.h
+       2 api/opening.h                    9257 samplers/greedy.h               21434 grammar/gbnf.h
+     277 api/config.h                     9301 samplers/choose.h               21733 grammar/regex.h
+     308 api/types.h                      9365 samplers/ratio.h                22138 grammar/derivatives.h
+     566 api/missing.h                    9433 samplers/draw.h                 22968 grammar/vocabulary.h
+     580 api/sample.h                     9520 samplers/dist.h                 23450 grammar/triggers.h
+     674 api/chains.h                     9553 samplers/gumbel.h               23787 grammar/matcher.h
+     941 api/samplers.h                   9625 watermark/function.h            24089 grammar/store.h
+    1214 api/gumbel.h                     9744 watermark/text.h                24355 grammar/moving.h
+    1237 api/operator.h                   9937 watermark/draw.h                24731 grammar/visits.h
+    1288 api/kv.h                        10153 samplers/mirostat.h             25019 grammar/states.h
+    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25182 grammar/items.h
+    1517 api/text_error.h                10558 samplers/custom.h               25310 grammar/masks.h
+    1534 api/grammar.h                   10621 config/describe.h               25526 grammar/runs.h
+    1802 api/shards.h                    10804 config/from_params.h            25757 grammar/entries.h
+    1901 api/peers.h                     10870 config/orders.h                 26282 grammar/accepting.h
+    1989 api/drafts.h                    11105 config/numbers.h                26635 grammar/waiting.h
+    2091 api/constraints.h               11249 config/set.h                    26764 grammar/history.h
+    2421 api/watermark.h                 11407 config/texts.h                  26896 grammar/room.h
+    2581 api/parts.h                     11538 config/settings.h               27253 grammar/sampler.h
+    2623 base/switches.h                 11652 life/rollback.h                 27500 grammar/forced.h
+    2949 base/random.h                   11912 life/chain.h                    27693 grammar/hooks.h
+    2972 base/mt19937.h                  12203 life/members.h                  27820 schema/head.h
+    3048 base/exact.h                    12320 life/update.h                   28007 schema/errors.h
+    3281 base/bits128.h                  12522 life/copy.h                     28120 schema/collections.h
+    3362 base/elements.h                 12693 rows/row.h                      28155 schema/references.h
+    3496 watermark/colours.h             13015 rows/reserve.h                  28433 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13087 rows/pieces.h                   28495 schema/numbers.h
+    3614 kernels/contract.h              13202 rows/thresholds.h               28704 schema/sets.h
+    3753 kernels/scalar.h                13310 rows/compact.h                  28963 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13487 rows/sums.h                     29167 schema/scalars.h
+    3980 kernels/sets.h                  13633 rows/changes.h                  29478 schema/goals.h
+    4030 kernels/vectors.h               13716 rows/cuts.h                     29709 schema/alternatives.h
+    4149 kernels/avx512.h                14185 rows/typical.h                  30204 schema/objects.h
+    4235 kernels/avx2.h                  14515 rows/tail_free.h                30736 schema/arrays.h
+    4299 kernels/sse2.h                  14592 rows/selecting.h                31110 schema/whole.h
+    4316 kernels/neon.h                  14728 rows/mirostat.h                 31284 tags/head.h
+    4339 kernels/wasm.h                  14815 watermark/rows.h                31415 tags/words.h
+    4355 kernels/generic.h               14930 rows/flat.h                     31533 tags/inside.h
+    4375 kernels/shared.h                14980 rows/logprobs.h                 31678 tags/formats.h
+    4502 kernels/passes.h                15069 rows/step.h                     32092 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15087 rows/llama_cpp/sums.h           32159 peers/tables.h
+    5292 kernels/check.h                 15417 rows/llama_cpp/samplers.h       32571 peers/values.h
+    5315 kernels/dispatch.h              15901 rows/llama_cpp/step.h           33019 peers/llama_server.h
+    5526 core/array.h                    15933 run/apply.h                     33091 peers/fields.h
+    5868 core/table.h                    16020 run/writing.h                   33361 peers/requests.h
+    6094 core/windows.h                  16145 run/arrays.h                    33508 shards/head.h
+    6187 constraints/record.h            16225 run/arrays_llama_cpp.h          33665 shards/bytes.h
+    6254 watermark/record.h              16429 run/walk.h                      33763 shards/merging.h
+    6276 rows/work.h                     16537 run/finish.h                    34055 shards/row.h
+    6303 life/past.h                     16578 run/draw_llama_cpp.h            34194 shards/answers.h
+    6366 core/record.h                   16654 run/draw.h                      34752 shards/logprobs.h
+    6512 core/plans.h                    16734 run/sample.h                    34900 shards/taking.h
+    6551 core/fields.h                   16832 watermark/making.h              35057 shards/asking.h
+    6643 core/owners.h                   17064 watermark/tails.h               35194 shards/prefix.h
+    6723 core/mt19937.h                  17165 watermark/detect.h              35768 shards/plans.h
+    6782 core/no_mt19937.h               17394 run/verify.h                    36277 samplers/plans.h
+    6816 core/making.h                   17500 run/batch.h                     36550 shards/way.h
+    6951 core/streams.h                  17654 life/state.h                    36700 shards/memory.h
+    6992 life/state_fields.h             17836 operator/weights.h              36770 shards/batch.h
+    7095 samplers/llama_cpp.h            17925 operator/search.h               37179 drafts/head.h
+    7185 samplers/logit_bias.h           18067 operator/run.h                  37243 drafts/block.h
+    7291 samplers/patch.h                18236 kv/cells.h                      37439 drafts/tree.h
+    7342 samplers/penalties.h            18276 kv/making.h                     37577 drafts/relaxed.h
+    7498 samplers/dry.h                  18502 kv/slot.h                       37663 constraints/automaton.h
+    7965 samplers/cut.h                  18645 kv/sequences.h                  37767 constraints/making.h
+    7991 samplers/top_n_sigma.h          18781 kv/data.h                       38027 constraints/sampler.h
+    8104 samplers/top_k.h                18905 kv/update.h                     38123 constraints/constructors.h
+    8162 samplers/tail_free.h            19033 kv/state.h                      38492 constraints/patterns.h
+    8290 samplers/typical.h              19245 llama_cpp/functions.h           38701 constraints/looking.h
+    8369 samplers/top_p.h                19313 llama_cpp/object.h              38771 constraints/thinking.h
+    8415 samplers/min_p.h                19368 llama_cpp/vocabulary.h          39026 constraints/schedule.h
+    8458 samplers/by_sums.h              19446 text/reading.h                  39116 constraints/accepting.h
+    8614 samplers/top_h.h                19558 text/strings.h                  39301 constraints/drawing.h
+    8668 samplers/min_k.h                19659 text/values.h                   39492 constraints/state.h
+    8727 samplers/xtc.h                  19817 text/documents.h                39559 constraints/kind.h
+    8813 samplers/infill.h               19894 grammar/head.h                  39619 constraints/top_p_decay.h
+    8932 samplers/temperature.h          19936 grammar/tree.h                  39707 constraints/accessors.h
+    9105 samplers/smoothing.h            20600 grammar/building.h              39816 core/kinds.h
+    9194 samplers/softmax.h              21032 grammar/finishing.h             39869 base/restore.h
+    9228 samplers/drafted.h              21344 grammar/reading.h               39883 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -12940,7 +12940,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n_change = 0;
 }
 
-/* Returns element i of a row, without changes. */
+/* Returns element i of a row as it was given; changed values (work->change) are not considered. */
 static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
@@ -12966,7 +12966,8 @@ static size_t sampi_change_at(const sampi_row *row, samp_token id)
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
-/* Returns element i with its change. -0 becomes +0, as it does in the steps; in a view of an array it stays -0. */
+/* Returns element i, with its changed value if it has one (work->change). -0 becomes +0, as it does in the steps; in a
+   view of an array it stays -0. */
 static float sampi_present(const sampi_row *row, size_t i)
 {
     if (sampi_is_compact(row)) return row->x[i];
@@ -13243,10 +13244,10 @@ static uint64_t sampi_narrow_search(sampi_values *values, float low, float high,
 }
 
 /* Returns the largest value such that the numbers at or above it have at least the mass `want`; -FLT_MAX if all numbers
-   together have less. Bisects keys of floats. The result may be smaller in two cases: if the mass at or above it is at
-   most `enough`, or if it is less than `fine` keys below the largest such value. The search starts at `top` with steps
-   that double, because the result is rarely far below `top`. (Scores are an exception: their best value is 0, so the
-   search starts with large steps.) */
+   together have less. Bisects the keys of floats (integers in the same order). The result may be smaller in two cases:
+   if the mass at or above it is at most `enough`, or if it is less than `fine` keys below the largest such value. The
+   search starts at `top` with steps that double, because the result is rarely far below `top`. (Scores are an
+   exception: their best value is 0, so the search starts with large steps.) */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
@@ -13312,7 +13313,7 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
    lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
    tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Removes the elements that have a change from the m collected ones; returns how many remain. */
+/* Removes from the m collected elements those that have another value (work->change); returns how many remain. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
     const sampi_change *change = row->work->change;
@@ -13328,8 +13329,8 @@ static size_t sampi_drop_changed(const sampi_row *row, size_t m)
     return kept;
 }
 
-/* Puts the changed elements that reach the floor in place of the caller's among the m collected ones, sorted by id.
-   Returns the new number of elements. */
+/* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
+   the old values of these elements are removed. Returns the new number of elements. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
@@ -13415,7 +13416,8 @@ static void sampi_gather_first(sampi_row *row, size_t want)
 }
 
 /* Keeps the tokens of a dense row with an element x >= floor. If an eighth of the lines (16 elements each) has such a
-   token, the tokens are not copied: the row gets a floor instead, which at least row->n / 128 tokens reach. */
+   token, the tokens are not copied: the row gets a floor instead, below which elements count as masked. At least row->n
+   / 128 tokens reach this floor. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -13444,8 +13446,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after calls of sampi_set_element, and returns its status. has_masked: these calls may have
-   masked elements. */
+/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row), and
+   returns its status. has_masked: these calls may have masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -13790,8 +13792,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      wide   for a long row with a long nucleus, whose copy and weights would take the most time: from the exact sum of
             the tokens above a band of logits, and from the tokens of the band, which contains the end of the nucleus.
             For such a row of 128,256 logits the way `all` would take 1.8 to 5.8 times as long.
-   The plan of top_p takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums
-   exactly. */
+   The plan of top_p (its code for GPUs) sums exactly: it takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to
+   1.3 times on 3,000. */
 
 /* Returns a guess of the number of tokens in a nucleus: twice the perplexity e^H, but at least 24. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
@@ -13802,8 +13804,8 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* Finds the nucleus by the way `head`; the row then consists of its first tokens, the head. prefix.n = 0: the nucleus
-   is longer than the longest head that is tried; the row is unchanged, and the range may have become exact. */
+/* Finds the nucleus in the way `head` (above); the row then consists of its first tokens, the head. prefix.n = 0: the
+   nucleus is longer than the longest head that is tried; the row is unchanged, and *range may have become exact. */
 static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     sampi_prefix prefix = { 0, 0.0f };
@@ -13826,7 +13828,7 @@ static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_
 
 /* Guesses from every 32nd token where a long nucleus ends: its last element most likely lies in the band [low, high).
    To allow for the noise of the sample, the mass below `high` is an eighth more than the mass that top_p removes, and
-   that below `low` an eighth less. */
+   the mass below `low` is an eighth less. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
     float *l = row->work->x;
@@ -13842,9 +13844,9 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* Cuts by the way `wide`. The row stays dense, and its floor becomes the last logit of the nucleus; surplus tokens
-   equal to this logit are masked by changes. Returns SAMPI_DECLINED, with nothing changed, if the end of the nucleus is
-   not in the band. */
+/* Cuts in the way `wide` (above). The row stays dense (it is not copied), and its floor becomes the last logit of the
+   nucleus; surplus tokens equal to this logit are masked by changes. Returns SAMPI_DECLINED, with nothing changed, if
+   the end of the nucleus is not in the band. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -13989,8 +13991,8 @@ static float sampi_sigma_pivot(const sampi_row *row)
 }
 
 /* Applies top_n_sigma to a row. Sums in floats give bounds of sigma, and these give two bounds of the threshold. The
-   sampler's plan takes 18 to 30 times as long on 128,256 logits, because it asks for the exact sigma, in integers of
-   128 bits. */
+   sampler's plan (its code for GPUs) takes 18 to 30 times as long on 128,256 logits, because it asks for the exact
+   sigma, in integers of 128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -14018,9 +14020,9 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* Replaces s in the range by the sum of the squares of the weights. While z is an estimate, and few tokens are within
+/* Replaces s in *range by the sum of the squares of the weights. While z is an estimate, and few tokens are within
    10 nats of the maximum, only the squares of these tokens are added: no other token has a weight above e^-10, so the
-   sum of the others' squares is below e^-10 z, which widens the range. */
+   sum of the others' squares is below e^-10 z, which is added to the upper bound. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
@@ -14048,9 +14050,9 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
 
 /* Applies top_a, p_less, p_less_norm, epsilon or eta to a row: each keeps the tokens above a floor that depends on
    sums. If the lower and the upper bound of the floor keep different tokens, the sums are computed exactly; for a
-   compact row they always are. The samplers' plans sum exactly, and take 1.6 to 2.8 times as long on 128,256 logits;
-   the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the estimate is not enough
-   for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
+   compact row they always are. The samplers' plans (their code for GPUs) sum exactly, and take 1.6 to 2.8 times as long
+   on 128,256 logits; the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the
+   estimate is not enough for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -14148,7 +14150,7 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
 /* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
    them. In a dense row they are searched among the largest logits, in a compact copy: a weight w >= t Z is at least t
    2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the rounding of ln and w.
-   The sampler's plan sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
+   The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -14186,7 +14188,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
    with the smallest scores. As the logit falls, the score falls until the mean is reached, then rises. So the kept
    tokens are an interval of logits, and the code has to find its two ends. It searches them among the row's largest
    logits (the head), or in a band: two intervals of logits around the ends that every 32nd token predicts. If both
-   fail, it searches the whole row. The sampler's plan (for slices and devices) sums exactly, and takes 1.1 to 2.7 times
+   fail, it searches the whole row. The sampler's plan (its code for GPUs) sums exactly, and takes 1.1 to 2.7 times
    as long on 128,256 logits. Without the band, a row whose head is not enough takes 1.3 to 2.7 times as long. */
 
 /* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
@@ -14606,7 +14608,8 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Computes for each tile the sum of the envelope q of its tokens; returns the sum of all tiles. */
+/* Computes for each tile of 256 tokens the sum of the envelope q (an integer bound of the weight) of its tokens;
+   returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
     const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
@@ -14619,9 +14622,9 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Computes the times of those tokens of a tile that may still win the race. It applies sampi_race_run's first test to
-   the whole tile: if h are the upper 32 bits of a token's random number, 1 - u > ~h / 2^32, and no weight of the tile
-   is more than 2^14 times the sum of the tile's q. */
+/* Computes the random times of those tokens of a tile (256 tokens) that may still win gumbel's race, which the smallest
+   time wins. It applies sampi_race_run's first test to the whole tile: if h are the upper 32 bits of a token's random
+   number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of the tile's q. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -14644,8 +14647,8 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* Selects the winner of the race. It begins with the tile of the most weight, whose winner has a short time, so that
-   few other tokens need to be computed. */
+/* Applies gumbel: selects the winner of its race, the token with the smallest random time. It begins with the tile of
+   the most weight, whose winner has a short time, so that few other tokens need to be computed. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum;
@@ -14727,7 +14730,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
    Version 2 keeps logits above a floor that depends on Z, the sum of the weights. An estimate of Z is enough if its
    lower and its upper bound keep the same tokens. Version 1 computes the exponent of Zipf's law from the first m tokens
    of the row (m <= 128; with a larger m it runs step by step). Both versions draw as dist does, and then change mu; if
-   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (for slices and devices) sum exactly,
+   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (their code for GPUs) sum exactly,
    before and after the draw: on 128,256 logits the plan of version 2 takes 1.7 to 2.7 times as long as this code, and
    that of version 1 1.5 times if it keeps all tokens. */
 
@@ -14944,7 +14947,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
-/* A chain as the fast path needs it. */
+/* The members of a chain as one list, for the fast path (the code that works on a row of logits without an array). */
 typedef struct sampi_flat_chain {
     sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
     sampi_sampler *list[SAMPI_MOST_MEMBERS]; /* [n] those that are on, without softmax, which only sorts and sets p */

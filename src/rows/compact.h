@@ -3,7 +3,7 @@
    lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
    tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Removes the elements that have a change from the m collected ones; returns how many remain. */
+/* Removes from the m collected elements those that have another value (work->change); returns how many remain. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
     const sampi_change *change = row->work->change;
@@ -19,8 +19,8 @@ static size_t sampi_drop_changed(const sampi_row *row, size_t m)
     return kept;
 }
 
-/* Puts the changed elements that reach the floor in place of the caller's among the m collected ones, sorted by id.
-   Returns the new number of elements. */
+/* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
+   the old values of these elements are removed. Returns the new number of elements. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
@@ -106,7 +106,8 @@ static void sampi_gather_first(sampi_row *row, size_t want)
 }
 
 /* Keeps the tokens of a dense row with an element x >= floor. If an eighth of the lines (16 elements each) has such a
-   token, the tokens are not copied: the row gets a floor instead, which at least row->n / 128 tokens reach. */
+   token, the tokens are not copied: the row gets a floor instead, below which elements count as masked. At least row->n
+   / 128 tokens reach this floor. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -135,8 +136,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after calls of sampi_set_element, and returns its status. has_masked: these calls may have
-   masked elements. */
+/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row), and
+   returns its status. has_masked: these calls may have masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)

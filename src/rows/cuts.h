@@ -76,8 +76,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      wide   for a long row with a long nucleus, whose copy and weights would take the most time: from the exact sum of
             the tokens above a band of logits, and from the tokens of the band, which contains the end of the nucleus.
             For such a row of 128,256 logits the way `all` would take 1.8 to 5.8 times as long.
-   The plan of top_p takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on 3,000: it sums
-   exactly. */
+   The plan of top_p (its code for GPUs) sums exactly: it takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to
+   1.3 times on 3,000. */
 
 /* Returns a guess of the number of tokens in a nucleus: twice the perplexity e^H, but at least 24. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
@@ -88,8 +88,8 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
     return guess < (double)n ? (size_t)guess : n;
 }
 
-/* Finds the nucleus by the way `head`; the row then consists of its first tokens, the head. prefix.n = 0: the nucleus
-   is longer than the longest head that is tried; the row is unchanged, and the range may have become exact. */
+/* Finds the nucleus in the way `head` (above); the row then consists of its first tokens, the head. prefix.n = 0: the
+   nucleus is longer than the longest head that is tried; the row is unchanged, and *range may have become exact. */
 static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     sampi_prefix prefix = { 0, 0.0f };
@@ -112,7 +112,7 @@ static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_
 
 /* Guesses from every 32nd token where a long nucleus ends: its last element most likely lies in the band [low, high).
    To allow for the noise of the sample, the mass below `high` is an eighth more than the mass that top_p removes, and
-   that below `low` an eighth less. */
+   the mass below `low` is an eighth less. */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
     float *l = row->work->x;
@@ -128,9 +128,9 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* Cuts by the way `wide`. The row stays dense, and its floor becomes the last logit of the nucleus; surplus tokens
-   equal to this logit are masked by changes. Returns SAMPI_DECLINED, with nothing changed, if the end of the nucleus is
-   not in the band. */
+/* Cuts in the way `wide` (above). The row stays dense (it is not copied), and its floor becomes the last logit of the
+   nucleus; surplus tokens equal to this logit are masked by changes. Returns SAMPI_DECLINED, with nothing changed, if
+   the end of the nucleus is not in the band. */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -275,8 +275,8 @@ static float sampi_sigma_pivot(const sampi_row *row)
 }
 
 /* Applies top_n_sigma to a row. Sums in floats give bounds of sigma, and these give two bounds of the threshold. The
-   sampler's plan takes 18 to 30 times as long on 128,256 logits, because it asks for the exact sigma, in integers of
-   128 bits. */
+   sampler's plan (its code for GPUs) takes 18 to 30 times as long on 128,256 logits, because it asks for the exact
+   sigma, in integers of 128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -304,9 +304,9 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* Replaces s in the range by the sum of the squares of the weights. While z is an estimate, and few tokens are within
+/* Replaces s in *range by the sum of the squares of the weights. While z is an estimate, and few tokens are within
    10 nats of the maximum, only the squares of these tokens are added: no other token has a weight above e^-10, so the
-   sum of the others' squares is below e^-10 z, which widens the range. */
+   sum of the others' squares is below e^-10 z, which is added to the upper bound. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
@@ -334,9 +334,9 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
 
 /* Applies top_a, p_less, p_less_norm, epsilon or eta to a row: each keeps the tokens above a floor that depends on
    sums. If the lower and the upper bound of the floor keep different tokens, the sums are computed exactly; for a
-   compact row they always are. The samplers' plans sum exactly, and take 1.6 to 2.8 times as long on 128,256 logits;
-   the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the estimate is not enough
-   for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
+   compact row they always are. The samplers' plans (their code for GPUs) sum exactly, and take 1.6 to 2.8 times as long
+   on 128,256 logits; the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the
+   estimate is not enough for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -434,7 +434,7 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
 /* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
    them. In a dense row they are searched among the largest logits, in a compact copy: a weight w >= t Z is at least t
    2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the rounding of ln and w.
-   The sampler's plan sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
+   The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;

@@ -2,7 +2,7 @@
    Version 2 keeps logits above a floor that depends on Z, the sum of the weights. An estimate of Z is enough if its
    lower and its upper bound keep the same tokens. Version 1 computes the exponent of Zipf's law from the first m tokens
    of the row (m <= 128; with a larger m it runs step by step). Both versions draw as dist does, and then change mu; if
-   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (for slices and devices) sum exactly,
+   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (their code for GPUs) sum exactly,
    before and after the draw: on 128,256 logits the plan of version 2 takes 1.7 to 2.7 times as long as this code, and
    that of version 1 1.5 times if it keeps all tokens. */
 

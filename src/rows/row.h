@@ -247,7 +247,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n_change = 0;
 }
 
-/* Returns element i of a row, without changes. */
+/* Returns element i of a row as it was given; changed values (work->change) are not considered. */
 static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
@@ -273,7 +273,8 @@ static size_t sampi_change_at(const sampi_row *row, samp_token id)
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
-/* Returns element i with its change. -0 becomes +0, as it does in the steps; in a view of an array it stays -0. */
+/* Returns element i, with its changed value if it has one (work->change). -0 becomes +0, as it does in the steps; in a
+   view of an array it stays -0. */
 static float sampi_present(const sampi_row *row, size_t i)
 {
     if (sampi_is_compact(row)) return row->x[i];

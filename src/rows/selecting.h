@@ -16,7 +16,8 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Computes for each tile the sum of the envelope q of its tokens; returns the sum of all tiles. */
+/* Computes for each tile of 256 tokens the sum of the envelope q (an integer bound of the weight) of its tokens;
+   returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
     const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
@@ -29,9 +30,9 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Computes the times of those tokens of a tile that may still win the race. It applies sampi_race_run's first test to
-   the whole tile: if h are the upper 32 bits of a token's random number, 1 - u > ~h / 2^32, and no weight of the tile
-   is more than 2^14 times the sum of the tile's q. */
+/* Computes the random times of those tokens of a tile (256 tokens) that may still win gumbel's race, which the smallest
+   time wins. It applies sampi_race_run's first test to the whole tile: if h are the upper 32 bits of a token's random
+   number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of the tile's q. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -54,8 +55,8 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* Selects the winner of the race. It begins with the tile of the most weight, whose winner has a short time, so that
-   few other tokens need to be computed. */
+/* Applies gumbel: selects the winner of its race, the token with the smallest random time. It begins with the tile of
+   the most weight, whose winner has a short time, so that few other tokens need to be computed. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum;

@@ -3,7 +3,7 @@
    with the smallest scores. As the logit falls, the score falls until the mean is reached, then rises. So the kept
    tokens are an interval of logits, and the code has to find its two ends. It searches them among the row's largest
    logits (the head), or in a band: two intervals of logits around the ends that every 32nd token predicts. If both
-   fail, it searches the whole row. The sampler's plan (for slices and devices) sums exactly, and takes 1.1 to 2.7 times
+   fail, it searches the whole row. The sampler's plan (its code for GPUs) sums exactly, and takes 1.1 to 2.7 times
    as long on 128,256 logits. Without the band, a row whose head is not enough takes 1.3 to 2.7 times as long. */
 
 /* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
