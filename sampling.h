@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9257 samplers/greedy.h               21434 grammar/gbnf.h
-     277 api/config.h                     9301 samplers/choose.h               21733 grammar/regex.h
-     308 api/types.h                      9365 samplers/ratio.h                22138 grammar/derivatives.h
-     566 api/missing.h                    9433 samplers/draw.h                 22968 grammar/vocabulary.h
-     580 api/sample.h                     9520 samplers/dist.h                 23450 grammar/triggers.h
-     674 api/chains.h                     9553 samplers/gumbel.h               23787 grammar/matcher.h
-     941 api/samplers.h                   9625 watermark/function.h            24089 grammar/store.h
-    1214 api/gumbel.h                     9744 watermark/text.h                24355 grammar/moving.h
-    1237 api/operator.h                   9937 watermark/draw.h                24731 grammar/visits.h
-    1288 api/kv.h                        10153 samplers/mirostat.h             25019 grammar/states.h
-    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25182 grammar/items.h
-    1517 api/text_error.h                10558 samplers/custom.h               25310 grammar/masks.h
-    1534 api/grammar.h                   10621 config/describe.h               25526 grammar/runs.h
-    1802 api/shards.h                    10804 config/from_params.h            25757 grammar/entries.h
-    1901 api/peers.h                     10870 config/orders.h                 26282 grammar/accepting.h
-    1989 api/drafts.h                    11105 config/numbers.h                26635 grammar/waiting.h
-    2091 api/constraints.h               11249 config/set.h                    26764 grammar/history.h
-    2421 api/watermark.h                 11407 config/texts.h                  26896 grammar/room.h
-    2581 api/parts.h                     11538 config/settings.h               27253 grammar/sampler.h
-    2623 base/switches.h                 11652 life/rollback.h                 27500 grammar/forced.h
-    2949 base/random.h                   11912 life/chain.h                    27693 grammar/hooks.h
-    2972 base/mt19937.h                  12203 life/members.h                  27820 schema/head.h
-    3048 base/exact.h                    12320 life/update.h                   28007 schema/errors.h
-    3281 base/bits128.h                  12522 life/copy.h                     28120 schema/collections.h
-    3362 base/elements.h                 12693 rows/row.h                      28155 schema/references.h
-    3496 watermark/colours.h             13015 rows/reserve.h                  28433 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13087 rows/pieces.h                   28495 schema/numbers.h
-    3614 kernels/contract.h              13202 rows/thresholds.h               28704 schema/sets.h
-    3753 kernels/scalar.h                13310 rows/compact.h                  28963 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13487 rows/sums.h                     29167 schema/scalars.h
-    3980 kernels/sets.h                  13633 rows/changes.h                  29478 schema/goals.h
-    4030 kernels/vectors.h               13716 rows/cuts.h                     29709 schema/alternatives.h
-    4149 kernels/avx512.h                14185 rows/typical.h                  30204 schema/objects.h
-    4235 kernels/avx2.h                  14515 rows/tail_free.h                30736 schema/arrays.h
-    4299 kernels/sse2.h                  14592 rows/selecting.h                31110 schema/whole.h
-    4316 kernels/neon.h                  14728 rows/mirostat.h                 31284 tags/head.h
-    4339 kernels/wasm.h                  14815 watermark/rows.h                31415 tags/words.h
-    4355 kernels/generic.h               14930 rows/flat.h                     31533 tags/inside.h
-    4375 kernels/shared.h                14980 rows/logprobs.h                 31678 tags/formats.h
-    4502 kernels/passes.h                15069 rows/step.h                     32092 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15087 rows/llama_cpp/sums.h           32159 peers/tables.h
-    5292 kernels/check.h                 15417 rows/llama_cpp/samplers.h       32571 peers/values.h
-    5315 kernels/dispatch.h              15901 rows/llama_cpp/step.h           33019 peers/llama_server.h
-    5526 core/array.h                    15933 run/apply.h                     33091 peers/fields.h
-    5868 core/table.h                    16020 run/writing.h                   33361 peers/requests.h
-    6094 core/windows.h                  16145 run/arrays.h                    33508 shards/head.h
-    6187 constraints/record.h            16225 run/arrays_llama_cpp.h          33665 shards/bytes.h
-    6254 watermark/record.h              16429 run/walk.h                      33763 shards/merging.h
-    6276 rows/work.h                     16537 run/finish.h                    34055 shards/row.h
-    6303 life/past.h                     16578 run/draw_llama_cpp.h            34194 shards/answers.h
-    6366 core/record.h                   16654 run/draw.h                      34752 shards/logprobs.h
-    6512 core/plans.h                    16734 run/sample.h                    34900 shards/taking.h
-    6551 core/fields.h                   16832 watermark/making.h              35057 shards/asking.h
-    6643 core/owners.h                   17064 watermark/tails.h               35194 shards/prefix.h
-    6723 core/mt19937.h                  17165 watermark/detect.h              35768 shards/plans.h
-    6782 core/no_mt19937.h               17394 run/verify.h                    36277 samplers/plans.h
-    6816 core/making.h                   17500 run/batch.h                     36550 shards/way.h
-    6951 core/streams.h                  17654 life/state.h                    36700 shards/memory.h
-    6992 life/state_fields.h             17836 operator/weights.h              36770 shards/batch.h
-    7095 samplers/llama_cpp.h            17925 operator/search.h               37179 drafts/head.h
-    7185 samplers/logit_bias.h           18067 operator/run.h                  37243 drafts/block.h
-    7291 samplers/patch.h                18236 kv/cells.h                      37439 drafts/tree.h
-    7342 samplers/penalties.h            18276 kv/making.h                     37577 drafts/relaxed.h
-    7498 samplers/dry.h                  18502 kv/slot.h                       37663 constraints/automaton.h
-    7965 samplers/cut.h                  18645 kv/sequences.h                  37767 constraints/making.h
-    7991 samplers/top_n_sigma.h          18781 kv/data.h                       38027 constraints/sampler.h
-    8104 samplers/top_k.h                18905 kv/update.h                     38123 constraints/constructors.h
-    8162 samplers/tail_free.h            19033 kv/state.h                      38492 constraints/patterns.h
-    8290 samplers/typical.h              19245 llama_cpp/functions.h           38701 constraints/looking.h
-    8369 samplers/top_p.h                19313 llama_cpp/object.h              38771 constraints/thinking.h
-    8415 samplers/min_p.h                19368 llama_cpp/vocabulary.h          39026 constraints/schedule.h
-    8458 samplers/by_sums.h              19446 text/reading.h                  39116 constraints/accepting.h
-    8614 samplers/top_h.h                19558 text/strings.h                  39301 constraints/drawing.h
-    8668 samplers/min_k.h                19659 text/values.h                   39492 constraints/state.h
-    8727 samplers/xtc.h                  19817 text/documents.h                39559 constraints/kind.h
-    8813 samplers/infill.h               19894 grammar/head.h                  39619 constraints/top_p_decay.h
-    8932 samplers/temperature.h          19936 grammar/tree.h                  39707 constraints/accessors.h
-    9105 samplers/smoothing.h            20600 grammar/building.h              39816 core/kinds.h
-    9194 samplers/softmax.h              21032 grammar/finishing.h             39869 base/restore.h
-    9228 samplers/drafted.h              21344 grammar/reading.h               39883 api/license.h
+       2 api/opening.h                    9257 samplers/greedy.h               21436 grammar/gbnf.h
+     277 api/config.h                     9301 samplers/choose.h               21735 grammar/regex.h
+     308 api/types.h                      9365 samplers/ratio.h                22140 grammar/derivatives.h
+     566 api/missing.h                    9433 samplers/draw.h                 22970 grammar/vocabulary.h
+     580 api/sample.h                     9520 samplers/dist.h                 23452 grammar/triggers.h
+     674 api/chains.h                     9553 samplers/gumbel.h               23789 grammar/matcher.h
+     941 api/samplers.h                   9625 watermark/function.h            24091 grammar/store.h
+    1214 api/gumbel.h                     9744 watermark/text.h                24357 grammar/moving.h
+    1237 api/operator.h                   9937 watermark/draw.h                24733 grammar/visits.h
+    1288 api/kv.h                        10153 samplers/mirostat.h             25021 grammar/states.h
+    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25184 grammar/items.h
+    1517 api/text_error.h                10558 samplers/custom.h               25312 grammar/masks.h
+    1534 api/grammar.h                   10621 config/describe.h               25528 grammar/runs.h
+    1802 api/shards.h                    10804 config/from_params.h            25759 grammar/entries.h
+    1901 api/peers.h                     10870 config/orders.h                 26284 grammar/accepting.h
+    1989 api/drafts.h                    11105 config/numbers.h                26637 grammar/waiting.h
+    2091 api/constraints.h               11249 config/set.h                    26766 grammar/history.h
+    2421 api/watermark.h                 11407 config/texts.h                  26898 grammar/room.h
+    2581 api/parts.h                     11538 config/settings.h               27255 grammar/sampler.h
+    2623 base/switches.h                 11652 life/rollback.h                 27502 grammar/forced.h
+    2949 base/random.h                   11912 life/chain.h                    27695 grammar/hooks.h
+    2972 base/mt19937.h                  12203 life/members.h                  27822 schema/head.h
+    3048 base/exact.h                    12320 life/update.h                   28009 schema/errors.h
+    3281 base/bits128.h                  12522 life/copy.h                     28122 schema/collections.h
+    3362 base/elements.h                 12693 rows/row.h                      28157 schema/references.h
+    3496 watermark/colours.h             13015 rows/reserve.h                  28435 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13087 rows/pieces.h                   28497 schema/numbers.h
+    3614 kernels/contract.h              13202 rows/thresholds.h               28706 schema/sets.h
+    3753 kernels/scalar.h                13310 rows/compact.h                  28965 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13487 rows/sums.h                     29169 schema/scalars.h
+    3980 kernels/sets.h                  13633 rows/changes.h                  29480 schema/goals.h
+    4030 kernels/vectors.h               13716 rows/cuts.h                     29711 schema/alternatives.h
+    4149 kernels/avx512.h                14185 rows/typical.h                  30206 schema/objects.h
+    4235 kernels/avx2.h                  14515 rows/tail_free.h                30738 schema/arrays.h
+    4299 kernels/sse2.h                  14592 rows/selecting.h                31112 schema/whole.h
+    4316 kernels/neon.h                  14728 rows/mirostat.h                 31286 tags/head.h
+    4339 kernels/wasm.h                  14815 watermark/rows.h                31417 tags/words.h
+    4355 kernels/generic.h               14930 rows/flat.h                     31535 tags/inside.h
+    4375 kernels/shared.h                14980 rows/logprobs.h                 31680 tags/formats.h
+    4502 kernels/passes.h                15069 rows/step.h                     32094 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15087 rows/llama_cpp/sums.h           32161 peers/tables.h
+    5292 kernels/check.h                 15417 rows/llama_cpp/samplers.h       32573 peers/values.h
+    5315 kernels/dispatch.h              15901 rows/llama_cpp/step.h           33021 peers/llama_server.h
+    5526 core/array.h                    15933 run/apply.h                     33093 peers/fields.h
+    5868 core/table.h                    16020 run/writing.h                   33363 peers/requests.h
+    6094 core/windows.h                  16146 run/arrays.h                    33510 shards/head.h
+    6187 constraints/record.h            16226 run/arrays_llama_cpp.h          33667 shards/bytes.h
+    6254 watermark/record.h              16431 run/walk.h                      33765 shards/merging.h
+    6276 rows/work.h                     16539 run/finish.h                    34057 shards/row.h
+    6303 life/past.h                     16580 run/draw_llama_cpp.h            34196 shards/answers.h
+    6366 core/record.h                   16656 run/draw.h                      34754 shards/logprobs.h
+    6512 core/plans.h                    16736 run/sample.h                    34902 shards/taking.h
+    6551 core/fields.h                   16834 watermark/making.h              35059 shards/asking.h
+    6643 core/owners.h                   17066 watermark/tails.h               35196 shards/prefix.h
+    6723 core/mt19937.h                  17167 watermark/detect.h              35770 shards/plans.h
+    6782 core/no_mt19937.h               17396 run/verify.h                    36279 samplers/plans.h
+    6816 core/making.h                   17502 run/batch.h                     36552 shards/way.h
+    6951 core/streams.h                  17656 life/state.h                    36702 shards/memory.h
+    6992 life/state_fields.h             17838 operator/weights.h              36772 shards/batch.h
+    7095 samplers/llama_cpp.h            17927 operator/search.h               37181 drafts/head.h
+    7185 samplers/logit_bias.h           18069 operator/run.h                  37245 drafts/block.h
+    7291 samplers/patch.h                18238 kv/cells.h                      37441 drafts/tree.h
+    7342 samplers/penalties.h            18278 kv/making.h                     37579 drafts/relaxed.h
+    7498 samplers/dry.h                  18504 kv/slot.h                       37665 constraints/automaton.h
+    7965 samplers/cut.h                  18647 kv/sequences.h                  37769 constraints/making.h
+    7991 samplers/top_n_sigma.h          18783 kv/data.h                       38029 constraints/sampler.h
+    8104 samplers/top_k.h                18907 kv/update.h                     38125 constraints/constructors.h
+    8162 samplers/tail_free.h            19035 kv/state.h                      38494 constraints/patterns.h
+    8290 samplers/typical.h              19247 llama_cpp/functions.h           38703 constraints/looking.h
+    8369 samplers/top_p.h                19315 llama_cpp/object.h              38773 constraints/thinking.h
+    8415 samplers/min_p.h                19370 llama_cpp/vocabulary.h          39028 constraints/schedule.h
+    8458 samplers/by_sums.h              19448 text/reading.h                  39118 constraints/accepting.h
+    8614 samplers/top_h.h                19560 text/strings.h                  39303 constraints/drawing.h
+    8668 samplers/min_k.h                19661 text/values.h                   39494 constraints/state.h
+    8727 samplers/xtc.h                  19819 text/documents.h                39561 constraints/kind.h
+    8813 samplers/infill.h               19896 grammar/head.h                  39621 constraints/top_p_decay.h
+    8932 samplers/temperature.h          19938 grammar/tree.h                  39709 constraints/accessors.h
+    9105 samplers/smoothing.h            20602 grammar/building.h              39818 core/kinds.h
+    9194 samplers/softmax.h              21034 grammar/finishing.h             39871 base/restore.h
+    9228 samplers/drafted.h              21346 grammar/reading.h               39885 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -15963,7 +15963,7 @@ typedef struct sampi_view {
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
     sampi_order order;          /* the candidates' order, if sorts */
     bool is_open, drops, sorts; /* drops: a sampler has removed masked tokens */
-    sampi_ordinals ordinal;     /* the numbers of samplers run so far, as for sampi_run */
+    sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_run */
 } sampi_view;
 
 /* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such
@@ -15984,8 +15984,8 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
     return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
-/* Opens a view of the array for s: checks the array, and copies its logits if they will be read more than once.
-   SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
+/* Opens a view (a row whose logits are those of the array) for s: checks the array, and copies its logits if they will
+   be read more than once. SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
     const bool is_llama = sampi_is_llama_cpp(s);
@@ -16110,8 +16110,9 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view: writes the row to the array. index: the selected candidate, or -1. sums: if it is not NULL, p is set,
-   from the remaining candidates if one is selected, otherwise from `sums`; if it is NULL, p stays. */
+/* Closes a view (the user's array, worked on as a row): writes the row to the array. index: the selected candidate, or
+   -1. sums: if it is not NULL, p is set, from the remaining candidates if one is selected, otherwise from `sums`; if it
+   is NULL, p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
@@ -16174,7 +16175,7 @@ static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler
     return sampi_sets_p(s);
 }
 
-/* Can this sampler work on the open view? */
+/* Can this sampler work on the open view, that is, on the user's array as a row? */
 static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_row *row = &view->row;
@@ -16188,9 +16189,9 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status, or
-   SAMPI_DECLINED, as fast functions do; if it is not SAMP_OK, the caller has to write the array from the row as it
-   is. */
+/* Applies one sampler to the row of an open view (the user's array, worked on as a row), and closes the view if
+   necessary. Returns a status, or SAMPI_DECLINED, as fast functions do; if it is not SAMP_OK, the caller has to write
+   the array from the row as it is. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -16203,8 +16204,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row no longer has */
-    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens too */
+    if (few_stay && n <= 2) return SAMPI_DECLINED; /* s may keep masked tokens, which the row no longer has */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* s keeps masked tokens too */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
@@ -16282,7 +16283,8 @@ static SAMPI_COLD samp_token sampi_llama_find_by_sums(const float *e, const doub
     return (samp_token)i;
 }
 
-/* Applies dist to a view: selects the same token as sampi_llama_choose, with the same sums. */
+/* Applies dist to a view (the user's array, worked on as a row): selects the same token as sampi_llama_choose, with the
+   same sums. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -16295,7 +16297,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
         if (row->k->count(it.x, it.n, -FLT_MAX))
             (void)row->llama.expf(it.x, it.n, 1.0f, max, e + it.at);
         else
-            memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
+            memset(e + it.at, 0, it.n * sizeof *e); /* all of them are masked */
     row->llama.sum = sampi_llama_sum_tiles(e, n, tile);
     row->token = sampi_llama_find_by_sums(e, tile, n, u * row->llama.sum);
 }
@@ -16544,8 +16546,8 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
    This room has the end of a draw, by the fast path or by steps: it applies the remaining members of the chain to an
    array one by one, as samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities. If a custom sampler
-   refuses the token, no log-probability is written, and the caller undoes the draw. */
+/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities if the job asks for
+   them. If a custom sampler refuses the token, no log-probability is written, and the caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
@@ -16555,8 +16557,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities. before: the row as it
-   was before the selection, of which they are computed. */
+/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities if the job asks for them.
+   before: the row as it was before the selection; the log-probabilities are computed from it. */
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
@@ -16788,7 +16790,7 @@ static samp_token sampi_sample(const sampi_job *job)
         status = sampi_draw_by_steps(&masked, &token);
     }
     if (!status && job->logprobs &&
-        sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten the row */
+        sampi_open_row(&row, job) == SAMP_OK) /* opened again: the draw has overwritten it */
         sampi_row_logprobs(&row, token, &job->logprobs->raw);
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
@@ -16797,7 +16799,7 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Samples one row of floats with the sampler's own workspace. accept: the sampler accepts the token. */
+/* Samples one row of n_vocab floats in the sampler's own workspace. accept: the sampler accepts the drawn token. */
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
                                    bool accept)
 {
@@ -17425,8 +17427,8 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     return SAMP_OK;
 }
 
-/* Sets s->draft, of s and of all its members, to a row of the draft or to NULL. Returns false if one of them has
-   another random source than Philox, which the ratio method needs. */
+/* Sets the pointer `draft` of s and of all its members to a row of the draft, or to NULL. Returns false if one of them
+   has another random source than Philox, which the ratio method needs. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = !sampi_is_llama_cpp(s);
@@ -17755,7 +17757,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
-/* Returns the hash of all settings. */
+/* Returns the hash of all settings of s and its members. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;

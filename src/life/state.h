@@ -101,7 +101,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
-/* Returns the hash of all settings. */
+/* Returns the hash of all settings of s and its members. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;

@@ -30,7 +30,7 @@ typedef struct sampi_view {
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
     sampi_order order;          /* the candidates' order, if sorts */
     bool is_open, drops, sorts; /* drops: a sampler has removed masked tokens */
-    sampi_ordinals ordinal;     /* the numbers of samplers run so far, as for sampi_run */
+    sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_run */
 } sampi_view;
 
 /* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such
@@ -51,8 +51,8 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
     return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
-/* Opens a view of the array for s: checks the array, and copies its logits if they will be read more than once.
-   SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
+/* Opens a view (a row whose logits are those of the array) for s: checks the array, and copies its logits if they will
+   be read more than once. SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
     const bool is_llama = sampi_is_llama_cpp(s);

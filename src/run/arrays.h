@@ -29,7 +29,7 @@ static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler
     return sampi_sets_p(s);
 }
 
-/* Can this sampler work on the open view? */
+/* Can this sampler work on the open view, that is, on the user's array as a row? */
 static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_row *row = &view->row;
@@ -43,9 +43,9 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
-/* Applies one sampler to the row of an open view, and closes the view if necessary. Returns a status, or
-   SAMPI_DECLINED, as fast functions do; if it is not SAMP_OK, the caller has to write the array from the row as it
-   is. */
+/* Applies one sampler to the row of an open view (the user's array, worked on as a row), and closes the view if
+   necessary. Returns a status, or SAMPI_DECLINED, as fast functions do; if it is not SAMP_OK, the caller has to write
+   the array from the row as it is. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -58,8 +58,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED; /* it may keep masked tokens, which the row no longer has */
-    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* it keeps masked tokens too */
+    if (few_stay && n <= 2) return SAMPI_DECLINED; /* s may keep masked tokens, which the row no longer has */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* s keeps masked tokens too */
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
     int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;

@@ -57,7 +57,8 @@ static SAMPI_COLD samp_token sampi_llama_find_by_sums(const float *e, const doub
     return (samp_token)i;
 }
 
-/* Applies dist to a view: selects the same token as sampi_llama_choose, with the same sums. */
+/* Applies dist to a view (the user's array, worked on as a row): selects the same token as sampi_llama_choose, with the
+   same sums. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
@@ -70,7 +71,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
         if (row->k->count(it.x, it.n, -FLT_MAX))
             (void)row->llama.expf(it.x, it.n, 1.0f, max, e + it.at);
         else
-            memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
+            memset(e + it.at, 0, it.n * sizeof *e); /* all of them are masked */
     row->llama.sum = sampi_llama_sum_tiles(e, n, tile);
     row->token = sampi_llama_find_by_sums(e, tile, n, u * row->llama.sum);
 }

@@ -7,8 +7,8 @@
    This room has the end of a draw, by the fast path or by steps: it applies the remaining members of the chain to an
    array one by one, as samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities. If a custom sampler
-   refuses the token, no log-probability is written, and the caller undoes the draw. */
+/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities if the job asks for
+   them. If a custom sampler refuses the token, no log-probability is written, and the caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
@@ -18,8 +18,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities. before: the row as it
-   was before the selection, of which they are computed. */
+/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities if the job asks for them.
+   before: the row as it was before the selection; the log-probabilities are computed from it. */
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;

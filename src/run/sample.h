@@ -54,7 +54,7 @@ static samp_token sampi_sample(const sampi_job *job)
         status = sampi_draw_by_steps(&masked, &token);
     }
     if (!status && job->logprobs &&
-        sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten the row */
+        sampi_open_row(&row, job) == SAMP_OK) /* opened again: the draw has overwritten it */
         sampi_row_logprobs(&row, token, &job->logprobs->raw);
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
@@ -63,7 +63,7 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Samples one row of floats with the sampler's own workspace. accept: the sampler accepts the token. */
+/* Samples one row of n_vocab floats in the sampler's own workspace. accept: the sampler accepts the drawn token. */
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
                                    bool accept)
 {

@@ -31,8 +31,8 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     return SAMP_OK;
 }
 
-/* Sets s->draft, of s and of all its members, to a row of the draft or to NULL. Returns false if one of them has
-   another random source than Philox, which the ratio method needs. */
+/* Sets the pointer `draft` of s and of all its members to a row of the draft, or to NULL. Returns false if one of them
+   has another random source than Philox, which the ratio method needs. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = !sampi_is_llama_cpp(s);

@@ -90,8 +90,9 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view: writes the row to the array. index: the selected candidate, or -1. sums: if it is not NULL, p is set,
-   from the remaining candidates if one is selected, otherwise from `sums`; if it is NULL, p stays. */
+/* Closes a view (the user's array, worked on as a row): writes the row to the array. index: the selected candidate, or
+   -1. sums: if it is not NULL, p is set, from the remaining candidates if one is selected, otherwise from `sums`; if it
+   is NULL, p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
