@@ -480,6 +480,10 @@ budget: | $(B)
 budget-code: | $(B)
 	@sh tests/tools/budget.sh $(B)/budget code
 
+## walk: the functions that a draw of the default chain calls; at most 40 of them handle the logits
+walk: | $(B)
+	@CC="$(CC)" sh tests/tools/walk.sh $(B)/walk
+
 ## format: apply .clang-format to every C file
 format:
 	clang-format -i sampling.h sampling_gpu.h $(filter-out tests/data/%,$(shell git ls-files 'src/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'tests/*pp'))
@@ -492,7 +496,7 @@ CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads 
   test-generic test-wasm test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress \
   test-watermark \
   test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
-  toc budget-code
+  toc budget-code walk
 CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
   test-threads-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full \
   test-slow-ways-long
@@ -516,4 +520,4 @@ timed/%:
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
   test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \
   parity-grammar parity-grammar-small test-mpi bench-mpi test-play bench-wasm test-digest test-ports test-ports-short test-msvc \
-  test-wasm toc budget budget-code format ci ci-long
+  test-wasm toc budget budget-code walk format ci ci-long
