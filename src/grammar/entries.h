@@ -164,7 +164,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         here->length = before->length + n;
         here->run_kinds = 0;
         here->run_reach = 0;
-        if (here->expects == 0 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
+        if (here->expects == 0 && size > 1 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
             const sampi_stretch run = sampi_run_of(m, next, keep, false);
             here->run_kinds = run.kinds;
             here->run_reach = run.reach;

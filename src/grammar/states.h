@@ -129,7 +129,8 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 
 /* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
    distinguish. These groups of classes are found at the state's first use and noted in its row: each class gets -2 -
-   the first class of its group. If two threads do this at once, each fills only what is still empty (-1). */
+   the first class of its group. If two threads do this at once, one may write such a number over a state that the
+   other has just found; the state is then found again. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
@@ -139,7 +140,8 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
         uint8_t first[256];
         sampi_kinds_of(&m->d, node, first);
         if (m->d.status) return 0;
-        for (int32_t c = 0; c < n_classes; c++) (void)SAMPI_INT_CAS(&next[c], -1, -2 - first[c]);
+        for (int32_t c = 0; c < n_classes; c++)
+            if (SAMPI_INT_GET(&next[c]) == -1) SAMPI_INT_PUT(&next[c], -2 - first[c]);
         way = SAMPI_INT_GET(&next[class_of_byte]);
     }
     if (way > -2) return way < 0 ? 0 : way;
