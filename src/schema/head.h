@@ -54,7 +54,7 @@ typedef enum sampi_schema_key {
 
 /* The values that a keyword may have: JSON types as bits, and their name in an error message. */
 #define SAMPI_SCHEMA_VALUES(X) \
-    X(ANY, 0x7f, "") /* any value, or the value is checked where it is read */ \
+    X(ANY, 0x7f, "") /* any value is allowed here; some are checked where they are read */ \
     X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
     X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number") \
     X(TEXT, 1 << SAMPI_JSON_STRING, "a string") \
