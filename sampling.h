@@ -197,79 +197,79 @@
      580 api/sample.h                     9520 samplers/dist.h                 23452 grammar/triggers.h
      674 api/chains.h                     9553 samplers/gumbel.h               23789 grammar/matcher.h
      941 api/samplers.h                   9625 watermark/function.h            24091 grammar/store.h
-    1214 api/gumbel.h                     9744 watermark/text.h                24357 grammar/moving.h
-    1237 api/operator.h                   9937 watermark/draw.h                24733 grammar/visits.h
-    1288 api/kv.h                        10153 samplers/mirostat.h             25021 grammar/states.h
-    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25186 grammar/items.h
-    1517 api/text_error.h                10558 samplers/custom.h               25314 grammar/masks.h
-    1534 api/grammar.h                   10621 config/describe.h               25530 grammar/runs.h
-    1802 api/shards.h                    10804 config/from_params.h            25761 grammar/entries.h
-    1901 api/peers.h                     10870 config/orders.h                 26286 grammar/accepting.h
-    1989 api/drafts.h                    11105 config/numbers.h                26639 grammar/waiting.h
-    2091 api/constraints.h               11249 config/set.h                    26768 grammar/history.h
-    2421 api/watermark.h                 11407 config/texts.h                  26900 grammar/room.h
-    2581 api/parts.h                     11538 config/settings.h               27257 grammar/sampler.h
-    2623 base/switches.h                 11652 life/rollback.h                 27504 grammar/forced.h
-    2949 base/random.h                   11912 life/chain.h                    27697 grammar/hooks.h
-    2972 base/mt19937.h                  12203 life/members.h                  27824 schema/head.h
-    3048 base/exact.h                    12320 life/update.h                   28011 schema/errors.h
-    3281 base/bits128.h                  12522 life/copy.h                     28124 schema/collections.h
-    3362 base/elements.h                 12693 rows/row.h                      28159 schema/references.h
-    3496 watermark/colours.h             13015 rows/reserve.h                  28437 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13087 rows/pieces.h                   28499 schema/numbers.h
-    3614 kernels/contract.h              13202 rows/thresholds.h               28708 schema/sets.h
-    3753 kernels/scalar.h                13310 rows/compact.h                  28967 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13487 rows/sums.h                     29171 schema/scalars.h
-    3980 kernels/sets.h                  13633 rows/changes.h                  29482 schema/goals.h
-    4030 kernels/vectors.h               13716 rows/cuts.h                     29713 schema/alternatives.h
-    4149 kernels/avx512.h                14185 rows/typical.h                  30208 schema/objects.h
-    4235 kernels/avx2.h                  14515 rows/tail_free.h                30740 schema/arrays.h
-    4299 kernels/sse2.h                  14592 rows/selecting.h                31114 schema/whole.h
-    4316 kernels/neon.h                  14728 rows/mirostat.h                 31288 tags/head.h
-    4339 kernels/wasm.h                  14815 watermark/rows.h                31419 tags/words.h
-    4355 kernels/generic.h               14930 rows/flat.h                     31537 tags/inside.h
-    4375 kernels/shared.h                14980 rows/logprobs.h                 31682 tags/formats.h
-    4502 kernels/passes.h                15069 rows/step.h                     32096 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15087 rows/llama_cpp/sums.h           32163 peers/tables.h
-    5292 kernels/check.h                 15417 rows/llama_cpp/samplers.h       32575 peers/values.h
-    5315 kernels/dispatch.h              15901 rows/llama_cpp/step.h           33023 peers/llama_server.h
-    5526 core/array.h                    15933 run/apply.h                     33095 peers/fields.h
-    5868 core/table.h                    16020 run/writing.h                   33365 peers/requests.h
-    6094 core/windows.h                  16146 run/arrays.h                    33512 shards/head.h
-    6187 constraints/record.h            16226 run/arrays_llama_cpp.h          33669 shards/bytes.h
-    6254 watermark/record.h              16431 run/walk.h                      33767 shards/merging.h
-    6276 rows/work.h                     16539 run/finish.h                    34059 shards/row.h
-    6303 life/past.h                     16580 run/draw_llama_cpp.h            34198 shards/answers.h
-    6366 core/record.h                   16656 run/draw.h                      34756 shards/logprobs.h
-    6512 core/plans.h                    16736 run/sample.h                    34904 shards/taking.h
-    6551 core/fields.h                   16834 watermark/making.h              35061 shards/asking.h
-    6643 core/owners.h                   17066 watermark/tails.h               35198 shards/prefix.h
-    6723 core/mt19937.h                  17167 watermark/detect.h              35772 shards/plans.h
-    6782 core/no_mt19937.h               17396 run/verify.h                    36281 samplers/plans.h
-    6816 core/making.h                   17502 run/batch.h                     36554 shards/way.h
-    6951 core/streams.h                  17656 life/state.h                    36704 shards/memory.h
-    6992 life/state_fields.h             17838 operator/weights.h              36774 shards/batch.h
-    7095 samplers/llama_cpp.h            17927 operator/search.h               37183 drafts/head.h
-    7185 samplers/logit_bias.h           18069 operator/run.h                  37247 drafts/block.h
-    7291 samplers/patch.h                18238 kv/cells.h                      37443 drafts/tree.h
-    7342 samplers/penalties.h            18278 kv/making.h                     37581 drafts/relaxed.h
-    7498 samplers/dry.h                  18504 kv/slot.h                       37667 constraints/automaton.h
-    7965 samplers/cut.h                  18647 kv/sequences.h                  37771 constraints/making.h
-    7991 samplers/top_n_sigma.h          18783 kv/data.h                       38031 constraints/sampler.h
-    8104 samplers/top_k.h                18907 kv/update.h                     38127 constraints/constructors.h
-    8162 samplers/tail_free.h            19035 kv/state.h                      38496 constraints/patterns.h
-    8290 samplers/typical.h              19247 llama_cpp/functions.h           38705 constraints/looking.h
-    8369 samplers/top_p.h                19315 llama_cpp/object.h              38775 constraints/thinking.h
-    8415 samplers/min_p.h                19370 llama_cpp/vocabulary.h          39030 constraints/schedule.h
-    8458 samplers/by_sums.h              19448 text/reading.h                  39120 constraints/accepting.h
-    8614 samplers/top_h.h                19560 text/strings.h                  39305 constraints/drawing.h
-    8668 samplers/min_k.h                19661 text/values.h                   39496 constraints/state.h
-    8727 samplers/xtc.h                  19819 text/documents.h                39563 constraints/kind.h
-    8813 samplers/infill.h               19896 grammar/head.h                  39623 constraints/top_p_decay.h
-    8932 samplers/temperature.h          19938 grammar/tree.h                  39711 constraints/accessors.h
-    9105 samplers/smoothing.h            20602 grammar/building.h              39820 core/kinds.h
-    9194 samplers/softmax.h              21034 grammar/finishing.h             39873 base/restore.h
-    9228 samplers/drafted.h              21346 grammar/reading.h               39887 api/license.h
+    1214 api/gumbel.h                     9744 watermark/text.h                24358 grammar/moving.h
+    1237 api/operator.h                   9937 watermark/draw.h                24734 grammar/visits.h
+    1288 api/kv.h                        10153 samplers/mirostat.h             25022 grammar/states.h
+    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25187 grammar/items.h
+    1517 api/text_error.h                10558 samplers/custom.h               25315 grammar/masks.h
+    1534 api/grammar.h                   10621 config/describe.h               25531 grammar/runs.h
+    1802 api/shards.h                    10804 config/from_params.h            25762 grammar/entries.h
+    1901 api/peers.h                     10870 config/orders.h                 26287 grammar/accepting.h
+    1989 api/drafts.h                    11105 config/numbers.h                26640 grammar/waiting.h
+    2091 api/constraints.h               11249 config/set.h                    26769 grammar/history.h
+    2421 api/watermark.h                 11407 config/texts.h                  26901 grammar/room.h
+    2581 api/parts.h                     11538 config/settings.h               27258 grammar/sampler.h
+    2623 base/switches.h                 11652 life/rollback.h                 27505 grammar/forced.h
+    2949 base/random.h                   11912 life/chain.h                    27698 grammar/hooks.h
+    2972 base/mt19937.h                  12203 life/members.h                  27825 schema/head.h
+    3048 base/exact.h                    12320 life/update.h                   28012 schema/errors.h
+    3281 base/bits128.h                  12522 life/copy.h                     28125 schema/collections.h
+    3362 base/elements.h                 12693 rows/row.h                      28160 schema/references.h
+    3496 watermark/colours.h             13015 rows/reserve.h                  28438 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13087 rows/pieces.h                   28500 schema/numbers.h
+    3614 kernels/contract.h              13202 rows/thresholds.h               28709 schema/sets.h
+    3753 kernels/scalar.h                13310 rows/compact.h                  28968 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13487 rows/sums.h                     29172 schema/scalars.h
+    3980 kernels/sets.h                  13633 rows/changes.h                  29483 schema/goals.h
+    4030 kernels/vectors.h               13716 rows/cuts.h                     29714 schema/alternatives.h
+    4149 kernels/avx512.h                14185 rows/typical.h                  30209 schema/objects.h
+    4235 kernels/avx2.h                  14515 rows/tail_free.h                30741 schema/arrays.h
+    4299 kernels/sse2.h                  14592 rows/selecting.h                31115 schema/whole.h
+    4316 kernels/neon.h                  14728 rows/mirostat.h                 31289 tags/head.h
+    4339 kernels/wasm.h                  14815 watermark/rows.h                31420 tags/words.h
+    4355 kernels/generic.h               14930 rows/flat.h                     31538 tags/inside.h
+    4375 kernels/shared.h                14980 rows/logprobs.h                 31683 tags/formats.h
+    4502 kernels/passes.h                15069 rows/step.h                     32097 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15087 rows/llama_cpp/sums.h           32164 peers/tables.h
+    5292 kernels/check.h                 15417 rows/llama_cpp/samplers.h       32576 peers/values.h
+    5315 kernels/dispatch.h              15901 rows/llama_cpp/step.h           33024 peers/llama_server.h
+    5526 core/array.h                    15933 run/apply.h                     33096 peers/fields.h
+    5868 core/table.h                    16020 run/writing.h                   33366 peers/requests.h
+    6094 core/windows.h                  16146 run/arrays.h                    33513 shards/head.h
+    6187 constraints/record.h            16226 run/arrays_llama_cpp.h          33670 shards/bytes.h
+    6254 watermark/record.h              16431 run/walk.h                      33768 shards/merging.h
+    6276 rows/work.h                     16539 run/finish.h                    34060 shards/row.h
+    6303 life/past.h                     16580 run/draw_llama_cpp.h            34199 shards/answers.h
+    6366 core/record.h                   16656 run/draw.h                      34757 shards/logprobs.h
+    6512 core/plans.h                    16736 run/sample.h                    34905 shards/taking.h
+    6551 core/fields.h                   16834 watermark/making.h              35062 shards/asking.h
+    6643 core/owners.h                   17066 watermark/tails.h               35199 shards/prefix.h
+    6723 core/mt19937.h                  17167 watermark/detect.h              35773 shards/plans.h
+    6782 core/no_mt19937.h               17396 run/verify.h                    36282 samplers/plans.h
+    6816 core/making.h                   17502 run/batch.h                     36555 shards/way.h
+    6951 core/streams.h                  17656 life/state.h                    36705 shards/memory.h
+    6992 life/state_fields.h             17838 operator/weights.h              36775 shards/batch.h
+    7095 samplers/llama_cpp.h            17927 operator/search.h               37184 drafts/head.h
+    7185 samplers/logit_bias.h           18069 operator/run.h                  37248 drafts/block.h
+    7291 samplers/patch.h                18238 kv/cells.h                      37444 drafts/tree.h
+    7342 samplers/penalties.h            18278 kv/making.h                     37582 drafts/relaxed.h
+    7498 samplers/dry.h                  18504 kv/slot.h                       37668 constraints/automaton.h
+    7965 samplers/cut.h                  18647 kv/sequences.h                  37772 constraints/making.h
+    7991 samplers/top_n_sigma.h          18783 kv/data.h                       38032 constraints/sampler.h
+    8104 samplers/top_k.h                18907 kv/update.h                     38128 constraints/constructors.h
+    8162 samplers/tail_free.h            19035 kv/state.h                      38497 constraints/patterns.h
+    8290 samplers/typical.h              19247 llama_cpp/functions.h           38706 constraints/looking.h
+    8369 samplers/top_p.h                19315 llama_cpp/object.h              38776 constraints/thinking.h
+    8415 samplers/min_p.h                19370 llama_cpp/vocabulary.h          39031 constraints/schedule.h
+    8458 samplers/by_sums.h              19448 text/reading.h                  39121 constraints/accepting.h
+    8614 samplers/top_h.h                19560 text/strings.h                  39306 constraints/drawing.h
+    8668 samplers/min_k.h                19661 text/values.h                   39497 constraints/state.h
+    8727 samplers/xtc.h                  19819 text/documents.h                39564 constraints/kind.h
+    8813 samplers/infill.h               19896 grammar/head.h                  39624 constraints/top_p_decay.h
+    8932 samplers/temperature.h          19938 grammar/tree.h                  39712 constraints/accessors.h
+    9105 samplers/smoothing.h            20602 grammar/building.h              39821 core/kinds.h
+    9194 samplers/softmax.h              21034 grammar/finishing.h             39874 base/restore.h
+    9228 samplers/drafted.h              21346 grammar/reading.h               39888 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -24097,7 +24097,8 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
 
      The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece
      of a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the
-     index into a slot of a table or of a state's row, if that slot is still free. Published data never changes, with
+     index into a slot of a table, if the slot is still free, or into a state's row, where every thread finds the same
+     index. Published data never changes, with
      two exceptions of one word each: a fact that is found later (every thread finds the same fact), and the time of the
      last use. So data that exists costs a load. Missing data is computed by the thread that needs it. If two threads
      need it at once, both compute it, and the second one to publish uses the first one's result.
@@ -27878,7 +27879,7 @@ typedef enum sampi_schema_key {
 
 /* The values that a keyword may have: JSON types as bits, and their name in an error message. */
 #define SAMPI_SCHEMA_VALUES(X) \
-    X(ANY, 0x7f, "") /* any value, or the value is checked where it is read */ \
+    X(ANY, 0x7f, "") /* any value is allowed here; some are checked where they are read */ \
     X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
     X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number") \
     X(TEXT, 1 << SAMPI_JSON_STRING, "a string") \

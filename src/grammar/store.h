@@ -6,7 +6,8 @@
 
      The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece
      of a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the
-     index into a slot of a table or of a state's row, if that slot is still free. Published data never changes, with
+     index into a slot of a table, if the slot is still free, or into a state's row, where every thread finds the same
+     index. Published data never changes, with
      two exceptions of one word each: a fact that is found later (every thread finds the same fact), and the time of the
      last use. So data that exists costs a load. Missing data is computed by the thread that needs it. If two threads
      need it at once, both compute it, and the second one to publish uses the first one's result.
