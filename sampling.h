@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9257 samplers/greedy.h               21436 grammar/gbnf.h
-     277 api/config.h                     9301 samplers/choose.h               21735 grammar/regex.h
-     308 api/types.h                      9365 samplers/ratio.h                22140 grammar/derivatives.h
-     566 api/missing.h                    9433 samplers/draw.h                 22970 grammar/vocabulary.h
-     580 api/sample.h                     9520 samplers/dist.h                 23452 grammar/triggers.h
-     674 api/chains.h                     9553 samplers/gumbel.h               23789 grammar/matcher.h
-     941 api/samplers.h                   9625 watermark/function.h            24091 grammar/store.h
-    1214 api/gumbel.h                     9744 watermark/text.h                24358 grammar/moving.h
-    1237 api/operator.h                   9937 watermark/draw.h                24734 grammar/visits.h
-    1288 api/kv.h                        10153 samplers/mirostat.h             25022 grammar/states.h
-    1471 api/llama_cpp.h                 10403 samplers/adaptive_p.h           25187 grammar/items.h
-    1517 api/text_error.h                10558 samplers/custom.h               25315 grammar/masks.h
-    1534 api/grammar.h                   10621 config/describe.h               25531 grammar/runs.h
-    1802 api/shards.h                    10804 config/from_params.h            25762 grammar/entries.h
-    1901 api/peers.h                     10870 config/orders.h                 26287 grammar/accepting.h
-    1989 api/drafts.h                    11105 config/numbers.h                26640 grammar/waiting.h
-    2091 api/constraints.h               11249 config/set.h                    26769 grammar/history.h
-    2421 api/watermark.h                 11407 config/texts.h                  26901 grammar/room.h
-    2581 api/parts.h                     11538 config/settings.h               27258 grammar/sampler.h
-    2623 base/switches.h                 11652 life/rollback.h                 27505 grammar/forced.h
-    2949 base/random.h                   11912 life/chain.h                    27698 grammar/hooks.h
-    2972 base/mt19937.h                  12203 life/members.h                  27825 schema/head.h
-    3048 base/exact.h                    12320 life/update.h                   28012 schema/errors.h
-    3281 base/bits128.h                  12522 life/copy.h                     28125 schema/collections.h
-    3362 base/elements.h                 12693 rows/row.h                      28160 schema/references.h
-    3496 watermark/colours.h             13015 rows/reserve.h                  28438 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13087 rows/pieces.h                   28500 schema/numbers.h
-    3614 kernels/contract.h              13202 rows/thresholds.h               28709 schema/sets.h
-    3753 kernels/scalar.h                13310 rows/compact.h                  28968 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13487 rows/sums.h                     29172 schema/scalars.h
-    3980 kernels/sets.h                  13633 rows/changes.h                  29483 schema/goals.h
-    4030 kernels/vectors.h               13716 rows/cuts.h                     29714 schema/alternatives.h
-    4149 kernels/avx512.h                14185 rows/typical.h                  30209 schema/objects.h
-    4235 kernels/avx2.h                  14515 rows/tail_free.h                30741 schema/arrays.h
-    4299 kernels/sse2.h                  14592 rows/selecting.h                31115 schema/whole.h
-    4316 kernels/neon.h                  14728 rows/mirostat.h                 31289 tags/head.h
-    4339 kernels/wasm.h                  14815 watermark/rows.h                31420 tags/words.h
-    4355 kernels/generic.h               14930 rows/flat.h                     31538 tags/inside.h
-    4375 kernels/shared.h                14980 rows/logprobs.h                 31683 tags/formats.h
-    4502 kernels/passes.h                15069 rows/step.h                     32097 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15087 rows/llama_cpp/sums.h           32164 peers/tables.h
-    5292 kernels/check.h                 15417 rows/llama_cpp/samplers.h       32576 peers/values.h
-    5315 kernels/dispatch.h              15901 rows/llama_cpp/step.h           33024 peers/llama_server.h
-    5526 core/array.h                    15933 run/apply.h                     33096 peers/fields.h
-    5868 core/table.h                    16020 run/writing.h                   33366 peers/requests.h
-    6094 core/windows.h                  16146 run/arrays.h                    33513 shards/head.h
-    6187 constraints/record.h            16226 run/arrays_llama_cpp.h          33670 shards/bytes.h
-    6254 watermark/record.h              16431 run/walk.h                      33768 shards/merging.h
-    6276 rows/work.h                     16539 run/finish.h                    34060 shards/row.h
-    6303 life/past.h                     16580 run/draw_llama_cpp.h            34199 shards/answers.h
-    6366 core/record.h                   16656 run/draw.h                      34757 shards/logprobs.h
-    6512 core/plans.h                    16736 run/sample.h                    34905 shards/taking.h
-    6551 core/fields.h                   16834 watermark/making.h              35062 shards/asking.h
-    6643 core/owners.h                   17066 watermark/tails.h               35199 shards/prefix.h
-    6723 core/mt19937.h                  17167 watermark/detect.h              35773 shards/plans.h
-    6782 core/no_mt19937.h               17396 run/verify.h                    36282 samplers/plans.h
-    6816 core/making.h                   17502 run/batch.h                     36555 shards/way.h
-    6951 core/streams.h                  17656 life/state.h                    36705 shards/memory.h
-    6992 life/state_fields.h             17838 operator/weights.h              36775 shards/batch.h
-    7095 samplers/llama_cpp.h            17927 operator/search.h               37184 drafts/head.h
-    7185 samplers/logit_bias.h           18069 operator/run.h                  37248 drafts/block.h
-    7291 samplers/patch.h                18238 kv/cells.h                      37444 drafts/tree.h
-    7342 samplers/penalties.h            18278 kv/making.h                     37582 drafts/relaxed.h
-    7498 samplers/dry.h                  18504 kv/slot.h                       37668 constraints/automaton.h
-    7965 samplers/cut.h                  18647 kv/sequences.h                  37772 constraints/making.h
-    7991 samplers/top_n_sigma.h          18783 kv/data.h                       38032 constraints/sampler.h
-    8104 samplers/top_k.h                18907 kv/update.h                     38128 constraints/constructors.h
-    8162 samplers/tail_free.h            19035 kv/state.h                      38497 constraints/patterns.h
-    8290 samplers/typical.h              19247 llama_cpp/functions.h           38706 constraints/looking.h
-    8369 samplers/top_p.h                19315 llama_cpp/object.h              38776 constraints/thinking.h
-    8415 samplers/min_p.h                19370 llama_cpp/vocabulary.h          39031 constraints/schedule.h
-    8458 samplers/by_sums.h              19448 text/reading.h                  39121 constraints/accepting.h
-    8614 samplers/top_h.h                19560 text/strings.h                  39306 constraints/drawing.h
-    8668 samplers/min_k.h                19661 text/values.h                   39497 constraints/state.h
-    8727 samplers/xtc.h                  19819 text/documents.h                39564 constraints/kind.h
-    8813 samplers/infill.h               19896 grammar/head.h                  39624 constraints/top_p_decay.h
-    8932 samplers/temperature.h          19938 grammar/tree.h                  39712 constraints/accessors.h
-    9105 samplers/smoothing.h            20602 grammar/building.h              39821 core/kinds.h
-    9194 samplers/softmax.h              21034 grammar/finishing.h             39874 base/restore.h
-    9228 samplers/drafted.h              21346 grammar/reading.h               39888 api/license.h
+       2 api/opening.h                    9250 samplers/greedy.h               21415 grammar/gbnf.h
+     277 api/config.h                     9294 samplers/choose.h               21714 grammar/regex.h
+     308 api/types.h                      9358 samplers/ratio.h                22119 grammar/derivatives.h
+     566 api/missing.h                    9426 samplers/draw.h                 22949 grammar/vocabulary.h
+     580 api/sample.h                     9513 samplers/dist.h                 23431 grammar/triggers.h
+     674 api/chains.h                     9546 samplers/gumbel.h               23768 grammar/matcher.h
+     941 api/samplers.h                   9618 watermark/function.h            24070 grammar/store.h
+    1214 api/gumbel.h                     9737 watermark/text.h                24337 grammar/moving.h
+    1237 api/operator.h                   9930 watermark/draw.h                24713 grammar/visits.h
+    1288 api/kv.h                        10146 samplers/mirostat.h             25001 grammar/states.h
+    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25166 grammar/items.h
+    1517 api/text_error.h                10551 samplers/custom.h               25294 grammar/masks.h
+    1534 api/grammar.h                   10614 config/describe.h               25510 grammar/runs.h
+    1802 api/shards.h                    10797 config/from_params.h            25741 grammar/entries.h
+    1901 api/peers.h                     10863 config/orders.h                 26266 grammar/accepting.h
+    1989 api/drafts.h                    11098 config/numbers.h                26619 grammar/waiting.h
+    2091 api/constraints.h               11242 config/set.h                    26748 grammar/history.h
+    2421 api/watermark.h                 11400 config/texts.h                  26880 grammar/room.h
+    2581 api/parts.h                     11531 config/settings.h               27237 grammar/sampler.h
+    2623 base/switches.h                 11645 life/rollback.h                 27484 grammar/forced.h
+    2949 base/random.h                   11905 life/chain.h                    27677 grammar/hooks.h
+    2972 base/mt19937.h                  12196 life/members.h                  27804 schema/head.h
+    3048 base/exact.h                    12313 life/update.h                   27991 schema/errors.h
+    3281 base/bits128.h                  12510 life/copy.h                     28104 schema/collections.h
+    3362 base/elements.h                 12681 rows/row.h                      28139 schema/references.h
+    3496 watermark/colours.h             13003 rows/reserve.h                  28417 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28479 schema/numbers.h
+    3614 kernels/contract.h              13190 rows/thresholds.h               28688 schema/sets.h
+    3753 kernels/scalar.h                13298 rows/compact.h                  28947 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13465 rows/sums.h                     29151 schema/scalars.h
+    3980 kernels/sets.h                  13611 rows/changes.h                  29462 schema/goals.h
+    4030 kernels/vectors.h               13694 rows/cuts.h                     29693 schema/alternatives.h
+    4149 kernels/avx512.h                14163 rows/typical.h                  30188 schema/objects.h
+    4235 kernels/avx2.h                  14493 rows/tail_free.h                30720 schema/arrays.h
+    4299 kernels/sse2.h                  14570 rows/selecting.h                31094 schema/whole.h
+    4316 kernels/neon.h                  14706 rows/mirostat.h                 31268 tags/head.h
+    4339 kernels/wasm.h                  14793 watermark/rows.h                31399 tags/words.h
+    4355 kernels/generic.h               14908 rows/flat.h                     31517 tags/inside.h
+    4375 kernels/shared.h                14958 rows/logprobs.h                 31662 tags/formats.h
+    4502 kernels/passes.h                15047 rows/step.h                     32076 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15065 rows/llama_cpp/sums.h           32143 peers/tables.h
+    5292 kernels/check.h                 15395 rows/llama_cpp/samplers.h       32555 peers/values.h
+    5315 kernels/dispatch.h              15879 rows/llama_cpp/step.h           33003 peers/llama_server.h
+    5526 core/array.h                    15911 run/apply.h                     33075 peers/fields.h
+    5868 core/table.h                    15998 run/writing.h                   33345 peers/requests.h
+    6094 core/windows.h                  16124 run/arrays.h                    33492 shards/head.h
+    6187 constraints/record.h            16204 run/arrays_llama_cpp.h          33649 shards/bytes.h
+    6254 watermark/record.h              16409 run/walk.h                      33747 shards/merging.h
+    6276 rows/work.h                     16517 run/finish.h                    34039 shards/row.h
+    6303 life/past.h                     16558 run/draw_llama_cpp.h            34178 shards/answers.h
+    6366 core/record.h                   16634 run/draw.h                      34736 shards/logprobs.h
+    6512 core/plans.h                    16714 run/sample.h                    34884 shards/taking.h
+    6551 core/fields.h                   16812 watermark/making.h              35041 shards/asking.h
+    6643 core/owners.h                   17044 watermark/tails.h               35178 shards/prefix.h
+    6723 core/mt19937.h                  17145 watermark/detect.h              35752 shards/plans.h
+    6782 core/no_mt19937.h               17374 run/verify.h                    36261 samplers/plans.h
+    6816 core/making.h                   17480 run/batch.h                     36534 shards/way.h
+    6951 core/streams.h                  17634 life/state.h                    36684 shards/memory.h
+    6992 life/state_fields.h             17817 operator/weights.h              36754 shards/batch.h
+    7088 samplers/llama_cpp.h            17906 operator/search.h               37163 drafts/head.h
+    7178 samplers/logit_bias.h           18048 operator/run.h                  37227 drafts/block.h
+    7284 samplers/patch.h                18217 kv/cells.h                      37423 drafts/tree.h
+    7335 samplers/penalties.h            18257 kv/making.h                     37561 drafts/relaxed.h
+    7491 samplers/dry.h                  18483 kv/slot.h                       37647 constraints/automaton.h
+    7958 samplers/cut.h                  18626 kv/sequences.h                  37751 constraints/making.h
+    7984 samplers/top_n_sigma.h          18762 kv/data.h                       38011 constraints/sampler.h
+    8097 samplers/top_k.h                18886 kv/update.h                     38107 constraints/constructors.h
+    8155 samplers/tail_free.h            19014 kv/state.h                      38476 constraints/patterns.h
+    8283 samplers/typical.h              19226 llama_cpp/functions.h           38685 constraints/looking.h
+    8362 samplers/top_p.h                19294 llama_cpp/object.h              38755 constraints/thinking.h
+    8408 samplers/min_p.h                19349 llama_cpp/vocabulary.h          39010 constraints/schedule.h
+    8451 samplers/by_sums.h              19427 text/reading.h                  39100 constraints/accepting.h
+    8607 samplers/top_h.h                19539 text/strings.h                  39285 constraints/drawing.h
+    8661 samplers/min_k.h                19640 text/values.h                   39476 constraints/state.h
+    8720 samplers/xtc.h                  19798 text/documents.h                39543 constraints/kind.h
+    8806 samplers/infill.h               19875 grammar/head.h                  39603 constraints/top_p_decay.h
+    8925 samplers/temperature.h          19917 grammar/tree.h                  39691 constraints/accessors.h
+    9098 samplers/smoothing.h            20581 grammar/building.h              39800 core/kinds.h
+    9187 samplers/softmax.h              21013 grammar/finishing.h             39853 base/restore.h
+    9221 samplers/drafted.h              21325 grammar/reading.h               39867 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -7025,13 +7025,6 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* Saves or loads a u64 that may have any value: a position, or a count of random numbers. */
-static void sampi_io_u64(sampi_io *io, uint64_t *x)
-{
-    uint64_t y = sampi_io_int(io, *x, 8);
-    if (io->mode == SAMPI_READ) *x = y;
-}
-
 /* Saves or loads a token that is at least `lowest`: 0, or -1 if the field may have no token. There is no upper limit,
    because samplers do not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
@@ -12339,26 +12332,21 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* Lets the new member s take over the state of `old`, the same sampler with other parameters, or NULL. A sampler that
-   was off has not seen the tokens, so the hook gets NULL for it; but its mt19937 is taken over if seed and random
-   source are the same. `old` is unchanged. */
-static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
-{
-    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
-    if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
-    if (old) sampi_take_over_mt(s, old);
-}
-
-/* Lets all members of `fresh` take over the state of the members of c that they replace. The field at_ordinal, which is
-   free between two draws, becomes for each member of c: 1 + the index of the member that replaces it; 0: none does. */
+/* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change but for
+   the field at_ordinal. That field is free between two draws; it becomes 1 + the index of the member that replaces this
+   one; 0: none does. A sampler that was off has not seen the tokens, so the hook gets NULL in its place; but its
+   mt19937 is taken over if seed and random source are the same. */
 static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
     for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
-        sampi_take_over(s, old, c);
-        if (old) old->at_ordinal = (uint32_t)i + 1;
+        const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+        if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, c);
+        if (!old) continue;
+        sampi_take_over_mt(s, old);
+        old->at_ordinal = (uint32_t)i + 1;
     }
 }
 
@@ -13313,22 +13301,6 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
    lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
    tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Removes from the m collected elements those that have another value (work->change); returns how many remain. */
-static size_t sampi_drop_changed(const sampi_row *row, size_t m)
-{
-    const sampi_change *change = row->work->change;
-    float *x = row->work->x;
-    int32_t *id = row->work->id;
-    size_t kept = 0, c = 0;
-    for (size_t i = 0; i < m; i++) {
-        while (c < row->n_change && change[c].id < id[i]) c++;
-        if (c < row->n_change && change[c].id == id[i]) continue;
-        x[kept] = x[i];
-        id[kept++] = id[i];
-    }
-    return kept;
-}
-
 /* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
    the old values of these elements are removed. Returns the new number of elements. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
@@ -13336,11 +13308,17 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     const sampi_change *change = row->work->change;
     float *x = row->work->x;
     int32_t *id = row->work->id;
-    size_t kept = sampi_drop_changed(row, m), more = 0;
+    size_t kept = 0, more = 0;
+    for (size_t i = 0, c = 0; i < m; i++) { /* without the old values */
+        while (c < row->n_change && change[c].id < id[i]) c++;
+        if (c < row->n_change && change[c].id == id[i]) continue;
+        x[kept] = x[i];
+        id[kept++] = id[i];
+    }
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* from the end on, because the memory behind it is free */
+    for (size_t c = row->n_change; c > 0; c--) { /* merged from the end on, because the memory behind it is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
@@ -17752,7 +17730,8 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
-    sampi_io_u64(io, &s->position);
+    uint64_t position = sampi_io_int(io, s->position, 8); /* any value is valid */
+    if (io->mode == SAMPI_READ) s->position = position;
     sampi_io_mt(io, s);
     if (traits->hooks->state) traits->hooks->state(s, io);
 }

@@ -96,7 +96,8 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
-    sampi_io_u64(io, &s->position);
+    uint64_t position = sampi_io_int(io, s->position, 8); /* any value is valid */
+    if (io->mode == SAMPI_READ) s->position = position;
     sampi_io_mt(io, s);
     if (traits->hooks->state) traits->hooks->state(s, io);
 }

@@ -33,13 +33,6 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* Saves or loads a u64 that may have any value: a position, or a count of random numbers. */
-static void sampi_io_u64(sampi_io *io, uint64_t *x)
-{
-    uint64_t y = sampi_io_int(io, *x, 8);
-    if (io->mode == SAMPI_READ) *x = y;
-}
-
 /* Saves or loads a token that is at least `lowest`: 0, or -1 if the field may have no token. There is no upper limit,
    because samplers do not know the vocabulary; samp_accept takes any token too. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)

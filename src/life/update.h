@@ -19,26 +19,21 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* Lets the new member s take over the state of `old`, the same sampler with other parameters, or NULL. A sampler that
-   was off has not seen the tokens, so the hook gets NULL for it; but its mt19937 is taken over if seed and random
-   source are the same. `old` is unchanged. */
-static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
-{
-    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
-    if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
-    if (old) sampi_take_over_mt(s, old);
-}
-
-/* Lets all members of `fresh` take over the state of the members of c that they replace. The field at_ordinal, which is
-   free between two draws, becomes for each member of c: 1 + the index of the member that replaces it; 0: none does. */
+/* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change but for
+   the field at_ordinal. That field is free between two draws; it becomes 1 + the index of the member that replaces this
+   one; 0: none does. A sampler that was off has not seen the tokens, so the hook gets NULL in its place; but its
+   mt19937 is taken over if seed and random source are the same. */
 static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
     for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
-        sampi_take_over(s, old, c);
-        if (old) old->at_ordinal = (uint32_t)i + 1;
+        const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+        if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, c);
+        if (!old) continue;
+        sampi_take_over_mt(s, old);
+        old->at_ordinal = (uint32_t)i + 1;
     }
 }
 

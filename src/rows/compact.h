@@ -3,22 +3,6 @@
    lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
    tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Removes from the m collected elements those that have another value (work->change); returns how many remain. */
-static size_t sampi_drop_changed(const sampi_row *row, size_t m)
-{
-    const sampi_change *change = row->work->change;
-    float *x = row->work->x;
-    int32_t *id = row->work->id;
-    size_t kept = 0, c = 0;
-    for (size_t i = 0; i < m; i++) {
-        while (c < row->n_change && change[c].id < id[i]) c++;
-        if (c < row->n_change && change[c].id == id[i]) continue;
-        x[kept] = x[i];
-        id[kept++] = id[i];
-    }
-    return kept;
-}
-
 /* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
    the old values of these elements are removed. Returns the new number of elements. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
@@ -26,11 +10,17 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     const sampi_change *change = row->work->change;
     float *x = row->work->x;
     int32_t *id = row->work->id;
-    size_t kept = sampi_drop_changed(row, m), more = 0;
+    size_t kept = 0, more = 0;
+    for (size_t i = 0, c = 0; i < m; i++) { /* without the old values */
+        while (c < row->n_change && change[c].id < id[i]) c++;
+        if (c < row->n_change && change[c].id == id[i]) continue;
+        x[kept] = x[i];
+        id[kept++] = id[i];
+    }
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* from the end on, because the memory behind it is free */
+    for (size_t c = row->n_change; c > 0; c--) { /* merged from the end on, because the memory behind it is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
