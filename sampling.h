@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9250 samplers/greedy.h               21415 grammar/gbnf.h
-     277 api/config.h                     9294 samplers/choose.h               21714 grammar/regex.h
-     308 api/types.h                      9358 samplers/ratio.h                22119 grammar/derivatives.h
-     566 api/missing.h                    9426 samplers/draw.h                 22949 grammar/vocabulary.h
-     580 api/sample.h                     9513 samplers/dist.h                 23431 grammar/triggers.h
-     674 api/chains.h                     9546 samplers/gumbel.h               23768 grammar/matcher.h
-     941 api/samplers.h                   9618 watermark/function.h            24070 grammar/store.h
-    1214 api/gumbel.h                     9737 watermark/text.h                24337 grammar/moving.h
-    1237 api/operator.h                   9930 watermark/draw.h                24713 grammar/visits.h
-    1288 api/kv.h                        10146 samplers/mirostat.h             25001 grammar/states.h
-    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25166 grammar/items.h
-    1517 api/text_error.h                10551 samplers/custom.h               25294 grammar/masks.h
-    1534 api/grammar.h                   10614 config/describe.h               25510 grammar/runs.h
-    1802 api/shards.h                    10797 config/from_params.h            25741 grammar/entries.h
-    1901 api/peers.h                     10863 config/orders.h                 26266 grammar/accepting.h
-    1989 api/drafts.h                    11098 config/numbers.h                26619 grammar/waiting.h
-    2091 api/constraints.h               11242 config/set.h                    26748 grammar/history.h
-    2421 api/watermark.h                 11400 config/texts.h                  26880 grammar/room.h
-    2581 api/parts.h                     11531 config/settings.h               27237 grammar/sampler.h
-    2623 base/switches.h                 11645 life/rollback.h                 27484 grammar/forced.h
-    2949 base/random.h                   11905 life/chain.h                    27677 grammar/hooks.h
-    2972 base/mt19937.h                  12196 life/members.h                  27804 schema/head.h
-    3048 base/exact.h                    12313 life/update.h                   27991 schema/errors.h
-    3281 base/bits128.h                  12510 life/copy.h                     28104 schema/collections.h
-    3362 base/elements.h                 12681 rows/row.h                      28139 schema/references.h
-    3496 watermark/colours.h             13003 rows/reserve.h                  28417 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28479 schema/numbers.h
-    3614 kernels/contract.h              13190 rows/thresholds.h               28688 schema/sets.h
-    3753 kernels/scalar.h                13298 rows/compact.h                  28947 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13465 rows/sums.h                     29151 schema/scalars.h
-    3980 kernels/sets.h                  13611 rows/changes.h                  29462 schema/goals.h
-    4030 kernels/vectors.h               13694 rows/cuts.h                     29693 schema/alternatives.h
-    4149 kernels/avx512.h                14163 rows/typical.h                  30188 schema/objects.h
-    4235 kernels/avx2.h                  14493 rows/tail_free.h                30720 schema/arrays.h
-    4299 kernels/sse2.h                  14570 rows/selecting.h                31094 schema/whole.h
-    4316 kernels/neon.h                  14706 rows/mirostat.h                 31268 tags/head.h
-    4339 kernels/wasm.h                  14793 watermark/rows.h                31399 tags/words.h
-    4355 kernels/generic.h               14908 rows/flat.h                     31517 tags/inside.h
-    4375 kernels/shared.h                14958 rows/logprobs.h                 31662 tags/formats.h
-    4502 kernels/passes.h                15047 rows/step.h                     32076 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15065 rows/llama_cpp/sums.h           32143 peers/tables.h
-    5292 kernels/check.h                 15395 rows/llama_cpp/samplers.h       32555 peers/values.h
-    5315 kernels/dispatch.h              15879 rows/llama_cpp/step.h           33003 peers/llama_server.h
-    5526 core/array.h                    15911 run/apply.h                     33075 peers/fields.h
-    5868 core/table.h                    15998 run/writing.h                   33345 peers/requests.h
-    6094 core/windows.h                  16124 run/arrays.h                    33492 shards/head.h
-    6187 constraints/record.h            16204 run/arrays_llama_cpp.h          33649 shards/bytes.h
-    6254 watermark/record.h              16409 run/walk.h                      33747 shards/merging.h
-    6276 rows/work.h                     16517 run/finish.h                    34039 shards/row.h
-    6303 life/past.h                     16558 run/draw_llama_cpp.h            34178 shards/answers.h
-    6366 core/record.h                   16634 run/draw.h                      34736 shards/logprobs.h
-    6512 core/plans.h                    16714 run/sample.h                    34884 shards/taking.h
-    6551 core/fields.h                   16812 watermark/making.h              35041 shards/asking.h
-    6643 core/owners.h                   17044 watermark/tails.h               35178 shards/prefix.h
-    6723 core/mt19937.h                  17145 watermark/detect.h              35752 shards/plans.h
-    6782 core/no_mt19937.h               17374 run/verify.h                    36261 samplers/plans.h
-    6816 core/making.h                   17480 run/batch.h                     36534 shards/way.h
-    6951 core/streams.h                  17634 life/state.h                    36684 shards/memory.h
-    6992 life/state_fields.h             17817 operator/weights.h              36754 shards/batch.h
-    7088 samplers/llama_cpp.h            17906 operator/search.h               37163 drafts/head.h
-    7178 samplers/logit_bias.h           18048 operator/run.h                  37227 drafts/block.h
-    7284 samplers/patch.h                18217 kv/cells.h                      37423 drafts/tree.h
-    7335 samplers/penalties.h            18257 kv/making.h                     37561 drafts/relaxed.h
-    7491 samplers/dry.h                  18483 kv/slot.h                       37647 constraints/automaton.h
-    7958 samplers/cut.h                  18626 kv/sequences.h                  37751 constraints/making.h
-    7984 samplers/top_n_sigma.h          18762 kv/data.h                       38011 constraints/sampler.h
-    8097 samplers/top_k.h                18886 kv/update.h                     38107 constraints/constructors.h
-    8155 samplers/tail_free.h            19014 kv/state.h                      38476 constraints/patterns.h
-    8283 samplers/typical.h              19226 llama_cpp/functions.h           38685 constraints/looking.h
-    8362 samplers/top_p.h                19294 llama_cpp/object.h              38755 constraints/thinking.h
-    8408 samplers/min_p.h                19349 llama_cpp/vocabulary.h          39010 constraints/schedule.h
-    8451 samplers/by_sums.h              19427 text/reading.h                  39100 constraints/accepting.h
-    8607 samplers/top_h.h                19539 text/strings.h                  39285 constraints/drawing.h
-    8661 samplers/min_k.h                19640 text/values.h                   39476 constraints/state.h
-    8720 samplers/xtc.h                  19798 text/documents.h                39543 constraints/kind.h
-    8806 samplers/infill.h               19875 grammar/head.h                  39603 constraints/top_p_decay.h
-    8925 samplers/temperature.h          19917 grammar/tree.h                  39691 constraints/accessors.h
-    9098 samplers/smoothing.h            20581 grammar/building.h              39800 core/kinds.h
-    9187 samplers/softmax.h              21013 grammar/finishing.h             39853 base/restore.h
-    9221 samplers/drafted.h              21325 grammar/reading.h               39867 api/license.h
+       2 api/opening.h                    9250 samplers/greedy.h               21425 grammar/gbnf.h
+     277 api/config.h                     9294 samplers/choose.h               21724 grammar/regex.h
+     308 api/types.h                      9358 samplers/ratio.h                22129 grammar/derivatives.h
+     566 api/missing.h                    9426 samplers/draw.h                 22959 grammar/vocabulary.h
+     580 api/sample.h                     9513 samplers/dist.h                 23441 grammar/triggers.h
+     674 api/chains.h                     9546 samplers/gumbel.h               23778 grammar/matcher.h
+     941 api/samplers.h                   9618 watermark/function.h            24080 grammar/store.h
+    1214 api/gumbel.h                     9737 watermark/text.h                24347 grammar/moving.h
+    1237 api/operator.h                   9930 watermark/draw.h                24723 grammar/visits.h
+    1288 api/kv.h                        10146 samplers/mirostat.h             25011 grammar/states.h
+    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25176 grammar/items.h
+    1517 api/text_error.h                10551 samplers/custom.h               25304 grammar/masks.h
+    1534 api/grammar.h                   10614 config/describe.h               25520 grammar/runs.h
+    1802 api/shards.h                    10797 config/from_params.h            25751 grammar/entries.h
+    1901 api/peers.h                     10863 config/orders.h                 26276 grammar/accepting.h
+    1989 api/drafts.h                    11098 config/numbers.h                26629 grammar/waiting.h
+    2091 api/constraints.h               11242 config/set.h                    26758 grammar/history.h
+    2421 api/watermark.h                 11400 config/texts.h                  26890 grammar/room.h
+    2581 api/parts.h                     11531 config/settings.h               27247 grammar/sampler.h
+    2623 base/switches.h                 11645 life/rollback.h                 27494 grammar/forced.h
+    2949 base/random.h                   11905 life/chain.h                    27687 grammar/hooks.h
+    2972 base/mt19937.h                  12196 life/members.h                  27814 schema/head.h
+    3048 base/exact.h                    12313 life/update.h                   28001 schema/errors.h
+    3281 base/bits128.h                  12510 life/copy.h                     28114 schema/collections.h
+    3362 base/elements.h                 12681 rows/row.h                      28149 schema/references.h
+    3496 watermark/colours.h             13003 rows/reserve.h                  28427 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28489 schema/numbers.h
+    3614 kernels/contract.h              13191 rows/thresholds.h               28698 schema/sets.h
+    3753 kernels/scalar.h                13300 rows/compact.h                  28957 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29161 schema/scalars.h
+    3980 kernels/sets.h                  13615 rows/changes.h                  29472 schema/goals.h
+    4030 kernels/vectors.h               13699 rows/cuts.h                     29703 schema/alternatives.h
+    4149 kernels/avx512.h                14172 rows/typical.h                  30198 schema/objects.h
+    4235 kernels/avx2.h                  14503 rows/tail_free.h                30730 schema/arrays.h
+    4299 kernels/sse2.h                  14580 rows/selecting.h                31104 schema/whole.h
+    4316 kernels/neon.h                  14716 rows/mirostat.h                 31278 tags/head.h
+    4339 kernels/wasm.h                  14803 watermark/rows.h                31409 tags/words.h
+    4355 kernels/generic.h               14918 rows/flat.h                     31527 tags/inside.h
+    4375 kernels/shared.h                14968 rows/logprobs.h                 31672 tags/formats.h
+    4502 kernels/passes.h                15057 rows/step.h                     32086 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32153 peers/tables.h
+    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32565 peers/values.h
+    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33013 peers/llama_server.h
+    5526 core/array.h                    15921 run/apply.h                     33085 peers/fields.h
+    5868 core/table.h                    16008 run/writing.h                   33355 peers/requests.h
+    6094 core/windows.h                  16134 run/arrays.h                    33502 shards/head.h
+    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33659 shards/bytes.h
+    6254 watermark/record.h              16419 run/walk.h                      33757 shards/merging.h
+    6276 rows/work.h                     16527 run/finish.h                    34049 shards/row.h
+    6303 life/past.h                     16568 run/draw_llama_cpp.h            34188 shards/answers.h
+    6366 core/record.h                   16644 run/draw.h                      34746 shards/logprobs.h
+    6512 core/plans.h                    16724 run/sample.h                    34894 shards/taking.h
+    6551 core/fields.h                   16822 watermark/making.h              35051 shards/asking.h
+    6643 core/owners.h                   17054 watermark/tails.h               35188 shards/prefix.h
+    6723 core/mt19937.h                  17155 watermark/detect.h              35762 shards/plans.h
+    6782 core/no_mt19937.h               17384 run/verify.h                    36271 samplers/plans.h
+    6816 core/making.h                   17490 run/batch.h                     36544 shards/way.h
+    6951 core/streams.h                  17644 life/state.h                    36694 shards/memory.h
+    6992 life/state_fields.h             17827 operator/weights.h              36764 shards/batch.h
+    7088 samplers/llama_cpp.h            17916 operator/search.h               37173 drafts/head.h
+    7178 samplers/logit_bias.h           18058 operator/run.h                  37237 drafts/block.h
+    7284 samplers/patch.h                18227 kv/cells.h                      37433 drafts/tree.h
+    7335 samplers/penalties.h            18267 kv/making.h                     37571 drafts/relaxed.h
+    7491 samplers/dry.h                  18493 kv/slot.h                       37657 constraints/automaton.h
+    7958 samplers/cut.h                  18636 kv/sequences.h                  37761 constraints/making.h
+    7984 samplers/top_n_sigma.h          18772 kv/data.h                       38021 constraints/sampler.h
+    8097 samplers/top_k.h                18896 kv/update.h                     38117 constraints/constructors.h
+    8155 samplers/tail_free.h            19024 kv/state.h                      38486 constraints/patterns.h
+    8283 samplers/typical.h              19236 llama_cpp/functions.h           38695 constraints/looking.h
+    8362 samplers/top_p.h                19304 llama_cpp/object.h              38765 constraints/thinking.h
+    8408 samplers/min_p.h                19359 llama_cpp/vocabulary.h          39020 constraints/schedule.h
+    8451 samplers/by_sums.h              19437 text/reading.h                  39110 constraints/accepting.h
+    8607 samplers/top_h.h                19549 text/strings.h                  39295 constraints/drawing.h
+    8661 samplers/min_k.h                19650 text/values.h                   39486 constraints/state.h
+    8720 samplers/xtc.h                  19808 text/documents.h                39553 constraints/kind.h
+    8806 samplers/infill.h               19885 grammar/head.h                  39613 constraints/top_p_decay.h
+    8925 samplers/temperature.h          19927 grammar/tree.h                  39701 constraints/accessors.h
+    9098 samplers/smoothing.h            20591 grammar/building.h              39810 core/kinds.h
+    9187 samplers/softmax.h              21023 grammar/finishing.h             39863 base/restore.h
+    9221 samplers/drafted.h              21335 grammar/reading.h               39877 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -13081,9 +13081,9 @@ SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
      sampi_pieces it;
      for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
    If the row's elements are floats, a piece reaches up to the next tile with a changed element, without a copy.
-   Otherwise a piece is one tile, converted into buf. `at` is a multiple of SAMPI_TILE. A piece is valid until the next
-   one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single tiles, and
-   sampi_next_logits, which returns single tiles of logits in place of elements. */
+   Otherwise a piece is one tile (SAMPI_TILE elements), converted into buf. `at` is a multiple of SAMPI_TILE. A piece is
+   valid until the next one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single
+   tiles, and sampi_next_logits, which returns single tiles of logits in place of elements. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
@@ -13126,7 +13126,8 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* sampi_tile_at makes the tile at index `at` the piece. sampi_next_tile goes to the next tile; false: the row ends. */
+/* sampi_tile_at makes the tile (256 elements) at index `at` the piece of the walk. sampi_next_tile goes to the next
+   tile; false: the row ends here. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);
@@ -13273,10 +13274,11 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
     return sampi_find_value(&values, want, 0, 1);
 }
 
-/* Returns a threshold that at least `want` unchanged elements of a dense row reach: so many lines (16 elements
-   each) have a maximum that reaches it. If `want` is small, the lines are folded into m sets, each with the
-   maximum of its lines, and the search compares sets. m is several times `want`, so that few sets hold two of the
-   largest maxima. `line` has memory to be filled up to a multiple of m. */
+/* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
+   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. If `want` is
+   small, the lines are folded into m sets, each with the maximum of its lines, and the search compares sets. m is
+   several times `want`, so that few sets hold two of the largest maxima. `line` has memory to be filled up to a
+   multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;
@@ -13379,23 +13381,24 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Makes a dense row compact, with all its unmasked tokens. A compact row stays as it is. */
+/* Makes a dense row (all logits in place) compact, with all its unmasked tokens. A compact row (copied tokens) stays as
+   it is. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Makes a dense row compact, with at least its first `want` tokens in order (logit descending). A compact row stays as
-   it is. */
+/* Makes a dense row (all logits in place) compact, with at least its first `want` tokens in order (logit descending). A
+   compact row (copied tokens) stays as it is. */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keeps the tokens of a dense row with an element x >= floor. If an eighth of the lines (16 elements each) has such a
-   token, the tokens are not copied: the row gets a floor instead, below which elements count as masked. At least row->n
-   / 128 tokens reach this floor. */
+/* Keeps the tokens of a dense row (all logits in place) with an element x >= floor. If an eighth of the lines (16
+   elements each) has such a token, the tokens are not copied: the row gets a floor instead, below which elements count
+   as masked. At least row->n / 128 tokens reach this floor. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -13415,8 +13418,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Are all tokens of a dense row masked? If more lines have an unmasked token than the row has changes, one token is
-   surely unmasked; otherwise the row's maximum decides. */
+/* Are all tokens of a dense row (all logits in place) masked? If more lines have an unmasked token than the row has
+   changes, one token is surely unmasked; otherwise the row's maximum decides. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -13424,8 +13427,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row), and
-   returns its status. has_masked: these calls may have masked elements. */
+/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row (copied
+   tokens)), and returns its status. has_masked: these calls may have masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -13434,8 +13437,8 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Cuts a compact row to `keep` tokens: all tokens above `value`, and those tokens equal to it that have the smallest
-   ids. */
+/* Cuts a compact row (copied tokens) to `keep` tokens: all tokens above `value`, and those tokens equal to it that have
+   the smallest ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
@@ -13535,8 +13538,8 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimates the sums of a dense row in one pass, and sets *range to their bounds. The exact sums would fit 64 bits,
-   because a row has at most 2^22 weights of at most 2^40. */
+/* Estimates the sums of a dense row (all logits in place) in one pass, and sets *range to their bounds. The exact sums
+   would fit 64 bits, because a row has at most 2^22 weights of at most 2^40. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -13551,8 +13554,9 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. A shorter row becomes
-   compact first, and a compact row is summed exactly. S is computed exactly only if with_s. */
+/* Computes the range of a row: an estimate for a dense row (all logits in place) of more than SAMPI_SMALL tokens. A
+   shorter row becomes compact (copied) first, and a compact row is summed exactly. S is computed exactly only if
+   with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -13583,7 +13587,7 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
+/* A prefix of a compact row (copied tokens): the first n tokens in order (logit descending, id ascending). */
 typedef struct sampi_prefix {
     size_t n;
     float last; /* the logit of the prefix's last token */
@@ -13629,7 +13633,8 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* Copies the logits of a dense row to the workspace. The row stays dense, with r = 1 and without floor or changes. */
+/* Copies the logits of a dense row (all logits in place) to the workspace. The row stays dense, with r = 1 and without
+   floor or changes. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -13640,8 +13645,8 @@ static void sampi_flatten(sampi_row *row)
     (void)sampi_scan(row);
 }
 
-/* Prepares a row for n changed elements. A dense row is copied if its logits are products (r is not 1), or if n changes
-   would cost more than a copy. */
+/* Prepares a row for n changed elements. A dense row (all logits in place) is copied if its logits are products (r is
+   not 1), or if n changes would cost more than a copy. */
 static void sampi_begin_patch(sampi_row *row, size_t n)
 {
     if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
@@ -13717,9 +13722,10 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Checks the cut of a dense row. `before` is the row before the cut. If fewer than min_keep tokens remain, the row
-   becomes the first min_keep tokens of `before` in order. A row that is still dense needs no count if min_keep is at
-   most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches the floor. */
+/* Checks the cut of a dense row (all logits in place). `before` is the row before the cut. If fewer than min_keep
+   tokens remain, the row becomes the first min_keep tokens of `before` in order. A row that is still dense needs no
+   count if min_keep is at most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches
+   the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -13731,9 +13737,9 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row is cut
-   first, and goes back to what it was if too few tokens remain, because counting them before would be a pass over the
-   row. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row (all logits
+   in place) is cut first, and goes back to what it was if too few tokens remain, because counting them before would be
+   a pass over the row. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
@@ -13886,7 +13892,8 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* Multiplies all logits by 1 / t. The elements of a dense row stay as they are, and its factor r becomes 1 / t. */
+/* Multiplies all logits by 1 / t. The elements of a dense row (all logits in place) stay as they are, and its factor r
+   becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -13920,7 +13927,8 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* Applies smoothing or log_softmax to a row. All logits change, so a dense row is copied first. */
+/* Applies smoothing or log_softmax to a row. All logits change, so a dense row (all logits in place) is copied
+   first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -14105,14 +14113,14 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* The tokens of a compact row that reach xtc's threshold. */
+/* The tokens of a compact row (copied tokens) that reach xtc's threshold. */
 typedef struct sampi_reach {
     size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
     bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 
-/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row is sorted by
-   id, so of equal logits the later one is the last in order. */
+/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row (copied
+   tokens) is sorted by id, so of equal logits the later one is the last in order. */
 static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
                                            uint64_t mass_hi)
 {
@@ -14126,9 +14134,10 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
 }
 
 /* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
-   them. In a dense row they are searched among the largest logits, in a compact copy: a weight w >= t Z is at least t
-   2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the rounding of ln and w.
-   The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
+   them. In a dense row (all logits in place) they are searched among the largest logits, in a compact copy: a weight w
+   >= t Z is at least t 2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the
+   rounding of ln and w. The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times as long on
+   128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -14212,7 +14221,7 @@ static sampi_band sampi_band_above(float low)
     return band;
 }
 
-/* Has the band no inner part? */
+/* Is the inner part of the band (tokens that are kept without a comparison of scores) empty? */
 static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
 /* Tokens with their scores. The three arrays lie one behind the other in work->w, each with memory for 16 more
@@ -14236,7 +14245,8 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
     return t;
 }
 
-/* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
+/* Collects the tokens of a compact row (copied tokens) that are in the band. Returns the mass of those with a logit
+   from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -14281,11 +14291,11 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Masks, in a compact row, the tokens with a y below the cut. Of the tokens with y equal to the cut it masks all except
-   the first that are wanted (for the mass `want` and min_keep). The caller then removes masked tokens. The scored
-   tokens t are overwritten: their memory gets first scores and indices of the tokens up to the cut, then a list of the
-   tokens at the cut, then these as an array, whose ids are indices in the row. The array is written from its end on,
-   because it takes more memory than the list, and overwrites it. */
+/* Masks, in a compact row (copied tokens), the tokens whose y (minus the score) is below the cut. Of the tokens with y
+   equal to the cut it masks all except the first that are wanted (for the mass `want` and min_keep). The caller then
+   removes masked tokens. The scored tokens t are overwritten: their memory gets first scores and indices of the tokens
+   up to the cut, then a list of the tokens at the cut, then these as an array, whose ids are indices in the row. The
+   array is written from its end on, because it takes more memory than the list, and overwrites it. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
@@ -14362,9 +14372,9 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keeps the typical tokens of a compact row if the cut lies in the band. If it lies elsewhere, or if the sums are not
-   exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass of that part is
-   needed; the pass that computes this mass makes the sums exact. */
+/* Keeps the typical tokens of a compact row (copied tokens) if the cut lies in the band. If it lies elsewhere, or if
+   the sums are not exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass
+   of that part is needed; the pass that computes this mass makes the sums exact. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -14484,7 +14494,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
             if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* with exact sums the cut must lie in this band */
+    sampi_band all = sampi_band_above(-FLT_MAX); /* all tokens: with exact sums the cut is among them */
     if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;
@@ -14496,9 +14506,9 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
    mostly enough, together with a bound for the sum over the others. If they are not enough (a flat row), the whole row
    is sorted by a radix sort, which takes about 1 ms for 128,256 tokens. */
 
-/* Returns the logits of a compact row, the largest first. It is a radix sort of the logits' keys, 11 bits a round. The
-   keys, 4 bytes each, move between the memory of the weights (work->w) and the memory behind it. After three rounds
-   they are behind it, so the memory of the weights is free. */
+/* Returns the logits of a compact row (copied tokens), the largest first. It is a radix sort of the logits' keys
+   (integers in the same order), 11 bits a round. The keys, 4 bytes each, move between the memory of the weights
+   (work->w) and the memory behind it. After three rounds they are behind it, so the memory of the weights is free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -14519,8 +14529,8 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* Cuts a compact row in which up to `rest` tokens are missing; all missing tokens have smaller logits than the row's.
-   False: the missing tokens may matter, and nothing has changed.
+/* Cuts a compact row (copied tokens) in which up to `rest` tokens are missing; all missing tokens have smaller logits
+   than the row's. False: the missing tokens may matter, and nothing has changed.
    Let w_i be the i-th largest weight, d_i = w_i - w_i+1, which is not negative, and a_i = |d_i - d_i+1|. The sum of
    those a_i that need a missing token is at most the sum of their d_i + d_i+1, which is at most w_i + w_i+1 for the
    first of them. (Because of rounding, w may rise by one unit from a token to the next, which adds at most four units
@@ -15058,7 +15068,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal->next[member->kind]++; /* otherwise the steps will count this member */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* a member that declines is counted by its step */
     return status;
 }
 #ifndef SAMP_NO_MT19937
@@ -15267,11 +15277,11 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
     }
 }
 
-/* Adds the terms of `part` (some tokens of a row) to *sum. The result is that of a loop that rounds each sum to float.
-   Estimates of the terms are enough, except for tiles with a term whose estimate leaves a doubt, and for sums so small
-   that terms below e^-32 change them. in_order: the terms are added in the order of the part. Otherwise their order is
-   unspecified, and the function returns false if the result could depend on the order: if the sum crosses a power of
-   two, or a sum may lie half way between two floats. */
+/* Adds the terms (e^(l - max), or its share in the entropy) of `part`, some tokens of a row, to *sum. The result is
+   that of a loop that rounds each sum to float. Estimates of the terms are enough, except for tiles with a term whose
+   estimate leaves a doubt, and for sums so small that terms below e^-32 change them. in_order: the terms are added in
+   the order of the part. Otherwise their order is unspecified, and the function returns false if the result could
+   depend on the order: if the sum crosses a power of two, or a sum may lie half way between two floats. */
 static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
                                              float *sum)
 {
@@ -15313,10 +15323,10 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
         }
 }
 
-/* Returns the float sum, from 0 on, of the terms of those elements of `part` that are at least `floor`, in the order of
-   descending logits. The elements are distributed to buckets of similar logits, in work->logits. Usually the sum over
-   some buckets does not depend on the order within them; if it does, these buckets are sorted. Overwrites x, id and
-   scratch of the workspace. */
+/* Returns the float sum, from 0 on, of the terms (e^(l - max), or its share in the entropy) of those elements of `part`
+   that are at least `floor`, in the order of descending logits. The elements are distributed to buckets of similar
+   logits, in work->logits. Usually the sum over some buckets does not depend on the order within them; if it does,
+   these buckets are sorted. Overwrites x, id and scratch of the workspace. */
 static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
 {
     sampi_work *work = part->work;
@@ -15353,8 +15363,8 @@ static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const 
     return sum;
 }
 
-/* Returns the float sum of the terms of `part`, in the order of descending logits. head: the sum over row->llama.cur,
-   the first elements of the part in this order. */
+/* Returns the float sum of the terms (e^(l - max), or its share in the entropy) of `part`, in the order of descending
+   logits. head: the sum over row->llama.cur, the first elements of the part in this order. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_float_terms c,
                                                float head)
 {
@@ -15399,7 +15409,7 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
    known only up to its rounding error, and different sums within this error would lead to different tokens. The head of
    a row is an array of its first candidates in order. */
 
-/* Applies top_k. If k is the number of all candidates or more, the row stays, and only its order changes. */
+/* Applies top_k. If k is the number of all candidates or more, the row keeps its tokens, and counts as sorted. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;
@@ -16163,7 +16173,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
-    if (view->drops && sampi_temp_masks(s)) return false; /* the array would have to keep the masked tokens */
+    if (view->drops && sampi_temp_masks(s)) return false; /* s masks tokens, which have to remain in the array */
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
@@ -16210,7 +16220,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 
 /* Returns how much a sum of doubles that begins one ulp above `sum` grows when the elements e of a tile are added. A
    sum that begins at `sum` grows by d. The two differ only at the first term that is half way between two sums; after
-   that term both sums are even. */
+   that term the last bit of both sums is 0. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -16220,8 +16230,8 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
 }
 
 /* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] gets the sum after tile i. While the
-   sum stays between two powers of two, its growth by a tile depends only on whether the sum was even before. So four
-   tiles are added at once. */
+   sum stays between two powers of two, its growth by a tile depends only on whether the last bit of its mantissa was 0
+   before. So four tiles are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
     double sum = 0.0;

@@ -81,23 +81,24 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Makes a dense row compact, with all its unmasked tokens. A compact row stays as it is. */
+/* Makes a dense row (all logits in place) compact, with all its unmasked tokens. A compact row (copied tokens) stays as
+   it is. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Makes a dense row compact, with at least its first `want` tokens in order (logit descending). A compact row stays as
-   it is. */
+/* Makes a dense row (all logits in place) compact, with at least its first `want` tokens in order (logit descending). A
+   compact row (copied tokens) stays as it is. */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keeps the tokens of a dense row with an element x >= floor. If an eighth of the lines (16 elements each) has such a
-   token, the tokens are not copied: the row gets a floor instead, below which elements count as masked. At least row->n
-   / 128 tokens reach this floor. */
+/* Keeps the tokens of a dense row (all logits in place) with an element x >= floor. If an eighth of the lines (16
+   elements each) has such a token, the tokens are not copied: the row gets a floor instead, below which elements count
+   as masked. At least row->n / 128 tokens reach this floor. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -117,8 +118,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Are all tokens of a dense row masked? If more lines have an unmasked token than the row has changes, one token is
-   surely unmasked; otherwise the row's maximum decides. */
+/* Are all tokens of a dense row (all logits in place) masked? If more lines have an unmasked token than the row has
+   changes, one token is surely unmasked; otherwise the row's maximum decides. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -126,8 +127,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row), and
-   returns its status. has_masked: these calls may have masked elements. */
+/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row (copied
+   tokens)), and returns its status. has_masked: these calls may have masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -136,8 +137,8 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Cuts a compact row to `keep` tokens: all tokens above `value`, and those tokens equal to it that have the smallest
-   ids. */
+/* Cuts a compact row (copied tokens) to `keep` tokens: all tokens above `value`, and those tokens equal to it that have
+   the smallest ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;

@@ -23,9 +23,10 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Checks the cut of a dense row. `before` is the row before the cut. If fewer than min_keep tokens remain, the row
-   becomes the first min_keep tokens of `before` in order. A row that is still dense needs no count if min_keep is at
-   most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches the floor. */
+/* Checks the cut of a dense row (all logits in place). `before` is the row before the cut. If fewer than min_keep
+   tokens remain, the row becomes the first min_keep tokens of `before` in order. A row that is still dense needs no
+   count if min_keep is at most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches
+   the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -37,9 +38,9 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row is cut
-   first, and goes back to what it was if too few tokens remain, because counting them before would be a pass over the
-   row. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row (all logits
+   in place) is cut first, and goes back to what it was if too few tokens remain, because counting them before would be
+   a pass over the row. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
@@ -192,7 +193,8 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* Multiplies all logits by 1 / t. The elements of a dense row stay as they are, and its factor r becomes 1 / t. */
+/* Multiplies all logits by 1 / t. The elements of a dense row (all logits in place) stay as they are, and its factor r
+   becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -226,7 +228,8 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* Applies smoothing or log_softmax to a row. All logits change, so a dense row is copied first. */
+/* Applies smoothing or log_softmax to a row. All logits change, so a dense row (all logits in place) is copied
+   first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -411,14 +414,14 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* The tokens of a compact row that reach xtc's threshold. */
+/* The tokens of a compact row (copied tokens) that reach xtc's threshold. */
 typedef struct sampi_reach {
     size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
     bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 
-/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row is sorted by
-   id, so of equal logits the later one is the last in order. */
+/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row (copied
+   tokens) is sorted by id, so of equal logits the later one is the last in order. */
 static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
                                            uint64_t mass_hi)
 {
@@ -432,9 +435,10 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
 }
 
 /* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
-   them. In a dense row they are searched among the largest logits, in a compact copy: a weight w >= t Z is at least t
-   2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the rounding of ln and w.
-   The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
+   them. In a dense row (all logits in place) they are searched among the largest logits, in a compact copy: a weight w
+   >= t Z is at least t 2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the
+   rounding of ln and w. The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times as long on
+   128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;

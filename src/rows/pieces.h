@@ -6,9 +6,9 @@
      sampi_pieces it;
      for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
    If the row's elements are floats, a piece reaches up to the next tile with a changed element, without a copy.
-   Otherwise a piece is one tile, converted into buf. `at` is a multiple of SAMPI_TILE. A piece is valid until the next
-   one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single tiles, and
-   sampi_next_logits, which returns single tiles of logits in place of elements. */
+   Otherwise a piece is one tile (SAMPI_TILE elements), converted into buf. `at` is a multiple of SAMPI_TILE. A piece is
+   valid until the next one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single
+   tiles, and sampi_next_logits, which returns single tiles of logits in place of elements. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
@@ -51,7 +51,8 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* sampi_tile_at makes the tile at index `at` the piece. sampi_next_tile goes to the next tile; false: the row ends. */
+/* sampi_tile_at makes the tile (256 elements) at index `at` the piece of the walk. sampi_next_tile goes to the next
+   tile; false: the row ends here. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);

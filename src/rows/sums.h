@@ -70,8 +70,8 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimates the sums of a dense row in one pass, and sets *range to their bounds. The exact sums would fit 64 bits,
-   because a row has at most 2^22 weights of at most 2^40. */
+/* Estimates the sums of a dense row (all logits in place) in one pass, and sets *range to their bounds. The exact sums
+   would fit 64 bits, because a row has at most 2^22 weights of at most 2^40. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -86,8 +86,9 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. A shorter row becomes
-   compact first, and a compact row is summed exactly. S is computed exactly only if with_s. */
+/* Computes the range of a row: an estimate for a dense row (all logits in place) of more than SAMPI_SMALL tokens. A
+   shorter row becomes compact (copied) first, and a compact row is summed exactly. S is computed exactly only if
+   with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -118,7 +119,7 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
+/* A prefix of a compact row (copied tokens): the first n tokens in order (logit descending, id ascending). */
 typedef struct sampi_prefix {
     size_t n;
     float last; /* the logit of the prefix's last token */

@@ -83,10 +83,11 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
     return sampi_find_value(&values, want, 0, 1);
 }
 
-/* Returns a threshold that at least `want` unchanged elements of a dense row reach: so many lines (16 elements
-   each) have a maximum that reaches it. If `want` is small, the lines are folded into m sets, each with the
-   maximum of its lines, and the search compares sets. m is several times `want`, so that few sets hold two of the
-   largest maxima. `line` has memory to be filled up to a multiple of m. */
+/* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
+   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. If `want` is
+   small, the lines are folded into m sets, each with the maximum of its lines, and the search compares sets. m is
+   several times `want`, so that few sets hold two of the largest maxima. `line` has memory to be filled up to a
+   multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;

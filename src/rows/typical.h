@@ -49,7 +49,7 @@ static sampi_band sampi_band_above(float low)
     return band;
 }
 
-/* Has the band no inner part? */
+/* Is the inner part of the band (tokens that are kept without a comparison of scores) empty? */
 static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
 /* Tokens with their scores. The three arrays lie one behind the other in work->w, each with memory for 16 more
@@ -73,7 +73,8 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
     return t;
 }
 
-/* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
+/* Collects the tokens of a compact row (copied tokens) that are in the band. Returns the mass of those with a logit
+   from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -118,11 +119,11 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Masks, in a compact row, the tokens with a y below the cut. Of the tokens with y equal to the cut it masks all except
-   the first that are wanted (for the mass `want` and min_keep). The caller then removes masked tokens. The scored
-   tokens t are overwritten: their memory gets first scores and indices of the tokens up to the cut, then a list of the
-   tokens at the cut, then these as an array, whose ids are indices in the row. The array is written from its end on,
-   because it takes more memory than the list, and overwrites it. */
+/* Masks, in a compact row (copied tokens), the tokens whose y (minus the score) is below the cut. Of the tokens with y
+   equal to the cut it masks all except the first that are wanted (for the mass `want` and min_keep). The caller then
+   removes masked tokens. The scored tokens t are overwritten: their memory gets first scores and indices of the tokens
+   up to the cut, then a list of the tokens at the cut, then these as an array, whose ids are indices in the row. The
+   array is written from its end on, because it takes more memory than the list, and overwrites it. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
@@ -199,9 +200,9 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keeps the typical tokens of a compact row if the cut lies in the band. If it lies elsewhere, or if the sums are not
-   exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass of that part is
-   needed; the pass that computes this mass makes the sums exact. */
+/* Keeps the typical tokens of a compact row (copied tokens) if the cut lies in the band. If it lies elsewhere, or if
+   the sums are not exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass
+   of that part is needed; the pass that computes this mass makes the sums exact. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -321,7 +322,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
             if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* with exact sums the cut must lie in this band */
+    sampi_band all = sampi_band_above(-FLT_MAX); /* all tokens: with exact sums the cut is among them */
     if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;

@@ -39,7 +39,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
-    if (view->drops && sampi_temp_masks(s)) return false; /* the array would have to keep the masked tokens */
+    if (view->drops && sampi_temp_masks(s)) return false; /* s masks tokens, which have to remain in the array */
     return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 

@@ -6,7 +6,7 @@
 
 /* Returns how much a sum of doubles that begins one ulp above `sum` grows when the elements e of a tile are added. A
    sum that begins at `sum` grows by d. The two differ only at the first term that is half way between two sums; after
-   that term both sums are even. */
+   that term the last bit of both sums is 0. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -16,8 +16,8 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
 }
 
 /* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] gets the sum after tile i. While the
-   sum stays between two powers of two, its growth by a tile depends only on whether the sum was even before. So four
-   tiles are added at once. */
+   sum stays between two powers of two, its growth by a tile depends only on whether the last bit of its mantissa was 0
+   before. So four tiles are added at once. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
     double sum = 0.0;

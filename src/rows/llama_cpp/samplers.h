@@ -4,7 +4,7 @@
    known only up to its rounding error, and different sums within this error would lead to different tokens. The head of
    a row is an array of its first candidates in order. */
 
-/* Applies top_k. If k is the number of all candidates or more, the row stays, and only its order changes. */
+/* Applies top_k. If k is the number of all candidates or more, the row keeps its tokens, and counts as sorted. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;

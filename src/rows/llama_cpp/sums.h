@@ -202,11 +202,11 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
     }
 }
 
-/* Adds the terms of `part` (some tokens of a row) to *sum. The result is that of a loop that rounds each sum to float.
-   Estimates of the terms are enough, except for tiles with a term whose estimate leaves a doubt, and for sums so small
-   that terms below e^-32 change them. in_order: the terms are added in the order of the part. Otherwise their order is
-   unspecified, and the function returns false if the result could depend on the order: if the sum crosses a power of
-   two, or a sum may lie half way between two floats. */
+/* Adds the terms (e^(l - max), or its share in the entropy) of `part`, some tokens of a row, to *sum. The result is
+   that of a loop that rounds each sum to float. Estimates of the terms are enough, except for tiles with a term whose
+   estimate leaves a doubt, and for sums so small that terms below e^-32 change them. in_order: the terms are added in
+   the order of the part. Otherwise their order is unspecified, and the function returns false if the result could
+   depend on the order: if the sum crosses a power of two, or a sum may lie half way between two floats. */
 static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
                                              float *sum)
 {
@@ -248,10 +248,10 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
         }
 }
 
-/* Returns the float sum, from 0 on, of the terms of those elements of `part` that are at least `floor`, in the order of
-   descending logits. The elements are distributed to buckets of similar logits, in work->logits. Usually the sum over
-   some buckets does not depend on the order within them; if it does, these buckets are sorted. Overwrites x, id and
-   scratch of the workspace. */
+/* Returns the float sum, from 0 on, of the terms (e^(l - max), or its share in the entropy) of those elements of `part`
+   that are at least `floor`, in the order of descending logits. The elements are distributed to buckets of similar
+   logits, in work->logits. Usually the sum over some buckets does not depend on the order within them; if it does,
+   these buckets are sorted. Overwrites x, id and scratch of the workspace. */
 static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
 {
     sampi_work *work = part->work;
@@ -288,8 +288,8 @@ static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const 
     return sum;
 }
 
-/* Returns the float sum of the terms of `part`, in the order of descending logits. head: the sum over row->llama.cur,
-   the first elements of the part in this order. */
+/* Returns the float sum of the terms (e^(l - max), or its share in the entropy) of `part`, in the order of descending
+   logits. head: the sum over row->llama.cur, the first elements of the part in this order. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_float_terms c,
                                                float head)
 {
