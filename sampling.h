@@ -196,80 +196,80 @@
      566 api/missing.h                    9426 samplers/draw.h                 22959 grammar/vocabulary.h
      580 api/sample.h                     9513 samplers/dist.h                 23441 grammar/triggers.h
      674 api/chains.h                     9546 samplers/gumbel.h               23778 grammar/matcher.h
-     941 api/samplers.h                   9618 watermark/function.h            24080 grammar/store.h
-    1214 api/gumbel.h                     9737 watermark/text.h                24347 grammar/moving.h
-    1237 api/operator.h                   9930 watermark/draw.h                24723 grammar/visits.h
-    1288 api/kv.h                        10146 samplers/mirostat.h             25011 grammar/states.h
-    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25176 grammar/items.h
-    1517 api/text_error.h                10551 samplers/custom.h               25304 grammar/masks.h
-    1534 api/grammar.h                   10614 config/describe.h               25520 grammar/runs.h
-    1802 api/shards.h                    10797 config/from_params.h            25751 grammar/entries.h
-    1901 api/peers.h                     10863 config/orders.h                 26276 grammar/accepting.h
-    1989 api/drafts.h                    11098 config/numbers.h                26629 grammar/waiting.h
-    2091 api/constraints.h               11242 config/set.h                    26758 grammar/history.h
-    2421 api/watermark.h                 11400 config/texts.h                  26890 grammar/room.h
-    2581 api/parts.h                     11531 config/settings.h               27247 grammar/sampler.h
-    2623 base/switches.h                 11645 life/rollback.h                 27494 grammar/forced.h
-    2949 base/random.h                   11905 life/chain.h                    27687 grammar/hooks.h
-    2972 base/mt19937.h                  12196 life/members.h                  27814 schema/head.h
-    3048 base/exact.h                    12313 life/update.h                   28001 schema/errors.h
-    3281 base/bits128.h                  12510 life/copy.h                     28114 schema/collections.h
-    3362 base/elements.h                 12681 rows/row.h                      28149 schema/references.h
-    3496 watermark/colours.h             13003 rows/reserve.h                  28427 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28489 schema/numbers.h
-    3614 kernels/contract.h              13191 rows/thresholds.h               28698 schema/sets.h
-    3753 kernels/scalar.h                13300 rows/compact.h                  28957 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29161 schema/scalars.h
-    3980 kernels/sets.h                  13615 rows/changes.h                  29472 schema/goals.h
-    4030 kernels/vectors.h               13699 rows/cuts.h                     29703 schema/alternatives.h
-    4149 kernels/avx512.h                14172 rows/typical.h                  30198 schema/objects.h
-    4235 kernels/avx2.h                  14503 rows/tail_free.h                30730 schema/arrays.h
-    4299 kernels/sse2.h                  14580 rows/selecting.h                31104 schema/whole.h
-    4316 kernels/neon.h                  14716 rows/mirostat.h                 31278 tags/head.h
-    4339 kernels/wasm.h                  14803 watermark/rows.h                31409 tags/words.h
-    4355 kernels/generic.h               14918 rows/flat.h                     31527 tags/inside.h
-    4375 kernels/shared.h                14968 rows/logprobs.h                 31672 tags/formats.h
-    4502 kernels/passes.h                15057 rows/step.h                     32086 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32153 peers/tables.h
-    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32565 peers/values.h
-    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33013 peers/llama_server.h
-    5526 core/array.h                    15921 run/apply.h                     33085 peers/fields.h
-    5868 core/table.h                    16008 run/writing.h                   33355 peers/requests.h
-    6094 core/windows.h                  16134 run/arrays.h                    33502 shards/head.h
-    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33659 shards/bytes.h
-    6254 watermark/record.h              16419 run/walk.h                      33757 shards/merging.h
-    6276 rows/work.h                     16527 run/finish.h                    34049 shards/row.h
-    6303 life/past.h                     16568 run/draw_llama_cpp.h            34188 shards/answers.h
-    6366 core/record.h                   16644 run/draw.h                      34746 shards/logprobs.h
-    6512 core/plans.h                    16724 run/sample.h                    34894 shards/taking.h
-    6551 core/fields.h                   16822 watermark/making.h              35051 shards/asking.h
-    6643 core/owners.h                   17054 watermark/tails.h               35188 shards/prefix.h
-    6723 core/mt19937.h                  17155 watermark/detect.h              35762 shards/plans.h
-    6782 core/no_mt19937.h               17384 run/verify.h                    36271 samplers/plans.h
-    6816 core/making.h                   17490 run/batch.h                     36544 shards/way.h
-    6951 core/streams.h                  17644 life/state.h                    36694 shards/memory.h
-    6992 life/state_fields.h             17827 operator/weights.h              36764 shards/batch.h
-    7088 samplers/llama_cpp.h            17916 operator/search.h               37173 drafts/head.h
-    7178 samplers/logit_bias.h           18058 operator/run.h                  37237 drafts/block.h
-    7284 samplers/patch.h                18227 kv/cells.h                      37433 drafts/tree.h
-    7335 samplers/penalties.h            18267 kv/making.h                     37571 drafts/relaxed.h
-    7491 samplers/dry.h                  18493 kv/slot.h                       37657 constraints/automaton.h
-    7958 samplers/cut.h                  18636 kv/sequences.h                  37761 constraints/making.h
-    7984 samplers/top_n_sigma.h          18772 kv/data.h                       38021 constraints/sampler.h
-    8097 samplers/top_k.h                18896 kv/update.h                     38117 constraints/constructors.h
-    8155 samplers/tail_free.h            19024 kv/state.h                      38486 constraints/patterns.h
-    8283 samplers/typical.h              19236 llama_cpp/functions.h           38695 constraints/looking.h
-    8362 samplers/top_p.h                19304 llama_cpp/object.h              38765 constraints/thinking.h
-    8408 samplers/min_p.h                19359 llama_cpp/vocabulary.h          39020 constraints/schedule.h
-    8451 samplers/by_sums.h              19437 text/reading.h                  39110 constraints/accepting.h
-    8607 samplers/top_h.h                19549 text/strings.h                  39295 constraints/drawing.h
-    8661 samplers/min_k.h                19650 text/values.h                   39486 constraints/state.h
-    8720 samplers/xtc.h                  19808 text/documents.h                39553 constraints/kind.h
-    8806 samplers/infill.h               19885 grammar/head.h                  39613 constraints/top_p_decay.h
-    8925 samplers/temperature.h          19927 grammar/tree.h                  39701 constraints/accessors.h
-    9098 samplers/smoothing.h            20591 grammar/building.h              39810 core/kinds.h
-    9187 samplers/softmax.h              21023 grammar/finishing.h             39863 base/restore.h
-    9221 samplers/drafted.h              21335 grammar/reading.h               39877 api/license.h
+     941 api/samplers.h                   9618 watermark/function.h            24081 grammar/store.h
+    1214 api/gumbel.h                     9737 watermark/text.h                24383 grammar/moving.h
+    1237 api/operator.h                   9930 watermark/draw.h                24797 grammar/visits.h
+    1288 api/kv.h                        10146 samplers/mirostat.h             25085 grammar/states.h
+    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25250 grammar/items.h
+    1517 api/text_error.h                10551 samplers/custom.h               25378 grammar/masks.h
+    1534 api/grammar.h                   10614 config/describe.h               25594 grammar/runs.h
+    1802 api/shards.h                    10797 config/from_params.h            25825 grammar/entries.h
+    1901 api/peers.h                     10863 config/orders.h                 26350 grammar/accepting.h
+    1989 api/drafts.h                    11098 config/numbers.h                26692 grammar/waiting.h
+    2091 api/constraints.h               11242 config/set.h                    26821 grammar/history.h
+    2421 api/watermark.h                 11400 config/texts.h                  26953 grammar/room.h
+    2581 api/parts.h                     11531 config/settings.h               27310 grammar/sampler.h
+    2623 base/switches.h                 11645 life/rollback.h                 27557 grammar/forced.h
+    2949 base/random.h                   11905 life/chain.h                    27750 grammar/hooks.h
+    2972 base/mt19937.h                  12196 life/members.h                  27877 schema/head.h
+    3048 base/exact.h                    12313 life/update.h                   28064 schema/errors.h
+    3281 base/bits128.h                  12510 life/copy.h                     28177 schema/collections.h
+    3362 base/elements.h                 12681 rows/row.h                      28212 schema/references.h
+    3496 watermark/colours.h             13003 rows/reserve.h                  28490 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28552 schema/numbers.h
+    3614 kernels/contract.h              13191 rows/thresholds.h               28761 schema/sets.h
+    3753 kernels/scalar.h                13300 rows/compact.h                  29020 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29224 schema/scalars.h
+    3980 kernels/sets.h                  13615 rows/changes.h                  29535 schema/goals.h
+    4030 kernels/vectors.h               13699 rows/cuts.h                     29766 schema/alternatives.h
+    4149 kernels/avx512.h                14172 rows/typical.h                  30261 schema/objects.h
+    4235 kernels/avx2.h                  14503 rows/tail_free.h                30793 schema/arrays.h
+    4299 kernels/sse2.h                  14580 rows/selecting.h                31167 schema/whole.h
+    4316 kernels/neon.h                  14716 rows/mirostat.h                 31341 tags/head.h
+    4339 kernels/wasm.h                  14803 watermark/rows.h                31472 tags/words.h
+    4355 kernels/generic.h               14918 rows/flat.h                     31590 tags/inside.h
+    4375 kernels/shared.h                14968 rows/logprobs.h                 31735 tags/formats.h
+    4502 kernels/passes.h                15057 rows/step.h                     32149 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32216 peers/tables.h
+    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32628 peers/values.h
+    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33076 peers/llama_server.h
+    5526 core/array.h                    15921 run/apply.h                     33148 peers/fields.h
+    5868 core/table.h                    16008 run/writing.h                   33418 peers/requests.h
+    6094 core/windows.h                  16134 run/arrays.h                    33565 shards/head.h
+    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33722 shards/bytes.h
+    6254 watermark/record.h              16419 run/walk.h                      33820 shards/merging.h
+    6276 rows/work.h                     16527 run/finish.h                    34112 shards/row.h
+    6303 life/past.h                     16568 run/draw_llama_cpp.h            34251 shards/answers.h
+    6366 core/record.h                   16644 run/draw.h                      34809 shards/logprobs.h
+    6512 core/plans.h                    16724 run/sample.h                    34957 shards/taking.h
+    6551 core/fields.h                   16822 watermark/making.h              35114 shards/asking.h
+    6643 core/owners.h                   17054 watermark/tails.h               35251 shards/prefix.h
+    6723 core/mt19937.h                  17155 watermark/detect.h              35825 shards/plans.h
+    6782 core/no_mt19937.h               17384 run/verify.h                    36334 samplers/plans.h
+    6816 core/making.h                   17490 run/batch.h                     36607 shards/way.h
+    6951 core/streams.h                  17644 life/state.h                    36757 shards/memory.h
+    6992 life/state_fields.h             17827 operator/weights.h              36827 shards/batch.h
+    7088 samplers/llama_cpp.h            17916 operator/search.h               37236 drafts/head.h
+    7178 samplers/logit_bias.h           18058 operator/run.h                  37300 drafts/block.h
+    7284 samplers/patch.h                18227 kv/cells.h                      37496 drafts/tree.h
+    7335 samplers/penalties.h            18267 kv/making.h                     37634 drafts/relaxed.h
+    7491 samplers/dry.h                  18493 kv/slot.h                       37720 constraints/automaton.h
+    7958 samplers/cut.h                  18636 kv/sequences.h                  37824 constraints/making.h
+    7984 samplers/top_n_sigma.h          18772 kv/data.h                       38084 constraints/sampler.h
+    8097 samplers/top_k.h                18896 kv/update.h                     38180 constraints/constructors.h
+    8155 samplers/tail_free.h            19024 kv/state.h                      38549 constraints/patterns.h
+    8283 samplers/typical.h              19236 llama_cpp/functions.h           38758 constraints/looking.h
+    8362 samplers/top_p.h                19304 llama_cpp/object.h              38828 constraints/thinking.h
+    8408 samplers/min_p.h                19359 llama_cpp/vocabulary.h          39083 constraints/schedule.h
+    8451 samplers/by_sums.h              19437 text/reading.h                  39173 constraints/accepting.h
+    8607 samplers/top_h.h                19549 text/strings.h                  39358 constraints/drawing.h
+    8661 samplers/min_k.h                19650 text/values.h                   39549 constraints/state.h
+    8720 samplers/xtc.h                  19808 text/documents.h                39616 constraints/kind.h
+    8806 samplers/infill.h               19885 grammar/head.h                  39676 constraints/top_p_decay.h
+    8925 samplers/temperature.h          19927 grammar/tree.h                  39764 constraints/accessors.h
+    9098 samplers/smoothing.h            20591 grammar/building.h              39873 core/kinds.h
+    9187 samplers/softmax.h              21023 grammar/finishing.h             39926 base/restore.h
+    9221 samplers/drafted.h              21335 grammar/reading.h               39940 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1698,9 +1698,9 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
               may exceed the limit. Loading a state may take up to the limit again. What a call in another thread still
               reads counts in addition to the limit until that call ends. When the limit is reached, about half of what
               was computed is dropped, beginning with what was not used for the longest time; it is computed again when
-              it is needed. If one call needs more than that half, all of it is dropped; if that is not enough, so are
-              the positions that samp_rollback goes back to. A call that needs still more returns SAMP_E_FULL, and
-              nothing has changed.
+              it is needed. If one call needs more, more is dropped, and all of it only where the call needs all the
+              memory; if that is not enough, so are the positions that samp_rollback goes back to. A call that needs
+              still more returns SAMP_E_FULL, and nothing has changed.
      Steps    A call takes fewer steps the more any sampler has computed before. If a sampler's position was dropped, it
               reads its text again; each token may take as many steps as a call.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).
@@ -23941,6 +23941,7 @@ typedef struct sampi_store {
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
     int32_t n_calls; /* how many calls have used this cache */
+    int32_t shift;   /* of the clock: sampi_clock */
     sampi_chunk *chunks;
     struct sampi_store *behind; /* the next one in a list of caches that wait to be freed */
     /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of
@@ -24094,9 +24095,11 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
 
      A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
      new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
-     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. A call
-     that needs more than the other half gets an empty store. If other threads fill that one too, the call gets a store
-     of its own, which is freed at the end of the call.
+     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. What
+     the call itself has computed was used last, so it is taken over first. A call that needs more than the other half
+     gets a larger store, of which a quarter is taken over; a call that needs still more gets nearly all memory, and
+     nothing is taken over. If other threads fill that store too, the call gets one of its own, which is freed at the
+     end of the call.
      Other calls continue in the old store until they end. An old store is freed when no call reads it: a call notes in
      its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
@@ -24167,7 +24170,8 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
 typedef struct sampi_store_plan {
     int32_t nodes, pool, states, entries; /* how many elements there is room for, besides the grammar's own */
     size_t most;
-    bool alone; /* the memory limit has no room for two stores, so the old one is freed first */
+    int32_t shift; /* of the store's clock: sampi_clock */
+    bool alone;    /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
 
 static int32_t sampi_power(int32_t least)
@@ -24203,63 +24207,92 @@ static int32_t sampi_store_more(int32_t room, int32_t used)
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that were not
-   used in the old store is halved, if it keeps a minimum; this is repeated until the store is small enough. */
-static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
+/* The four arrays of a store whose numbers of elements are planned: nodes, pool, states, entries. */
+static void sampi_store_numbers(const sampi_shared *h, const sampi_store *store, int32_t room[4], int32_t used[4])
+{
+    const sampi_tree *own = &h->grammar->tree;
+    room[0] = store->tree.nodes.cap - own->nodes.n;
+    room[1] = store->tree.pool.cap - own->pool.n;
+    room[2] = store->cap_states;
+    room[3] = store->cap_entries;
+    used[0] = SAMPI_INT_GET(&store->growth.n_nodes) - own->nodes.n;
+    used[1] = SAMPI_INT_GET(&store->growth.n_pool) - own->pool.n;
+    used[2] = SAMPI_INT_GET(&store->n_states);
+    used[3] = SAMPI_INT_GET(&store->n_entries);
+}
+
+/* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. Each gets a share in
+   proportion to what the old store used, a quarter more where that was full; no array more than planned, and none
+   nothing. used, room: of the old store; chunks: the bytes of its chunks. */
+static void sampi_store_shape(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4],
+                              const int32_t room[4], size_t chunks)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
     const samp_grammar *g = h->grammar;
     const size_t width[4] = { 40, 1, sizeof(sampi_lex) + (size_t)g->bytes.n_classes * 4, sizeof(sampi_entry) + 16 };
-    int32_t *room[4] = { &plan->nodes, &plan->pool, &plan->states, &plan->entries };
-    size_t size[SAMPI_STORE_PARTS];
-    while (sampi_store_sizes(g, plan, size) > most) {
-        int worst = -1;
-        double idle = 0.0;
+    const size_t mask = 5 * h->n_mask, few = mask > plan->most / 8 && mask < plan->most / 2 ? mask : plan->most / 8;
+    int32_t *all[4] = { &plan->nodes, &plan->pool, &plan->states, &plan->entries };
+    const int32_t most[4] = { plan->nodes, plan->pool, plan->states, plan->entries };
+    size_t size[SAMPI_STORE_PARTS], left;
+    double share = 4.0;
+    do {
         for (int i = 0; i < 4; i++) {
-            const double unused = ((double)*room[i] - 0.75 * used[i]) * (double)width[i];
-            if (*room[i] / 2 < least[i] || (worst >= 0 && unused <= idle)) continue;
-            worst = i;
-            idle = unused;
+            const double need = share * used[i] * (used[i] > room[i] - room[i] / 8 ? 1.25 : 1.0),
+                         some = (share < 1.0 ? share : 1.0) * (double)plan->most / (double)(32 * width[i]),
+                         n = need > some ? need : some;
+            *all[i] = n > most[i] ? most[i] : n < least[i] ? least[i] : (int32_t)n;
         }
-        if (worst < 0) break;
-        *room[worst] /= 2;
-    }
+        left = (size_t)(share * (double)chunks);
+        if (left < few) left = few;
+        share *= 0.875;
+    } while (sampi_store_sizes(g, plan, size) + left > plan->most && share > 0.01);
 }
 
 /* The sizes of a grammar's first store, which are enough for most grammars, and of its second, which are enough for
    nearly all. */
-static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
-static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
+static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, 3, false };
+static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, 3, false };
 
-/* Plans the store that follows `old` (NULL: the first one). A store gets a quarter of the memory that samplers and
-   workspaces do not use: the new store is made while the old one is in use, and some call may still read a third one.
-   If a quarter is too little, the store gets three quarters. `beside` is the number of bytes by which the limit may be
+/* The size of a store. USUAL is a quarter of the memory that samplers and workspaces do not use: the new store is made
+   while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
+   quarter, it is nearly half of the memory, so that there is room for two stores; and WIDE, if few calls filled the old
+   store. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
+typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE_WHOLE } sampi_store_size;
+
+/* Plans the store that follows `old` (NULL: the first one). `beside` is the number of bytes by which the limit may be
    exceeded. */
-static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
+static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside,
+                                            sampi_store_size wanted)
 {
-    const samp_grammar *g = h->grammar;
-    sampi_store_plan plan = SAMPI_FIRST_STORE;
+    enum { FEW = 256 };
+    const bool few = old && SAMPI_INT_GET(&old->n_calls) < FEW;
     const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
                  left = most > others ? most - others : 0;
-    size_t size[SAMPI_STORE_PARTS], in_chunks = 0;
-    int32_t used[4] = { 0, 0, 0, 0 };
+    sampi_store_plan plan = old && old->cap_states == SAMPI_FIRST_STORE.states ? SAMPI_SECOND_STORE
+                                                                               : SAMPI_FIRST_STORE;
+    int32_t room[4] = { plan.nodes, plan.pool, plan.states, plan.entries }, used[4] = { 1, 1, 1, 1 };
+    size_t size[SAMPI_STORE_PARTS], chunks = 0;
     if (old) {
-        used[0] = SAMPI_INT_GET(&old->growth.n_nodes) - g->tree.nodes.n;
-        used[1] = SAMPI_INT_GET(&old->growth.n_pool) - g->tree.pool.n;
-        used[2] = SAMPI_INT_GET(&old->n_states);
-        used[3] = SAMPI_INT_GET(&old->n_entries);
-        const bool first = old->cap_states == plan.states;
-        plan.nodes = sampi_store_more(old->tree.nodes.cap - g->tree.nodes.n, used[0]);
-        plan.pool = sampi_store_more(old->tree.pool.cap - g->tree.pool.n, used[1]);
-        plan.states = sampi_store_more(old->cap_states, used[2]);
-        plan.entries = sampi_store_more(old->cap_entries, used[3]);
-        if (first) plan = SAMPI_SECOND_STORE;
-        in_chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
+        sampi_store_numbers(h, old, room, used);
+        chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
+        if (chunks + 2 * old->chunk > old->most - old->fixed) chunks *= 2;
+    }
+    if (old && plan.states == SAMPI_FIRST_STORE.states) {
+        plan.nodes = sampi_store_more(room[0], used[0]);
+        plan.pool = sampi_store_more(room[1], used[1]);
+        plan.states = sampi_store_more(room[2], used[2]);
+        plan.entries = sampi_store_more(room[3], used[3]);
     }
     plan.most = left / 4;
-    if (sampi_store_sizes(g, &plan, size) > left / 8) plan.most = left - left / 4;
+    const bool tight = sampi_store_sizes(h->grammar, &plan, size) > left / 8;
+    if (tight) plan.most = left / 2 - left / 32;
+    if (tight && few) plan.shift = 0;
+    if (wanted == SAMPI_STORE_WIDE || (tight && few)) plan.most = left - left / 4;
+    if (wanted == SAMPI_STORE_WHOLE) plan.most = left - left / 16;
     plan.alone = SAMPI_SIZE_GET(&h->held.apart) > left - plan.most;
-    sampi_store_shrink(h, &plan, used, plan.most - (in_chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4));
+    if (sampi_store_sizes(h->grammar, &plan, size) >
+        plan.most - (chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4))
+        sampi_store_shape(h, &plan, used, room, chunks);
     return plan;
 }
 
@@ -24300,10 +24333,12 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     sampi_store *store = (sampi_store *)SAMP_MALLOC(all);
     if (!store) return NULL;
     (void)SAMPI_SIZE_ADD(&h->held.apart, all);
+    SAMPI_COUNT_STEPS(all / 128);
     memset(store, 0, sizeof *store);
     store->serial = sampi_next_serial();
     store->bytes = store->fixed = all;
     store->most = plan->most;
+    store->shift = plan->shift;
     store->chunk = plan->most / 64 < 512 ? 512 : plan->most / 64 > 1 << 16 ? (size_t)1 << 16 : plan->most / 64;
     sampi_tree *t = &store->tree;
     t->rules = g->tree.rules;
@@ -24329,8 +24364,9 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     return store;
 }
 
-/* Returns the time of a store's clock, which is the number of calls that have used the store, divided by 8. */
-static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
+/* The time of a store's clock is the number of calls that have used it, divided by 8, so that calls seldom write a time
+   of last use. Where a few calls fill a store, it is their number itself. */
+static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> store->shift; }
 
 /* Returns the hash table's slot of a state's entry (token set) at a parent's places, or the free slot for it. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
@@ -24366,6 +24402,8 @@ typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
+    uint32_t eldest;                 /* the largest age of a state */
+    int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old store's clock, to which ages refer */
     sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
     size_t most;                     /* the largest size in bytes of a store (cache) with exactly this room */
@@ -24405,7 +24443,12 @@ static void sampi_move_list(sampi_move *v)
         if (at >= 0) v->entries_in[at] = 1;
     }
     const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
-    for (int32_t i = 0; i < n; i++) v->states_in[SAMPI_INT_GET(&from->state_of[i])] = 1;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t state = SAMPI_INT_GET(&from->state_of[i]);
+        const uint32_t age = state ? sampi_move_age(v, &from->states[state].used) : 0;
+        v->states_in[state] = 1;
+        if (age > v->eldest) v->eldest = age;
+    }
     v->states_in[0] = 0;
 }
 
@@ -24417,7 +24460,8 @@ static size_t sampi_move_slot(const uint32_t *mask)
     return (size_t)(at / 8 * 0x9E3779B97F4A7C15u >> 32 & (SAMPI_MASKS - 1));
 }
 
-/* Chooses the entries (token sets) that are not older than `oldest`, and marks their states as needed. */
+/* Chooses the entries (token sets) that are neither older than `oldest` nor before `first`, and marks their states as
+   needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     const uint32_t *met[SAMPI_MASKS] = { NULL };
@@ -24426,7 +24470,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         v->entries[i] = 0;
         if (!v->entries_in[i]) continue;
         const sampi_entry *e = v->from->entries + i;
-        if (!v->states_in[e->state] || sampi_move_age(v, &e->used) > oldest) continue;
+        if (i < v->first || !v->states_in[e->state] || sampi_move_age(v, &e->used) > oldest) continue;
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
@@ -24437,13 +24481,14 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
     }
 }
 
-/* Chooses the states that are not older than `oldest` and those that entries need, and marks their nodes as needed. */
+/* Chooses the states that entries need and, if all entries may be chosen, those that are not older than `oldest`. Marks
+   their nodes as needed. */
 static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
     for (int32_t i = 1; i < v->from->cap_states; i++) {
         const sampi_lex *s = v->from->states + i;
-        if (!v->states_in[i] || (!v->states[i] && sampi_move_age(v, &s->used) > oldest)) {
+        if (!v->states_in[i] || (!v->states[i] && (v->first > 0 || sampi_move_age(v, &s->used) > oldest))) {
             v->states[i] = 0;
             continue;
         }
@@ -24473,17 +24518,19 @@ static void sampi_move_choose_nodes(sampi_move *v)
         if (v->nodes[i]) v->nodes[i] = n++;
 }
 
-/* Chooses all elements that are not older than `oldest`. Returns false if there is not enough room for them. */
-static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
+/* Chooses the entries that are not older than `entries`, and the states that are not older than `states`. Returns false
+   if there is not enough room for them. */
+static bool sampi_move_choose(sampi_move *v, uint32_t entries, uint32_t states, const sampi_shared *h)
 {
     const sampi_store_plan *n = &v->chosen;
     size_t size[SAMPI_STORE_PARTS];
+    SAMPI_COUNT_STEPS((v->from->tree.nodes.cap + v->from->cap_states + v->from->cap_entries) / 8);
     memset(v->states, 0, (size_t)v->from->cap_states * sizeof *v->states);
     memset(v->nodes, 0, (size_t)v->from->tree.nodes.cap * sizeof *v->nodes);
     v->chosen.most = 0;
-    sampi_move_choose_entries(v, oldest, h->n_mask);
+    sampi_move_choose_entries(v, entries, h->n_mask);
     if (n->entries > v->room.entries || n->most > v->room.most) return false;
-    sampi_move_choose_states(v, oldest);
+    sampi_move_choose_states(v, states);
     if (n->states > v->room.states || n->most > v->room.most) return false;
     sampi_move_choose_nodes(v);
     return n->nodes <= v->room.nodes && n->pool <= v->room.pool &&
@@ -24580,14 +24627,40 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Chooses the elements that were used last, as many as there is room for. Returns false if no state was chosen. */
+/* Finds the largest age, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX), or of
+   entries alone where the age of states is given. `fits` is an age for which there is room. */
+static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t states, const sampi_shared *h)
+{
+    for (uint32_t too_old = v->eldest + 1; too_old - fits > 1 + fits / 4;) {
+        const uint32_t age = fits + (too_old - fits) / 2;
+        if (sampi_move_choose(v, age, states < age ? states : age, h))
+            fits = age;
+        else
+            too_old = age;
+    }
+    return fits;
+}
+
+/* Chooses the elements that were used last, nearly as many as there is room for: entries also beyond the age at which
+   states are too many, because they cost more to compute. If the elements of one call alone are too many, its last
+   entries are chosen, without the states that were only needed to make them. Returns false if no state was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
-    uint32_t oldest = UINT32_MAX;
+    uint32_t states = 0, entries = 0; /* ages */
+    const int32_t taken = SAMPI_INT_GET(&v->from->n_entries),
+                  n = taken < v->from->cap_entries ? taken : v->from->cap_entries;
     sampi_move_list(v);
-    while (!sampi_move_choose(v, oldest, h)) {
-        if (oldest == 0) return false;
-        oldest = oldest == UINT32_MAX ? (uint32_t)1 << 30 : oldest / 2;
+    if (sampi_move_choose(v, UINT32_MAX, UINT32_MAX, h)) return v->chosen.states > 0;
+    while (!sampi_move_choose(v, 0, 0, h)) {
+        v->first += n - v->first < 2 ? 1 : (n - v->first) / 2;
+        if (v->first >= n) return false;
+    }
+    if (v->first == 0) states = sampi_move_find_age(v, 0, UINT32_MAX, h);
+    if (v->first == 0) entries = sampi_move_find_age(v, states, states, h);
+    while (!sampi_move_choose(v, entries, states, h)) { /* other calls have used more elements meanwhile */
+        if (entries == 0) return false;
+        entries /= 2;
+        if (states > entries) states = entries;
     }
     return v->chosen.states > 0;
 }
@@ -24598,6 +24671,7 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
     sampi_chunk *chunk = (sampi_chunk *)SAMP_MALLOC(whole);
     if (!chunk) return false;
+    SAMPI_COUNT_STEPS(whole / 128 + (size_t)(v->chosen.nodes + v->chosen.states * v->n_classes / 8));
     chunk->behind = NULL;
     chunk->size = v->chosen.most;
     chunk->used = 0;
@@ -24787,7 +24861,8 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
         m->store = store;
         if (store && SAMPI_PTR_GET(&h->now) != store) continue;
         if (store) break;
-        const sampi_store_plan first = plan ? *plan : sampi_store_planned(h, NULL, m->d.held.beside);
+        const sampi_store_plan first = plan ? *plan
+                                            : sampi_store_planned(h, NULL, m->d.held.beside, SAMPI_STORE_USUAL);
         sampi_store *made = sampi_store_make(h, &first, &m->d.held);
         if (!made) {
             sampi_fault(&m->d, SAMP_E_NOMEM);
@@ -24807,12 +24882,11 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
    frees the old store, and then makes the new one. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    /* A store that was filled by this number of calls or fewer is too small, and copying a part of it would cost more
-       than the part saves. So none of its elements are kept. */
-    enum { FEW = 128 };
     sampi_shared *h = m->shared;
-    const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
-    sampi_store *kept = keeps ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
+    const size_t most = SAMPI_SIZE_GET(&h->held.most) + m->d.held.beside,
+                 held = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart),
+                 left = most > held ? most - held : 0;
+    sampi_store *kept = share ? sampi_move_between(h, old, plan, share, left - left / 4) : NULL;
     (void)sampi_replace_store(h, old, NULL);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
     m->store = NULL;
@@ -24825,12 +24899,12 @@ static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_sto
 /* Replaces the call's store, which is full, if it is still the current one. The new store takes over the elements of
    the old one that were used last, up to 1 / share of its room; none if share is 0. Returns false if an error was
    recorded. */
-static bool sampi_renew_store(sampi_matcher *m, int32_t share)
+static bool sampi_renew_store(sampi_matcher *m, int32_t share, sampi_store_size wanted)
 {
     sampi_shared *h = m->shared;
     sampi_store *old = m->store;
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
-    const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
+    const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside, wanted);
     size_t size[SAMPI_STORE_PARTS];
     /* the old store is kept, as it may serve other calls */
     if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) {
@@ -24855,7 +24929,7 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
    freed at the end of the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
-    const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
+    const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside, SAMPI_STORE_WIDE);
     if (m->own) {
         sampi_store_free(m->shared, m->own);
         m->own = m->store = NULL;
@@ -26480,6 +26554,7 @@ static void sampi_read_again(sampi_matcher *m)
         }
         m->d.budget = m->max_steps;
         const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
+        SAMPI_COUNT_STEPS(m->max_steps - m->d.budget);
         if (status) sampi_fault(&m->d, status);
         m->items.n = m->n_now;
         if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
@@ -26540,30 +26615,19 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     sampi_shared *h = m->shared;
     const size_t bytes = SAMPI_SIZE_GET(&m->store->bytes), most = SAMPI_SIZE_GET(&h->held.most);
     if (bytes <= most && SAMPI_SIZE_GET(&h->held.bytes) <= most - bytes) return false;
-    return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
-}
-
-/* Returns the sizes of the store (the cache of states) that the call reads. */
-static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
-{
-    sampi_store_plan room = { 0, 0, 0, 0, 0, false };
-    if (!m->store) return room;
-    room.nodes = m->store->tree.nodes.cap;
-    room.pool = m->store->tree.pool.cap;
-    room.states = m->store->cap_states;
-    room.entries = m->store->cap_entries;
-    room.most = m->store->most;
-    return room;
+    return bytes > sampi_store_planned(h, m->store, m->d.held.beside, SAMPI_STORE_USUAL).most;
 }
 
 /* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
-   the next of these: a larger store; a store of the same size, into which the data used last is copied; an empty store;
-   if other calls fill that one too, a store for this call alone; last, the earlier positions are dropped, because
-   continuing is more useful than a rollback. Returns false if all of these were tried. */
+   the next of these: a larger store; a store of the same size, half of which gets the data used last; a wide one, a
+   quarter of which gets such data; all the memory that there is, without such data, three times, because each time
+   shows better which arrays need the room; if other calls fill that store too, a store for this call alone; last, the
+   earlier positions are dropped, because continuing is more useful than a rollback. Returns false if all of these were
+   tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
-    enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
-    const sampi_store_plan before = sampi_store_room_of(m);
+    enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };
+    const size_t before = m->store ? m->store->fixed + m->store->most : 0;
     const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
     if (turn->n < EMPTY) {
         turn->n++;
@@ -26585,12 +26649,11 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     m->d.status = SAMP_OK;
     m->d.held.full = false;
     const bool own = m->own || (turn->n > EMPTY && crowded),
-               found = own ? sampi_own_store(m) : sampi_renew_store(m, turn->n < EMPTY ? HALF : 0);
-    const sampi_store_plan now = sampi_store_room_of(m);
-    if (turn->n < KEPT &&
-        (!found || (now.nodes <= before.nodes && now.pool <= before.pool && now.states <= before.states &&
-                    now.entries <= before.entries && now.most <= before.most)))
-        turn->n = found ? KEPT : EMPTY;
+               found = own               ? sampi_own_store(m)
+                       : turn->n < WIDE  ? sampi_renew_store(m, 2, SAMPI_STORE_USUAL)
+                       : turn->n == WIDE ? sampi_renew_store(m, 4, SAMPI_STORE_WIDE)
+                                         : sampi_renew_store(m, 0, SAMPI_STORE_WHOLE);
+    if (turn->n < KEPT && (!found || m->store->fixed + m->store->most <= before + before / 4)) turn->n = KEPT;
     if (found) sampi_settle_in(m, turn);
     return true;
 }
@@ -26605,7 +26668,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
         m->d.budget = m->max_steps;
         m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2))) {
+        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2, SAMPI_STORE_USUAL))) {
             sampi_settle_in(m, turn);
             if (!m->d.status) return true;
         }
@@ -27156,7 +27219,7 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     h->held.bytes = sizeof *h;
     h->held.most = (size_t)1 << 26;
     h->texts.held = &h->held;
-    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0);
+    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0, SAMPI_STORE_USUAL);
     sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     if (!sampi_find_texts(h)) h->now = sampi_store_make(h, &plan, &held);
     if (!h->now) {

@@ -204,6 +204,7 @@ static void sampi_read_again(sampi_matcher *m)
         }
         m->d.budget = m->max_steps;
         const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
+        SAMPI_COUNT_STEPS(m->max_steps - m->d.budget);
         if (status) sampi_fault(&m->d, status);
         m->items.n = m->n_now;
         if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
@@ -264,30 +265,19 @@ static bool sampi_store_is_large(const sampi_matcher *m)
     sampi_shared *h = m->shared;
     const size_t bytes = SAMPI_SIZE_GET(&m->store->bytes), most = SAMPI_SIZE_GET(&h->held.most);
     if (bytes <= most && SAMPI_SIZE_GET(&h->held.bytes) <= most - bytes) return false;
-    return bytes > sampi_store_planned(h, m->store, m->d.held.beside).most;
-}
-
-/* Returns the sizes of the store (the cache of states) that the call reads. */
-static sampi_store_plan sampi_store_room_of(const sampi_matcher *m)
-{
-    sampi_store_plan room = { 0, 0, 0, 0, 0, false };
-    if (!m->store) return room;
-    room.nodes = m->store->tree.nodes.cap;
-    room.pool = m->store->tree.pool.cap;
-    room.states = m->store->cap_states;
-    room.entries = m->store->cap_entries;
-    room.most = m->store->most;
-    return room;
+    return bytes > sampi_store_planned(h, m->store, m->d.held.beside, SAMPI_STORE_USUAL).most;
 }
 
 /* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
-   the next of these: a larger store; a store of the same size, into which the data used last is copied; an empty store;
-   if other calls fill that one too, a store for this call alone; last, the earlier positions are dropped, because
-   continuing is more useful than a rollback. Returns false if all of these were tried. */
+   the next of these: a larger store; a store of the same size, half of which gets the data used last; a wide one, a
+   quarter of which gets such data; all the memory that there is, without such data, three times, because each time
+   shows better which arrays need the room; if other calls fill that store too, a store for this call alone; last, the
+   earlier positions are dropped, because continuing is more useful than a rollback. Returns false if all of these were
+   tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
-    enum { LARGER = 1, KEPT = LARGER + 12, EMPTY, OWN, NO_WAY_BACK, HALF = 2 };
-    const sampi_store_plan before = sampi_store_room_of(m);
+    enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };
+    const size_t before = m->store ? m->store->fixed + m->store->most : 0;
     const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
     if (turn->n < EMPTY) {
         turn->n++;
@@ -309,12 +299,11 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     m->d.status = SAMP_OK;
     m->d.held.full = false;
     const bool own = m->own || (turn->n > EMPTY && crowded),
-               found = own ? sampi_own_store(m) : sampi_renew_store(m, turn->n < EMPTY ? HALF : 0);
-    const sampi_store_plan now = sampi_store_room_of(m);
-    if (turn->n < KEPT &&
-        (!found || (now.nodes <= before.nodes && now.pool <= before.pool && now.states <= before.states &&
-                    now.entries <= before.entries && now.most <= before.most)))
-        turn->n = found ? KEPT : EMPTY;
+               found = own               ? sampi_own_store(m)
+                       : turn->n < WIDE  ? sampi_renew_store(m, 2, SAMPI_STORE_USUAL)
+                       : turn->n == WIDE ? sampi_renew_store(m, 4, SAMPI_STORE_WIDE)
+                                         : sampi_renew_store(m, 0, SAMPI_STORE_WHOLE);
+    if (turn->n < KEPT && (!found || m->store->fixed + m->store->most <= before + before / 4)) turn->n = KEPT;
     if (found) sampi_settle_in(m, turn);
     return true;
 }
@@ -329,7 +318,7 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
         m->d.budget = m->max_steps;
         m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2))) {
+        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2, SAMPI_STORE_USUAL))) {
             sampi_settle_in(m, turn);
             if (!m->d.status) return true;
         }

@@ -19,6 +19,8 @@ typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
+    uint32_t eldest;                 /* the largest age of a state */
+    int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old store's clock, to which ages refer */
     sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
     size_t most;                     /* the largest size in bytes of a store (cache) with exactly this room */
@@ -58,7 +60,12 @@ static void sampi_move_list(sampi_move *v)
         if (at >= 0) v->entries_in[at] = 1;
     }
     const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
-    for (int32_t i = 0; i < n; i++) v->states_in[SAMPI_INT_GET(&from->state_of[i])] = 1;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t state = SAMPI_INT_GET(&from->state_of[i]);
+        const uint32_t age = state ? sampi_move_age(v, &from->states[state].used) : 0;
+        v->states_in[state] = 1;
+        if (age > v->eldest) v->eldest = age;
+    }
     v->states_in[0] = 0;
 }
 
@@ -70,7 +77,8 @@ static size_t sampi_move_slot(const uint32_t *mask)
     return (size_t)(at / 8 * 0x9E3779B97F4A7C15u >> 32 & (SAMPI_MASKS - 1));
 }
 
-/* Chooses the entries (token sets) that are not older than `oldest`, and marks their states as needed. */
+/* Chooses the entries (token sets) that are neither older than `oldest` nor before `first`, and marks their states as
+   needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
     const uint32_t *met[SAMPI_MASKS] = { NULL };
@@ -79,7 +87,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         v->entries[i] = 0;
         if (!v->entries_in[i]) continue;
         const sampi_entry *e = v->from->entries + i;
-        if (!v->states_in[e->state] || sampi_move_age(v, &e->used) > oldest) continue;
+        if (i < v->first || !v->states_in[e->state] || sampi_move_age(v, &e->used) > oldest) continue;
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
@@ -90,13 +98,14 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
     }
 }
 
-/* Chooses the states that are not older than `oldest` and those that entries need, and marks their nodes as needed. */
+/* Chooses the states that entries need and, if all entries may be chosen, those that are not older than `oldest`. Marks
+   their nodes as needed. */
 static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
     for (int32_t i = 1; i < v->from->cap_states; i++) {
         const sampi_lex *s = v->from->states + i;
-        if (!v->states_in[i] || (!v->states[i] && sampi_move_age(v, &s->used) > oldest)) {
+        if (!v->states_in[i] || (!v->states[i] && (v->first > 0 || sampi_move_age(v, &s->used) > oldest))) {
             v->states[i] = 0;
             continue;
         }
@@ -126,17 +135,19 @@ static void sampi_move_choose_nodes(sampi_move *v)
         if (v->nodes[i]) v->nodes[i] = n++;
 }
 
-/* Chooses all elements that are not older than `oldest`. Returns false if there is not enough room for them. */
-static bool sampi_move_choose(sampi_move *v, uint32_t oldest, const sampi_shared *h)
+/* Chooses the entries that are not older than `entries`, and the states that are not older than `states`. Returns false
+   if there is not enough room for them. */
+static bool sampi_move_choose(sampi_move *v, uint32_t entries, uint32_t states, const sampi_shared *h)
 {
     const sampi_store_plan *n = &v->chosen;
     size_t size[SAMPI_STORE_PARTS];
+    SAMPI_COUNT_STEPS((v->from->tree.nodes.cap + v->from->cap_states + v->from->cap_entries) / 8);
     memset(v->states, 0, (size_t)v->from->cap_states * sizeof *v->states);
     memset(v->nodes, 0, (size_t)v->from->tree.nodes.cap * sizeof *v->nodes);
     v->chosen.most = 0;
-    sampi_move_choose_entries(v, oldest, h->n_mask);
+    sampi_move_choose_entries(v, entries, h->n_mask);
     if (n->entries > v->room.entries || n->most > v->room.most) return false;
-    sampi_move_choose_states(v, oldest);
+    sampi_move_choose_states(v, states);
     if (n->states > v->room.states || n->most > v->room.most) return false;
     sampi_move_choose_nodes(v);
     return n->nodes <= v->room.nodes && n->pool <= v->room.pool &&
@@ -233,14 +244,40 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Chooses the elements that were used last, as many as there is room for. Returns false if no state was chosen. */
+/* Finds the largest age, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX), or of
+   entries alone where the age of states is given. `fits` is an age for which there is room. */
+static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t states, const sampi_shared *h)
+{
+    for (uint32_t too_old = v->eldest + 1; too_old - fits > 1 + fits / 4;) {
+        const uint32_t age = fits + (too_old - fits) / 2;
+        if (sampi_move_choose(v, age, states < age ? states : age, h))
+            fits = age;
+        else
+            too_old = age;
+    }
+    return fits;
+}
+
+/* Chooses the elements that were used last, nearly as many as there is room for: entries also beyond the age at which
+   states are too many, because they cost more to compute. If the elements of one call alone are too many, its last
+   entries are chosen, without the states that were only needed to make them. Returns false if no state was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
-    uint32_t oldest = UINT32_MAX;
+    uint32_t states = 0, entries = 0; /* ages */
+    const int32_t taken = SAMPI_INT_GET(&v->from->n_entries),
+                  n = taken < v->from->cap_entries ? taken : v->from->cap_entries;
     sampi_move_list(v);
-    while (!sampi_move_choose(v, oldest, h)) {
-        if (oldest == 0) return false;
-        oldest = oldest == UINT32_MAX ? (uint32_t)1 << 30 : oldest / 2;
+    if (sampi_move_choose(v, UINT32_MAX, UINT32_MAX, h)) return v->chosen.states > 0;
+    while (!sampi_move_choose(v, 0, 0, h)) {
+        v->first += n - v->first < 2 ? 1 : (n - v->first) / 2;
+        if (v->first >= n) return false;
+    }
+    if (v->first == 0) states = sampi_move_find_age(v, 0, UINT32_MAX, h);
+    if (v->first == 0) entries = sampi_move_find_age(v, states, states, h);
+    while (!sampi_move_choose(v, entries, states, h)) { /* other calls have used more elements meanwhile */
+        if (entries == 0) return false;
+        entries /= 2;
+        if (states > entries) states = entries;
     }
     return v->chosen.states > 0;
 }
@@ -251,6 +288,7 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     const size_t whole = sizeof(sampi_chunk) + v->chosen.most;
     sampi_chunk *chunk = (sampi_chunk *)SAMP_MALLOC(whole);
     if (!chunk) return false;
+    SAMPI_COUNT_STEPS(whole / 128 + (size_t)(v->chosen.nodes + v->chosen.states * v->n_classes / 8));
     chunk->behind = NULL;
     chunk->size = v->chosen.most;
     chunk->used = 0;

@@ -266,7 +266,7 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     h->held.bytes = sizeof *h;
     h->held.most = (size_t)1 << 26;
     h->texts.held = &h->held;
-    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0);
+    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0, SAMPI_STORE_USUAL);
     sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
     if (!sampi_find_texts(h)) h->now = sampi_store_make(h, &plan, &held);
     if (!h->now) {

@@ -14,9 +14,11 @@
 
      A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
      new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
-     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. A call
-     that needs more than the other half gets an empty store. If other threads fill that one too, the call gets a store
-     of its own, which is freed at the end of the call.
+     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. What
+     the call itself has computed was used last, so it is taken over first. A call that needs more than the other half
+     gets a larger store, of which a quarter is taken over; a call that needs still more gets nearly all memory, and
+     nothing is taken over. If other threads fill that store too, the call gets one of its own, which is freed at the
+     end of the call.
      Other calls continue in the old store until they end. An old store is freed when no call reads it: a call notes in
      its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
@@ -87,7 +89,8 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
 typedef struct sampi_store_plan {
     int32_t nodes, pool, states, entries; /* how many elements there is room for, besides the grammar's own */
     size_t most;
-    bool alone; /* the memory limit has no room for two stores, so the old one is freed first */
+    int32_t shift; /* of the store's clock: sampi_clock */
+    bool alone;    /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
 
 static int32_t sampi_power(int32_t least)
@@ -123,63 +126,92 @@ static int32_t sampi_store_more(int32_t room, int32_t used)
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Makes the arrays of a plan smaller if they would be too large together. The array with the most bytes that were not
-   used in the old store is halved, if it keeps a minimum; this is repeated until the store is small enough. */
-static void sampi_store_shrink(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4], size_t most)
+/* The four arrays of a store whose numbers of elements are planned: nodes, pool, states, entries. */
+static void sampi_store_numbers(const sampi_shared *h, const sampi_store *store, int32_t room[4], int32_t used[4])
+{
+    const sampi_tree *own = &h->grammar->tree;
+    room[0] = store->tree.nodes.cap - own->nodes.n;
+    room[1] = store->tree.pool.cap - own->pool.n;
+    room[2] = store->cap_states;
+    room[3] = store->cap_entries;
+    used[0] = SAMPI_INT_GET(&store->growth.n_nodes) - own->nodes.n;
+    used[1] = SAMPI_INT_GET(&store->growth.n_pool) - own->pool.n;
+    used[2] = SAMPI_INT_GET(&store->n_states);
+    used[3] = SAMPI_INT_GET(&store->n_entries);
+}
+
+/* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. Each gets a share in
+   proportion to what the old store used, a quarter more where that was full; no array more than planned, and none
+   nothing. used, room: of the old store; chunks: the bytes of its chunks. */
+static void sampi_store_shape(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4],
+                              const int32_t room[4], size_t chunks)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
     const samp_grammar *g = h->grammar;
     const size_t width[4] = { 40, 1, sizeof(sampi_lex) + (size_t)g->bytes.n_classes * 4, sizeof(sampi_entry) + 16 };
-    int32_t *room[4] = { &plan->nodes, &plan->pool, &plan->states, &plan->entries };
-    size_t size[SAMPI_STORE_PARTS];
-    while (sampi_store_sizes(g, plan, size) > most) {
-        int worst = -1;
-        double idle = 0.0;
+    const size_t mask = 5 * h->n_mask, few = mask > plan->most / 8 && mask < plan->most / 2 ? mask : plan->most / 8;
+    int32_t *all[4] = { &plan->nodes, &plan->pool, &plan->states, &plan->entries };
+    const int32_t most[4] = { plan->nodes, plan->pool, plan->states, plan->entries };
+    size_t size[SAMPI_STORE_PARTS], left;
+    double share = 4.0;
+    do {
         for (int i = 0; i < 4; i++) {
-            const double unused = ((double)*room[i] - 0.75 * used[i]) * (double)width[i];
-            if (*room[i] / 2 < least[i] || (worst >= 0 && unused <= idle)) continue;
-            worst = i;
-            idle = unused;
+            const double need = share * used[i] * (used[i] > room[i] - room[i] / 8 ? 1.25 : 1.0),
+                         some = (share < 1.0 ? share : 1.0) * (double)plan->most / (double)(32 * width[i]),
+                         n = need > some ? need : some;
+            *all[i] = n > most[i] ? most[i] : n < least[i] ? least[i] : (int32_t)n;
         }
-        if (worst < 0) break;
-        *room[worst] /= 2;
-    }
+        left = (size_t)(share * (double)chunks);
+        if (left < few) left = few;
+        share *= 0.875;
+    } while (sampi_store_sizes(g, plan, size) + left > plan->most && share > 0.01);
 }
 
 /* The sizes of a grammar's first store, which are enough for most grammars, and of its second, which are enough for
    nearly all. */
-static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, false };
-static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, false };
+static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, 3, false };
+static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, 3, false };
 
-/* Plans the store that follows `old` (NULL: the first one). A store gets a quarter of the memory that samplers and
-   workspaces do not use: the new store is made while the old one is in use, and some call may still read a third one.
-   If a quarter is too little, the store gets three quarters. `beside` is the number of bytes by which the limit may be
+/* The size of a store. USUAL is a quarter of the memory that samplers and workspaces do not use: the new store is made
+   while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
+   quarter, it is nearly half of the memory, so that there is room for two stores; and WIDE, if few calls filled the old
+   store. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
+typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE_WHOLE } sampi_store_size;
+
+/* Plans the store that follows `old` (NULL: the first one). `beside` is the number of bytes by which the limit may be
    exceeded. */
-static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside)
+static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside,
+                                            sampi_store_size wanted)
 {
-    const samp_grammar *g = h->grammar;
-    sampi_store_plan plan = SAMPI_FIRST_STORE;
+    enum { FEW = 256 };
+    const bool few = old && SAMPI_INT_GET(&old->n_calls) < FEW;
     const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
                  left = most > others ? most - others : 0;
-    size_t size[SAMPI_STORE_PARTS], in_chunks = 0;
-    int32_t used[4] = { 0, 0, 0, 0 };
+    sampi_store_plan plan = old && old->cap_states == SAMPI_FIRST_STORE.states ? SAMPI_SECOND_STORE
+                                                                               : SAMPI_FIRST_STORE;
+    int32_t room[4] = { plan.nodes, plan.pool, plan.states, plan.entries }, used[4] = { 1, 1, 1, 1 };
+    size_t size[SAMPI_STORE_PARTS], chunks = 0;
     if (old) {
-        used[0] = SAMPI_INT_GET(&old->growth.n_nodes) - g->tree.nodes.n;
-        used[1] = SAMPI_INT_GET(&old->growth.n_pool) - g->tree.pool.n;
-        used[2] = SAMPI_INT_GET(&old->n_states);
-        used[3] = SAMPI_INT_GET(&old->n_entries);
-        const bool first = old->cap_states == plan.states;
-        plan.nodes = sampi_store_more(old->tree.nodes.cap - g->tree.nodes.n, used[0]);
-        plan.pool = sampi_store_more(old->tree.pool.cap - g->tree.pool.n, used[1]);
-        plan.states = sampi_store_more(old->cap_states, used[2]);
-        plan.entries = sampi_store_more(old->cap_entries, used[3]);
-        if (first) plan = SAMPI_SECOND_STORE;
-        in_chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
+        sampi_store_numbers(h, old, room, used);
+        chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
+        if (chunks + 2 * old->chunk > old->most - old->fixed) chunks *= 2;
+    }
+    if (old && plan.states == SAMPI_FIRST_STORE.states) {
+        plan.nodes = sampi_store_more(room[0], used[0]);
+        plan.pool = sampi_store_more(room[1], used[1]);
+        plan.states = sampi_store_more(room[2], used[2]);
+        plan.entries = sampi_store_more(room[3], used[3]);
     }
     plan.most = left / 4;
-    if (sampi_store_sizes(g, &plan, size) > left / 8) plan.most = left - left / 4;
+    const bool tight = sampi_store_sizes(h->grammar, &plan, size) > left / 8;
+    if (tight) plan.most = left / 2 - left / 32;
+    if (tight && few) plan.shift = 0;
+    if (wanted == SAMPI_STORE_WIDE || (tight && few)) plan.most = left - left / 4;
+    if (wanted == SAMPI_STORE_WHOLE) plan.most = left - left / 16;
     plan.alone = SAMPI_SIZE_GET(&h->held.apart) > left - plan.most;
-    sampi_store_shrink(h, &plan, used, plan.most - (in_chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4));
+    if (sampi_store_sizes(h->grammar, &plan, size) >
+        plan.most - (chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4))
+        sampi_store_shape(h, &plan, used, room, chunks);
     return plan;
 }
 
@@ -220,10 +252,12 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     sampi_store *store = (sampi_store *)SAMP_MALLOC(all);
     if (!store) return NULL;
     (void)SAMPI_SIZE_ADD(&h->held.apart, all);
+    SAMPI_COUNT_STEPS(all / 128);
     memset(store, 0, sizeof *store);
     store->serial = sampi_next_serial();
     store->bytes = store->fixed = all;
     store->most = plan->most;
+    store->shift = plan->shift;
     store->chunk = plan->most / 64 < 512 ? 512 : plan->most / 64 > 1 << 16 ? (size_t)1 << 16 : plan->most / 64;
     sampi_tree *t = &store->tree;
     t->rules = g->tree.rules;
@@ -249,8 +283,9 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     return store;
 }
 
-/* Returns the time of a store's clock, which is the number of calls that have used the store, divided by 8. */
-static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> 3; }
+/* The time of a store's clock is the number of calls that have used it, divided by 8, so that calls seldom write a time
+   of last use. Where a few calls fill a store, it is their number itself. */
+static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> store->shift; }
 
 /* Returns the hash table's slot of a state's entry (token set) at a parent's places, or the free slot for it. */
 static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)

@@ -64,7 +64,8 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
         m->store = store;
         if (store && SAMPI_PTR_GET(&h->now) != store) continue;
         if (store) break;
-        const sampi_store_plan first = plan ? *plan : sampi_store_planned(h, NULL, m->d.held.beside);
+        const sampi_store_plan first = plan ? *plan
+                                            : sampi_store_planned(h, NULL, m->d.held.beside, SAMPI_STORE_USUAL);
         sampi_store *made = sampi_store_make(h, &first, &m->d.held);
         if (!made) {
             sampi_fault(&m->d, SAMP_E_NOMEM);
@@ -84,12 +85,11 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
    frees the old store, and then makes the new one. */
 static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
 {
-    /* A store that was filled by this number of calls or fewer is too small, and copying a part of it would cost more
-       than the part saves. So none of its elements are kept. */
-    enum { FEW = 128 };
     sampi_shared *h = m->shared;
-    const bool keeps = share && SAMPI_INT_GET(&old->n_calls) > FEW;
-    sampi_store *kept = keeps ? sampi_move_between(h, old, plan, share, plan->most / 6) : NULL;
+    const size_t most = SAMPI_SIZE_GET(&h->held.most) + m->d.held.beside,
+                 held = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart),
+                 left = most > held ? most - held : 0;
+    sampi_store *kept = share ? sampi_move_between(h, old, plan, share, left - left / 4) : NULL;
     (void)sampi_replace_store(h, old, NULL);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
     m->store = NULL;
@@ -102,12 +102,12 @@ static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_sto
 /* Replaces the call's store, which is full, if it is still the current one. The new store takes over the elements of
    the old one that were used last, up to 1 / share of its room; none if share is 0. Returns false if an error was
    recorded. */
-static bool sampi_renew_store(sampi_matcher *m, int32_t share)
+static bool sampi_renew_store(sampi_matcher *m, int32_t share, sampi_store_size wanted)
 {
     sampi_shared *h = m->shared;
     sampi_store *old = m->store;
     if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
-    const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside);
+    const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside, wanted);
     size_t size[SAMPI_STORE_PARTS];
     /* the old store is kept, as it may serve other calls */
     if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) {
@@ -132,7 +132,7 @@ static bool sampi_renew_store(sampi_matcher *m, int32_t share)
    freed at the end of the call. Returns false if an error was recorded. */
 static bool sampi_own_store(sampi_matcher *m)
 {
-    const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside);
+    const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside, SAMPI_STORE_WIDE);
     if (m->own) {
         sampi_store_free(m->shared, m->own);
         m->own = m->store = NULL;

@@ -1,8 +1,14 @@
 /* test_shared.c - samplers that share what they learn of a grammar: in threads, with much memory and with hardly any,
    each mask is that of a sampler that shares nothing; an idle sampler holds no memory; what is used stays when the
-   memory grows or is full; masks that are prepared in parts; the numbers of samp_grammar_stats. SAMP_TEST_CASES=n makes n thousand steps; make test-threads runs it under ThreadSanitizer. */
+   memory grows or is full; masks that are prepared in parts; the numbers of samp_grammar_stats. SAMP_TEST_CASES=n
+   makes n thousand steps; make test-threads runs it under ThreadSanitizer. */
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
+#include <stdint.h>
+
+/* Steps beside those of a call's own budget: stores that are made and copied, texts that are read again. */
+static _Thread_local int64_t steps_beside;
+#define SAMPI_COUNT_STEPS(n) (steps_beside += (int64_t)(n))
 #include "sampling.h"
 
 #include <pthread.h>
@@ -42,6 +48,8 @@ static const struct {
       0 },
     { SAMP_GRAMMAR_REGEX, "(?:(?:a|b|\\s)*a(?:a|b|e){7}|x\\w{3,20}){0,9}(?:xx)?", 1 << 20 },
     { SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" root | root root | [ab1-9]", 1 << 22 },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^(\\\\w+ ){2,30}\\\\w+$\",\"maxLength\":300}",
+      1 << 20 },
 };
 
 static samp_grammar *grammar_of(size_t i)
@@ -323,6 +331,131 @@ static void test_full_keeps_what_is_used(void **state)
     keeps(3, 1 << 22, "abbab abeeabb", 8);
 }
 
+/* ---- a full memory ---- */
+
+enum { REQUESTS = 4, LONGEST = 400 };
+
+/* A request, and beside it a sampler that shares nothing and has no limit. */
+typedef struct request {
+    samp_sampler *s, *alone;
+    source rng;
+    samp_token text[LONGEST];
+    int n;
+} request;
+
+/* The steps of a call, which begins after steps_of(NULL). */
+static int64_t steps_of(const samp_sampler *s)
+{
+    const sampi_matcher *m = s ? (const sampi_matcher *)s->ctx : NULL;
+    const int64_t steps = m ? steps_beside + m->max_steps - m->d.budget : 0;
+    steps_beside = 0;
+    return steps;
+}
+
+static void begin_again(request *r)
+{
+    samp_reset(r->s);
+    samp_reset(r->alone);
+    r->n = 0;
+}
+
+/* The steps that reading a request's text, and its mask, take where nothing is known. */
+static int64_t from_nothing(size_t grammar, const request *r)
+{
+    uint32_t bits[N_MASK];
+    samp_grammar *g = grammar_of(grammar);
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    int64_t steps = 0;
+    steps_of(NULL);
+    for (int i = 0; i < r->n; i++) {
+        assert_ok(samp_accept(s, r->text[i]));
+        steps += steps_of(s);
+    }
+    assert_ok(samp_grammar_mask(s, bits));
+    steps += steps_of(s);
+    samp_free(s);
+    samp_grammar_free(g);
+    return steps;
+}
+
+/* One mask and one token of a request. Returns the most steps that one of the two calls took. The sums are of masks. */
+static int64_t turn_of(request *r, int64_t *sum, int64_t *sum_alone)
+{
+    uint32_t bits[2][N_MASK];
+    steps_of(NULL);
+    assert_ok(samp_grammar_mask(r->s, bits[0]));
+    int64_t steps = steps_of(r->s), more = 0;
+    *sum += steps;
+    assert_ok(samp_grammar_mask(r->alone, bits[1]));
+    *sum_alone += steps_of(r->alone);
+    assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+    const samp_token token = pick(&r->rng, bits[0]);
+    if (token < 0 || below(&r->rng, 90) == 0 || r->n == LONGEST) {
+        begin_again(r);
+        return steps;
+    }
+    steps_of(NULL);
+    assert_ok(samp_accept(r->s, token));
+    more = steps_of(r->s);
+    assert_ok(samp_accept(r->alone, token));
+    r->text[r->n++] = token;
+    return more > steps ? more : steps;
+}
+
+/* Requests in turns, some with hardly more memory than one mask needs: all masks are those of samplers without a limit;
+   no call takes more than MOST times the steps that it would take from nothing, beside what it takes to make and copy
+   stores; and all together take at most `sum` times the steps of those without a limit. */
+static void test_full_under_load(void **state)
+{
+    (void)state;
+    enum { TURNS = 150, MOST = 12, STORES = 8 /* stores take a step for so many bytes of the limit */ };
+    static const struct {
+        size_t grammar, limit;
+        double sum;
+    } loads[] = { { 0, 80000, 8.0 },  { 0, 120000, 2.5 }, { 2, 80000, 12.0 },  { 2, 160000, 2.5 },
+                  { 3, 120000, 8.0 }, { 3, 220000, 4.0 }, { 5, 320000, 15.0 }, { 5, 500000, 4.0 } };
+    for (size_t load = 0; load < TEST_COUNT(loads); load++) {
+        const size_t grammar = loads[load].grammar;
+        samp_grammar *g = grammar_of(grammar), *own = grammar_of(grammar);
+        request r[REQUESTS];
+        int64_t worst = 0, sum = 0, sum_alone = 0;
+        double ratio = 0.0;
+        for (int i = 0; i < REQUESTS; i++) {
+            request one = { samp_init_grammar(vocab_index, g),
+                            samp_init_grammar(vocab_index, own),
+                            source_stream(500 + (uint64_t)i),
+                            { 0 },
+                            0 };
+            r[i] = one;
+        }
+        assert_ok(samp_set_grammar_limits(r[0].s, loads[load].limit, 1 << 24));
+        assert_ok(samp_set_grammar_limits(r[0].alone, (size_t)1 << 30, 1 << 24));
+        for (int n = 0; n < TURNS * REQUESTS; n++) {
+            request *one = &r[n % REQUESTS], before = *one;
+            const int64_t steps = turn_of(one, &sum, &sum_alone), rest = steps - (int64_t)loads[load].limit / STORES;
+            if (steps > worst) worst = steps;
+            if (rest < 0) continue;
+            const double times = (double)rest / (double)from_nothing(grammar, one->n ? one : &before);
+            if (times > ratio) ratio = times;
+        }
+        samp_grammar_usage stats, all;
+        assert_ok(samp_grammar_stats(r[0].s, &stats));
+        assert_ok(samp_grammar_stats(r[0].alone, &all));
+        print_message(
+            "%.30s...: %zu bytes, without a limit %zu: %zu renewals, at most %lld steps a call, %.1f times those "
+            "from nothing; %.1f times as many in all\n",
+            shared[grammar].text, loads[load].limit, all.n_bytes, stats.n_renewals, (long long)worst, ratio,
+            (double)sum / (double)sum_alone);
+        assert_true(stats.n_renewals > 2);
+        assert_true(stats.n_bytes <= stats.max_bytes);
+        assert_true(ratio <= MOST);
+        assert_true((double)sum <= loads[load].sum * (double)sum_alone);
+        for (int i = 0; i < REQUESTS; i++) samp_free(r[i].s), samp_free(r[i].alone);
+        samp_grammar_free(g);
+        samp_grammar_free(own);
+    }
+}
+
 /* A mask that is prepared in parts is there in the end, and is the one that it is without; a part of it that tokens,
    a way back or a clone come upon changes nothing. */
 static void test_prepared_in_parts(void **state)
@@ -401,7 +534,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_threads_share),     cmocka_unit_test(test_idle_holds_nothing),
         cmocka_unit_test(test_new_requests_find), cmocka_unit_test(test_unused_indexes_go),
         cmocka_unit_test(test_growth_keeps_all),  cmocka_unit_test(test_full_keeps_what_is_used),
-        cmocka_unit_test(test_prepared_in_parts), cmocka_unit_test(test_prepare_refuses),
+        cmocka_unit_test(test_full_under_load),   cmocka_unit_test(test_prepared_in_parts),
+        cmocka_unit_test(test_prepare_refuses),
     };
     return test_run(argc, argv, tests, make_index, free_index);
 }
