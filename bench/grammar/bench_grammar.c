@@ -2,8 +2,9 @@
  *
  *     bench_grammar VOCABULARY [--worst N] [--peers DIRECTORY] [--requests] [FILE ...]
  *
- * VOCABULARY: by llama3_vocabulary.mjs. --requests: 64 requests with one schema, one after the other, and batches with
- * one schema and with 64, of requests that are new and of such as the grammar has seen (threads: CFLAGS with -fopenmp).
+ * VOCABULARY: by llama3_vocabulary.mjs. --requests: 64 requests with one schema, one after the other; requests in turns
+ * with a full memory; and batches with one schema and with 64, of requests that are new and of such as the grammar has
+ * seen (threads: CFLAGS with -fopenmp).
  *
  * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs
  * with it, beside the chain alone. --peers: the first rows of a table, to which bench_grammar_llama.c and xgrammar.mjs
@@ -622,6 +623,101 @@ static void play_requests(void)
     printf("bytes of a request's own, at most: %zu\n\n", bytes);
 }
 
+/* ---- a full memory ---- */
+
+/* A random token of a mask, a short one rather than a long one; -1: there is none. */
+static samp_token any_of(source *rng, const uint32_t *bits)
+{
+    for (int i = 0; i < 200; i++) {
+        const samp_token token = (samp_token)below(rng, i < 60 ? 1000 : (uint64_t)n_vocab - 1);
+        if (bits[token / 32] >> token % 32 & 1) return token;
+    }
+    for (samp_token token = 0; token < n_vocab - 1; token++)
+        if (bits[token / 32] >> token % 32 & 1) return token;
+    return -1;
+}
+
+/* Requests in turns under a limit; each call, a mask or a token, is counted with its least time so far. The first time,
+   each mask is compared with that of a sampler without a limit. Returns how often the memory was renewed. */
+static size_t play_full(const char *schema, size_t limit, int n_requests, int n_tokens, double *least, bool compare)
+{
+    static uint32_t bits[2][MAX_VOCAB / 32 + 1];
+    samp_grammar *grammar[2];
+    samp_sampler *s[2][MOST_ROWS];
+    source rng[MOST_ROWS];
+    samp_grammar_usage usage;
+    for (int k = 0; k < 2; k++) {
+        grammar[k] = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, NULL);
+        for (int i = 0; i < n_requests; i++) s[k][i] = samp_init_grammar(index_of_all, grammar[k]);
+    }
+    for (int i = 0; i < n_requests; i++) rng[i] = source_stream(100 + (uint64_t)i);
+    if (samp_set_grammar_limits(s[0][0], limit, 1 << 24) ||
+        samp_set_grammar_limits(s[1][0], (size_t)1 << 31, 1 << 24))
+        bench_fail("no limits", NULL);
+    for (int k = 0; k < n_tokens * n_requests; k++) {
+        const int i = k % n_requests;
+        double start = bench_cpu();
+        int status = samp_grammar_mask(s[0][i], bits[0]), status_alone = SAMP_OK;
+        least[2 * k] = fmin(least[2 * k], bench_cpu() - start);
+        if (compare) status_alone = samp_grammar_mask(s[1][i], bits[1]);
+        if (status || status_alone) bench_fail("no mask", samp_strerror(status ? status : status_alone));
+        if (compare && memcmp(bits[0], bits[1], ((size_t)n_vocab + 31) / 32 * 4)) bench_fail("another mask", schema);
+        const samp_token token = below(&rng[i], (uint64_t)n_tokens) ? any_of(&rng[i], bits[0]) : -1;
+        start = bench_cpu();
+        status = token < 0 ? SAMP_OK : samp_accept(s[0][i], token);
+        least[2 * k + 1] = fmin(least[2 * k + 1], bench_cpu() - start);
+        if (token < 0) samp_reset(s[0][i]), samp_reset(s[1][i]);
+        if (status || (token >= 0 && compare && samp_accept(s[1][i], token))) bench_fail("a token is refused", NULL);
+    }
+    if (samp_grammar_stats(s[0][0], &usage)) bench_fail("no numbers", NULL);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < n_requests; i++) samp_free(s[k][i]);
+        samp_grammar_free(grammar[k]);
+    }
+    return usage.n_renewals;
+}
+
+static void play_all_full(void)
+{
+    enum { PASSES = 5 };
+    static const char integer[] = "{\"type\":\"object\",\"properties\":{\"p0\":{\"type\":\"integer\"}}}",
+                      words[] = "{\"type\":\"object\",\"properties\":{\"t\":{\"type\":\"string\",\"pattern\":"
+                                "\"^(\\\\w+ ){2,30}\\\\w+$\",\"maxLength\":300}},\"required\":[\"t\"],"
+                                "\"additionalProperties\":false}";
+    static const struct {
+        const char *name, *schema;
+        int n_requests, n_tokens;
+        double mb;
+    } loads[] = { { "one integer, any others", integer, MOST_ROWS, 100, 2.0 },
+                  { "one integer, any others", integer, 8, 200, 0.5 },
+                  { "a string of 2 to 30 words", words, 8, 100, 0.6 },
+                  { "a string of 2 to 30 words", words, 8, 100, 1.0 },
+                  { "a string of 2 to 30 words", words, 8, 100, 4.0 },
+                  { "a string of 2 to 30 words", words, 32, 100, 16.0 } };
+    double *least = (double *)bench_alloc((size_t)2 * MOST_ROWS * 200 * sizeof *least), worst = 0.0;
+    printf("a full memory: requests in turns, random tokens, us a call (least of %d); masks are those without a "
+           "limit\n%-30s %8s %8s %9s %9s %9s %9s\n",
+           PASSES, "", "requests", "MB", "mean", "p99", "worst", "renewals");
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        const int n = 2 * loads[i].n_requests * loads[i].n_tokens;
+        times us = { 0 };
+        size_t renewals = 0;
+        for (int k = 0; k < n; k++) least[k] = INFINITY;
+        for (int pass = 0; pass < PASSES; pass++)
+            renewals = play_full(loads[i].schema, (size_t)(loads[i].mb * 1e6), loads[i].n_requests, loads[i].n_tokens,
+                                 least, pass == 0);
+        for (int k = 0; k < n; k++) add_time(&us, least[k]);
+        printf("%-30s %8d %8.1f %9.2f %9.1f %9.1f %9zu\n", loads[i].name, loads[i].n_requests, loads[i].mb, mean(&us),
+               quantile(&us, 0.99), quantile(&us, 1.0), renewals);
+        worst = fmax(worst, quantile(&us, 1.0));
+        free(us.us);
+    }
+    printf("the worst call with a full memory: %.1f ms\n\n", worst / 1e3);
+    free(least);
+}
+
+/* ---- batches ---- */
+
 /* The wall-clock time of each step in samp_sample_batch, if it is the least so far: each row's chain is its grammar and
    the largest logit, which is that of the token that comes. */
 static void time_batch(samp_grammar *const *grammars, int n_rows, int n_threads, float *rows, double *least)
@@ -714,6 +810,7 @@ int main(int argc, char **argv)
     if (requests) {
         write_rows();
         play_requests();
+        play_all_full();
         play_batches();
         return 0;
     }
