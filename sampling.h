@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9250 samplers/greedy.h               21425 grammar/gbnf.h
-     277 api/config.h                     9294 samplers/choose.h               21724 grammar/regex.h
-     308 api/types.h                      9358 samplers/ratio.h                22129 grammar/derivatives.h
-     566 api/missing.h                    9426 samplers/draw.h                 22959 grammar/vocabulary.h
-     580 api/sample.h                     9513 samplers/dist.h                 23441 grammar/triggers.h
-     674 api/chains.h                     9546 samplers/gumbel.h               23778 grammar/matcher.h
-     941 api/samplers.h                   9618 watermark/function.h            24081 grammar/store.h
-    1214 api/gumbel.h                     9737 watermark/text.h                24383 grammar/moving.h
-    1237 api/operator.h                   9930 watermark/draw.h                24797 grammar/visits.h
-    1288 api/kv.h                        10146 samplers/mirostat.h             25085 grammar/states.h
-    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25250 grammar/items.h
-    1517 api/text_error.h                10551 samplers/custom.h               25378 grammar/masks.h
-    1534 api/grammar.h                   10614 config/describe.h               25594 grammar/runs.h
-    1802 api/shards.h                    10797 config/from_params.h            25825 grammar/entries.h
-    1901 api/peers.h                     10863 config/orders.h                 26350 grammar/accepting.h
-    1989 api/drafts.h                    11098 config/numbers.h                26692 grammar/waiting.h
-    2091 api/constraints.h               11242 config/set.h                    26821 grammar/history.h
-    2421 api/watermark.h                 11400 config/texts.h                  26953 grammar/room.h
-    2581 api/parts.h                     11531 config/settings.h               27310 grammar/sampler.h
-    2623 base/switches.h                 11645 life/rollback.h                 27557 grammar/forced.h
-    2949 base/random.h                   11905 life/chain.h                    27750 grammar/hooks.h
-    2972 base/mt19937.h                  12196 life/members.h                  27877 schema/head.h
-    3048 base/exact.h                    12313 life/update.h                   28064 schema/errors.h
-    3281 base/bits128.h                  12510 life/copy.h                     28177 schema/collections.h
-    3362 base/elements.h                 12681 rows/row.h                      28212 schema/references.h
-    3496 watermark/colours.h             13003 rows/reserve.h                  28490 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28552 schema/numbers.h
-    3614 kernels/contract.h              13191 rows/thresholds.h               28761 schema/sets.h
-    3753 kernels/scalar.h                13300 rows/compact.h                  29020 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29224 schema/scalars.h
-    3980 kernels/sets.h                  13615 rows/changes.h                  29535 schema/goals.h
-    4030 kernels/vectors.h               13699 rows/cuts.h                     29766 schema/alternatives.h
-    4149 kernels/avx512.h                14172 rows/typical.h                  30261 schema/objects.h
-    4235 kernels/avx2.h                  14503 rows/tail_free.h                30793 schema/arrays.h
-    4299 kernels/sse2.h                  14580 rows/selecting.h                31167 schema/whole.h
-    4316 kernels/neon.h                  14716 rows/mirostat.h                 31341 tags/head.h
-    4339 kernels/wasm.h                  14803 watermark/rows.h                31472 tags/words.h
-    4355 kernels/generic.h               14918 rows/flat.h                     31590 tags/inside.h
-    4375 kernels/shared.h                14968 rows/logprobs.h                 31735 tags/formats.h
-    4502 kernels/passes.h                15057 rows/step.h                     32149 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32216 peers/tables.h
-    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32628 peers/values.h
-    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33076 peers/llama_server.h
-    5526 core/array.h                    15921 run/apply.h                     33148 peers/fields.h
-    5868 core/table.h                    16008 run/writing.h                   33418 peers/requests.h
-    6094 core/windows.h                  16134 run/arrays.h                    33565 shards/head.h
-    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33722 shards/bytes.h
-    6254 watermark/record.h              16419 run/walk.h                      33820 shards/merging.h
-    6276 rows/work.h                     16527 run/finish.h                    34112 shards/row.h
-    6303 life/past.h                     16568 run/draw_llama_cpp.h            34251 shards/answers.h
-    6366 core/record.h                   16644 run/draw.h                      34809 shards/logprobs.h
-    6512 core/plans.h                    16724 run/sample.h                    34957 shards/taking.h
-    6551 core/fields.h                   16822 watermark/making.h              35114 shards/asking.h
-    6643 core/owners.h                   17054 watermark/tails.h               35251 shards/prefix.h
-    6723 core/mt19937.h                  17155 watermark/detect.h              35825 shards/plans.h
-    6782 core/no_mt19937.h               17384 run/verify.h                    36334 samplers/plans.h
-    6816 core/making.h                   17490 run/batch.h                     36607 shards/way.h
-    6951 core/streams.h                  17644 life/state.h                    36757 shards/memory.h
-    6992 life/state_fields.h             17827 operator/weights.h              36827 shards/batch.h
-    7088 samplers/llama_cpp.h            17916 operator/search.h               37236 drafts/head.h
-    7178 samplers/logit_bias.h           18058 operator/run.h                  37300 drafts/block.h
-    7284 samplers/patch.h                18227 kv/cells.h                      37496 drafts/tree.h
-    7335 samplers/penalties.h            18267 kv/making.h                     37634 drafts/relaxed.h
-    7491 samplers/dry.h                  18493 kv/slot.h                       37720 constraints/automaton.h
-    7958 samplers/cut.h                  18636 kv/sequences.h                  37824 constraints/making.h
-    7984 samplers/top_n_sigma.h          18772 kv/data.h                       38084 constraints/sampler.h
-    8097 samplers/top_k.h                18896 kv/update.h                     38180 constraints/constructors.h
-    8155 samplers/tail_free.h            19024 kv/state.h                      38549 constraints/patterns.h
-    8283 samplers/typical.h              19236 llama_cpp/functions.h           38758 constraints/looking.h
-    8362 samplers/top_p.h                19304 llama_cpp/object.h              38828 constraints/thinking.h
-    8408 samplers/min_p.h                19359 llama_cpp/vocabulary.h          39083 constraints/schedule.h
-    8451 samplers/by_sums.h              19437 text/reading.h                  39173 constraints/accepting.h
-    8607 samplers/top_h.h                19549 text/strings.h                  39358 constraints/drawing.h
-    8661 samplers/min_k.h                19650 text/values.h                   39549 constraints/state.h
-    8720 samplers/xtc.h                  19808 text/documents.h                39616 constraints/kind.h
-    8806 samplers/infill.h               19885 grammar/head.h                  39676 constraints/top_p_decay.h
-    8925 samplers/temperature.h          19927 grammar/tree.h                  39764 constraints/accessors.h
-    9098 samplers/smoothing.h            20591 grammar/building.h              39873 core/kinds.h
-    9187 samplers/softmax.h              21023 grammar/finishing.h             39926 base/restore.h
-    9221 samplers/drafted.h              21335 grammar/reading.h               39940 api/license.h
+       2 api/opening.h                    9250 samplers/greedy.h               21426 grammar/gbnf.h
+     277 api/config.h                     9294 samplers/choose.h               21725 grammar/regex.h
+     308 api/types.h                      9358 samplers/ratio.h                22130 grammar/derivatives.h
+     566 api/missing.h                    9426 samplers/draw.h                 22960 grammar/vocabulary.h
+     580 api/sample.h                     9513 samplers/dist.h                 23442 grammar/triggers.h
+     674 api/chains.h                     9546 samplers/gumbel.h               23779 grammar/matcher.h
+     941 api/samplers.h                   9618 watermark/function.h            24082 grammar/store.h
+    1214 api/gumbel.h                     9737 watermark/text.h                24384 grammar/moving.h
+    1237 api/operator.h                   9930 watermark/draw.h                24798 grammar/visits.h
+    1288 api/kv.h                        10146 samplers/mirostat.h             25086 grammar/states.h
+    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25251 grammar/items.h
+    1517 api/text_error.h                10551 samplers/custom.h               25379 grammar/masks.h
+    1534 api/grammar.h                   10614 config/describe.h               25595 grammar/runs.h
+    1802 api/shards.h                    10797 config/from_params.h            25826 grammar/entries.h
+    1901 api/peers.h                     10863 config/orders.h                 26351 grammar/accepting.h
+    1989 api/drafts.h                    11098 config/numbers.h                26693 grammar/waiting.h
+    2091 api/constraints.h               11242 config/set.h                    26822 grammar/history.h
+    2421 api/watermark.h                 11400 config/texts.h                  26954 grammar/room.h
+    2581 api/parts.h                     11531 config/settings.h               27311 grammar/sampler.h
+    2623 base/switches.h                 11645 life/rollback.h                 27558 grammar/forced.h
+    2949 base/random.h                   11905 life/chain.h                    27751 grammar/hooks.h
+    2972 base/mt19937.h                  12196 life/members.h                  27878 schema/head.h
+    3048 base/exact.h                    12313 life/update.h                   28065 schema/errors.h
+    3281 base/bits128.h                  12510 life/copy.h                     28178 schema/collections.h
+    3362 base/elements.h                 12681 rows/row.h                      28213 schema/references.h
+    3496 watermark/colours.h             13003 rows/reserve.h                  28491 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28553 schema/numbers.h
+    3614 kernels/contract.h              13191 rows/thresholds.h               28762 schema/sets.h
+    3753 kernels/scalar.h                13300 rows/compact.h                  29021 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29225 schema/scalars.h
+    3980 kernels/sets.h                  13615 rows/changes.h                  29536 schema/goals.h
+    4030 kernels/vectors.h               13699 rows/cuts.h                     29767 schema/alternatives.h
+    4149 kernels/avx512.h                14172 rows/typical.h                  30262 schema/objects.h
+    4235 kernels/avx2.h                  14503 rows/tail_free.h                30794 schema/arrays.h
+    4299 kernels/sse2.h                  14580 rows/selecting.h                31168 schema/whole.h
+    4316 kernels/neon.h                  14716 rows/mirostat.h                 31342 tags/head.h
+    4339 kernels/wasm.h                  14803 watermark/rows.h                31473 tags/words.h
+    4355 kernels/generic.h               14918 rows/flat.h                     31591 tags/inside.h
+    4375 kernels/shared.h                14968 rows/logprobs.h                 31736 tags/formats.h
+    4502 kernels/passes.h                15057 rows/step.h                     32150 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32217 peers/tables.h
+    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32629 peers/values.h
+    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33077 peers/llama_server.h
+    5526 core/array.h                    15921 run/apply.h                     33149 peers/fields.h
+    5868 core/table.h                    16008 run/writing.h                   33419 peers/requests.h
+    6094 core/windows.h                  16134 run/arrays.h                    33566 shards/head.h
+    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33723 shards/bytes.h
+    6254 watermark/record.h              16419 run/walk.h                      33821 shards/merging.h
+    6276 rows/work.h                     16528 run/finish.h                    34113 shards/row.h
+    6303 life/past.h                     16569 run/draw_llama_cpp.h            34252 shards/answers.h
+    6366 core/record.h                   16645 run/draw.h                      34810 shards/logprobs.h
+    6512 core/plans.h                    16725 run/sample.h                    34958 shards/taking.h
+    6551 core/fields.h                   16823 watermark/making.h              35115 shards/asking.h
+    6643 core/owners.h                   17055 watermark/tails.h               35252 shards/prefix.h
+    6723 core/mt19937.h                  17156 watermark/detect.h              35826 shards/plans.h
+    6782 core/no_mt19937.h               17385 run/verify.h                    36335 samplers/plans.h
+    6816 core/making.h                   17491 run/batch.h                     36608 shards/way.h
+    6951 core/streams.h                  17645 life/state.h                    36758 shards/memory.h
+    6992 life/state_fields.h             17828 operator/weights.h              36828 shards/batch.h
+    7088 samplers/llama_cpp.h            17917 operator/search.h               37237 drafts/head.h
+    7178 samplers/logit_bias.h           18059 operator/run.h                  37301 drafts/block.h
+    7284 samplers/patch.h                18228 kv/cells.h                      37497 drafts/tree.h
+    7335 samplers/penalties.h            18268 kv/making.h                     37635 drafts/relaxed.h
+    7491 samplers/dry.h                  18494 kv/slot.h                       37721 constraints/automaton.h
+    7958 samplers/cut.h                  18637 kv/sequences.h                  37825 constraints/making.h
+    7984 samplers/top_n_sigma.h          18773 kv/data.h                       38085 constraints/sampler.h
+    8097 samplers/top_k.h                18897 kv/update.h                     38181 constraints/constructors.h
+    8155 samplers/tail_free.h            19025 kv/state.h                      38550 constraints/patterns.h
+    8283 samplers/typical.h              19237 llama_cpp/functions.h           38759 constraints/looking.h
+    8362 samplers/top_p.h                19305 llama_cpp/object.h              38829 constraints/thinking.h
+    8408 samplers/min_p.h                19360 llama_cpp/vocabulary.h          39084 constraints/schedule.h
+    8451 samplers/by_sums.h              19438 text/reading.h                  39174 constraints/accepting.h
+    8607 samplers/top_h.h                19550 text/strings.h                  39359 constraints/drawing.h
+    8661 samplers/min_k.h                19651 text/values.h                   39550 constraints/state.h
+    8720 samplers/xtc.h                  19809 text/documents.h                39617 constraints/kind.h
+    8806 samplers/infill.h               19886 grammar/head.h                  39677 constraints/top_p_decay.h
+    8925 samplers/temperature.h          19928 grammar/tree.h                  39765 constraints/accessors.h
+    9098 samplers/smoothing.h            20592 grammar/building.h              39874 core/kinds.h
+    9187 samplers/softmax.h              21024 grammar/finishing.h             39927 base/restore.h
+    9221 samplers/drafted.h              21336 grammar/reading.h               39941 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6290,12 +6290,12 @@ typedef struct sampi_work {
     size_t n;                   /* the largest vocabulary for which there is memory */
     samp_token_data *candidate; /* [n] the array of candidates, if one is needed; in memory of its own or that of w */
     uint64_t *w;                /* [n] weights of tokens */
-    float *x;                   /* [n] logits of a compact row */
-    int32_t *id;                /* [n] ids of a compact row */
+    float *x;                   /* [n] logits of a compact row (copied tokens) */
+    int32_t *id;                /* [n] ids of a compact row (copied tokens) */
     float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
     uint64_t *sum;              /* sums of tiles (256 elements each) */
-    sampi_change *change;       /* changed logits of a dense row, by id */
-    float *logits;              /* [n] under MT19937 e^(l - max) of each token */
+    sampi_change *change;       /* changed logits of a dense row, sorted by id */
+    float *logits;              /* [n] e^(l - max) of each token, under MT19937 only */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
     int libm;                   /* whether libm's expf equals the kernels': 1 yes, -1 no, 0 not tested yet */
 } sampi_work;
@@ -6313,7 +6313,7 @@ typedef struct sampi_past {
     sampi_sampler **who;       /* [n_who] the samplers that have words in a record */
     uint32_t *word;            /* [depth + 1][width] the records */
     size_t bytes;              /* the size of the block */
-    uint32_t n_who, width;     /* the number of samplers; the words of a record */
+    uint32_t n_who, width;     /* the number of samplers in who; of words in a record */
     int32_t depth, size, next; /* how many tokens can be taken back: at most, now; the index of the next record */
     bool made;                 /* the arrays exist; they are valid if n_edits equals that of the sampler */
     bool open;                 /* the record `next` has been written, and its token is not accepted yet */
@@ -7003,7 +7003,7 @@ struct sampi_io {
     sampi_io_mode mode;
     unsigned char *to;         /* the memory to write to; NULL: only count the bytes */
     const unsigned char *from; /* [size] the bytes to check or read */
-    size_t size, at;           /* their number; the index of the next byte */
+    size_t size, at;           /* the number of bytes; the index of the next byte */
     uint8_t bad; /* 0, or why the walk has failed: 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
     void *made;  /* objects made during the check, by samplers whose state is more than numbers */
     void (*unmake)(void *made); /* frees these objects if the load fails */
@@ -11813,7 +11813,7 @@ static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE
 
 /* The three rounds of a rollback over custom samplers; built-in samplers cannot refuse a rollback. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,  /* asks each if it can go back; those with the hook `ready` prepare. Nothing changes */
+    SAMPI_BACK_ASK,  /* asks each sampler if it can go back; those with the hook `ready` prepare it */
     SAMPI_BACK_DO,   /* samplers without that hook go back; each of them may refuse */
     SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;
@@ -12010,7 +12010,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     const samp_token_data *data = cur->data;
     bool ascending = true;
     float line[SAMPI_TILE / SAMPI_LINE], max;
-    for (size_t at = 0, n; at < cur->size; at += n) { /* if the ids of a tile ascend, only the last needs a check */
+    for (size_t at = 0, n; at < cur->size; at += n) { /* of ids that ascend, only the last is checked */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
         bool in_order = sampi_use()->survey(data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
@@ -12035,7 +12035,7 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be wrong at ties */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
@@ -12255,7 +12255,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
-        if (o == s || s->owner) return SAMP_E_RANGE; /* it would be in itself, or have two owners */
+        if (o == s || s->owner) return SAMP_E_RANGE; /* the sampler would be in itself, or have two owners */
     if (!c || !sampi_is_chain(c)) {
         if (s && !s->owner) samp_free(sampler);
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
@@ -12550,7 +12550,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
-    memcpy(c, s, size); /* parts are offsets, so they hold in the copy too */
+    memcpy(c, s, size); /* the record finds its parts by offsets, which are the same in the copy */
     c->base.ctx = c;
     memset(&c->work, 0, sizeof c->work); /* so that its memory is not freed twice */
     memset(&c->past, 0, sizeof c->past); /* so that its memory is not freed twice */
@@ -12776,9 +12776,9 @@ typedef struct sampi_job {
 /* The members of a row that only llama.cpp's arithmetic uses. All are 0 in the canonical arithmetic. */
 typedef struct sampi_row_llama {
     bool divided;  /* the logits are x / r, not x * r */
-    bool by_order; /* the row is dense, and its array must be in order and without masked tokens */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e^(x / t - max); or NULL */
-    double sum;                /* the array's p are work->logits / sum; 0: p is unchanged */
+    bool by_order; /* the row is dense; an array of it has to be sorted, without masked tokens */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e = e^(x / t - max); or NULL */
+    double sum;                /* an array's p become work->logits / sum; 0: they stay */
     samp_token_data_array cur; /* the candidates, once the row has become an array */
 } sampi_row_llama;
 #endif
@@ -12794,10 +12794,10 @@ struct sampi_row {
     const int32_t *id;    /* [n] the ids of a compact row; NULL: the row is dense, and a token's id is its index */
     const samp_token_data_array *array; /* the array of which the row is a view: an "id" is an index in it; or NULL */
     size_t n;
-    float r;          /* the factor of the logits; 1 in a compact row */
+    float r;          /* a logit is x * r; 1 in a compact row */
     bool is_own;      /* the row is dense, and x is the workspace's copy, which may be changed in place */
-    float top;        /* the maximum of x, without changes */
-    bool sorts;       /* the sampler that runs has kept tokens for min_keep; its steps would sort */
+    float top;        /* the maximum of x; changed elements do not count */
+    bool sorts;       /* the last sampler has kept tokens for min_keep, so its steps would sort */
     float floor;      /* elements of a dense row below it count as masked; -FLT_MAX: no floor */
     size_t n_change;  /* how many elements of a dense row have another value (work->change) */
     samp_token token; /* the selected token, or -1 */
@@ -12946,7 +12946,7 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* Returns the index in work->change at which this token's change is, or would be inserted. */
+/* Returns the index in work->change of the token's changed logit, or the index at which it would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
@@ -13198,9 +13198,9 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 typedef struct sampi_values {
     const sampi_kernels *k;
     const float *x;    /* [n] the numbers */
-    const uint64_t *w; /* [n] their weights; NULL: each number has weight 1 */
+    const uint64_t *w; /* [n] the weights of the numbers; NULL: each weight is 1 */
     size_t n;
-    float top; /* the largest number, or a larger one */
+    float top; /* the largest of the numbers, or any larger value */
 } sampi_values;
 
 /* Returns the sum of the weights of the numbers that are at least `floor`. */
@@ -13213,7 +13213,7 @@ static uint64_t sampi_mass_above(const sampi_values *values, float floor)
 /* Memory for the few numbers to which a search has been narrowed. */
 typedef struct sampi_few {
     float x[SAMPI_TILE + 16];
-    int32_t at[SAMPI_TILE + 16]; /* the index of each among all numbers */
+    int32_t at[SAMPI_TILE + 16]; /* [i]: the index of x [i] among all numbers */
     uint64_t w[SAMPI_TILE + 16];
 } sampi_few;
 
@@ -13240,7 +13240,7 @@ static uint64_t sampi_narrow_search(sampi_values *values, float low, float high,
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(all->top), high = low + 1; /* numbers from `high` on have less mass than `want` */
+    int32_t low = sampi_key(all->top), high = low + 1; /* the numbers from `high` on have less mass than `want` */
     int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
     sampi_values values = *all;
     sampi_few few;
@@ -13286,7 +13286,7 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
     size_t m = 64;
     if (want >= row->n) return -FLT_MAX;
     if (want == 1 && row->n_change == 0) return row->top;
-    want += row->n_change; /* each change may have been a line's maximum */
+    want += row->n_change; /* each changed element may have been the maximum of a line */
     while (m < 4 * want) m *= 2;
     if (m < values.n) {
         while (values.n % m) line[values.n++] = -INFINITY;
@@ -13320,7 +13320,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* merged from the end on, because the memory behind it is free */
+    for (size_t c = row->n_change; c > 0; c--) { /* merges from the end on: the memory behind it is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
@@ -13377,7 +13377,7 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
-    row->top = top; /* the largest element is among the kept ones, unless it has a change */
+    row->top = top; /* the largest element is kept, unless it has another value (change) */
     if (has_changes) (void)sampi_scan(row);
 }
 
@@ -13485,8 +13485,8 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
 /* Lower and upper bounds of a row's sums. The two are equal if the sums are exact. */
 typedef struct sampi_range {
     float max;         /* the row's largest logit */
-    double z_lo, z_hi; /* bounds of Z, in units of 2^-40 */
-    double s_lo, s_hi; /* bounds of S, in the same units */
+    double z_lo, z_hi; /* bounds of Z (the sum of the weights), in units of 2^-40 */
+    double s_lo, s_hi; /* bounds of S (the sum of w (max - l)), in units of 2^-40 */
     uint64_t z;        /* Z itself, if is_exact */
     bool is_exact;
 } sampi_range;
@@ -13532,7 +13532,7 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->z_hi = (z + z_err) * unit + slack;
     range->s_lo = (s - s_err) * unit - 64.0 * slack;
     range->s_hi = (s + s_err) * unit + 64.0 * slack;
-    if (range->z_lo < unit) range->z_lo = unit; /* the maximum has a whole weight */
+    if (range->z_lo < unit) range->z_lo = unit; /* Z is at least the weight of the first token, 2^40 */
     if (range->s_lo < 0.0) range->s_lo = 0.0;
     range->z = 0;
     range->is_exact = false;
@@ -13901,7 +13901,7 @@ static int sampi_scale_row(sampi_row *row, float t)
         sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) sampi_compact(row); /* one product would not round as two do */
+    if (row->r != 1.0f) sampi_compact(row); /* x * r * (1 / t) is rounded twice, x * (r / t) once */
     if (sampi_is_compact(row)) {
         row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
@@ -13952,7 +13952,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     sampi_row before = *row;
     sampi_raise_floor(row, floor);
     if (floor >= sure) return true;
-    if (sampi_is_compact(row)) { /* its tokens are at least lo; are all of them at least hi? */
+    if (sampi_is_compact(row)) { /* all its tokens reach lo; do all reach hi? */
         if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
@@ -13991,7 +13991,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (int j = 0; j < 3; j++) moment[j] += part[j];
     }
     double mean = moment[1] / moment[0], square = moment[2] / moment[0];
-    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* float sums may over- or underflow */
+    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* sums in floats may overflow or underflow */
     /* Each f32 sum has at most 16 terms a lane of a vector, so its relative error is below 20 * 2^-24 = 1.2e-6. That is
        the error of the mean square. The mean is at most the root of the mean square, so the error of its square is at
        most twice that much: 3.6e-6 of the mean square together. */
@@ -14146,7 +14146,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
-    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens might reach it */
+    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens might reach the threshold t */
     sampi_range_of(row, &range, false);
     sampi_row head = *row;
     if (!sampi_is_compact(row)) {
@@ -14182,7 +14182,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
    returns the number of its tokens; 0 if d has less mass. It is a quickselect; after 64 rounds a heap sort ends it. */
 static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0; /* the tokens before it are in the prefix */
+    size_t from = 0; /* the tokens before this index are in the prefix */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -14230,11 +14230,11 @@ static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low 
 typedef struct sampi_scored {
     size_t n;
     uint64_t *w;    /* [n] weights */
-    float *y;       /* [n] logits, which sampi_score_tokens replaces by minus the scores */
+    float *y;       /* [n] logits of the tokens; sampi_score_tokens replaces them by minus their scores */
     int32_t *place; /* [n] the index of each token in the row; NULL: the tokens are the whole row, in order */
 } sampi_scored;
 
-/* Lays out the arrays for n tokens, with or without indices in the row. */
+/* Lays out the arrays of sampi_scored for n tokens; with_places: with their indices in the row. */
 static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
@@ -14266,7 +14266,7 @@ static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, co
     }
 }
 
-/* A cut by score; y is minus a token's score. */
+/* A cut by score: tokens with a y (minus the score) below it are removed. */
 typedef struct sampi_score_cut {
     float at;              /* the largest y such that the tokens from it on have enough mass and are enough tokens */
     uint64_t over, upto;   /* the mass of tokens with y > at, and with y >= at */
@@ -14385,7 +14385,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
-        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* sampi_scored has no memory for more */
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* work->w has no memory for so many scored tokens */
         inner = sampi_exact_above(row, band->in_low, true, range);
     }
     uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
@@ -14403,14 +14403,14 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
-    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the last score; the rounding to f32 */
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the largest kept score; its rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
     if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
     sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
                       (size_t)sampi_missing(min_keep, cut.n_over));
     sampi_gather(row, band->low);
-    (void)sampi_scan(row); /* the maximum may have been removed */
+    (void)sampi_scan(row); /* computes the maximum anew: its token may have been removed */
     return SAMPI_FOUND;
 }
 
@@ -14484,7 +14484,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_range_of(row, &typical.range, true);
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
-        if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below makes it exact */
+        if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below computes the exact sums */
         sampi_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;
@@ -14584,10 +14584,10 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
    race in which the smallest time wins; it begins with the tile of the most weight, so that most other tokens cannot
    win any more. adaptive_p writes its logits to the workspace, beside the row, and draws from them. */
 
-/* Selects the smallest id that has the maximum. */
+/* Applies greedy: selects the token with the largest logit; of equal ones that with the smallest id. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
-    sampi_row best = *row; /* a copy, because log-probabilities need the row */
+    sampi_row best = *row; /* a copy, because log-probabilities are computed from the row */
     size_t i = 0;
     (void)s;
     sampi_gather_first(&best, 1);
@@ -14600,7 +14600,7 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
    returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
-    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
+    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once for all pieces */
     sampi_pieces it;
     uint64_t total = 0;
     for (sampi_start(&it, row); sampi_next_piece(&it);)
@@ -14692,7 +14692,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while the tile is in cache */
+    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* all steps for a tile while it is in the CPU's cache */
         float *to = l + it.at;
         row->k->probs(it.x, e + it.at, it.n, row->top, z, to);
         row->k->adapt(to, it.n, 1.0f, aim);
@@ -14761,7 +14761,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    bool is_all = lo < (double)range.max - 29.0; /* then the removed tokens have weight 0 */
+    bool is_all = lo < (double)range.max - 29.0; /* true: the removed tokens have weight 0 */
     return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
@@ -14938,8 +14938,8 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 /* The members of a chain as one list, for the fast path (the code that works on a row of logits without an array). */
 typedef struct sampi_flat_chain {
     sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
-    sampi_sampler *list[SAMPI_MOST_MEMBERS]; /* [n] those that are on, without softmax, which only sorts and sets p */
-    int n_members;                           /* -1: the chain runs step by step */
+    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] members that are on, but no softmax: it only sorts and sets p */
+    int n_members;                             /* -1: the chain has to run step by step */
     int n;
     bool whole; /* the list makes a whole draw: it has no custom sampler, and only its last member selects */
 } sampi_flat_chain;
@@ -15068,7 +15068,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal->next[member->kind]++; /* a member that declines is counted by its step */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* the steps count a sampler that declines */
     return status;
 }
 #ifndef SAMP_NO_MT19937
@@ -15226,14 +15226,14 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
     return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
 }
 
-/* Makes row->llama.cur an array of all candidates; in_order: sorted. */
+/* Makes row->llama.cur an array of all candidates; in_order: a sorted one. */
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
     bool is_scaled = row->llama.by_order && row->llama.divided; /* llama.cpp sorts the row before it divides */
     sampi_row all = *row;
     if (is_scaled) all.llama.divided = false, all.r = 1.0f;
-    if (in_order) sampi_compact(&all); /* masked candidates of a row by_order are removed */
+    if (in_order) sampi_compact(&all); /* removes masked candidates */
     sampi_end_row(row, &all, in_order);
     if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
@@ -15658,13 +15658,13 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
-    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* the error of a float sum */
+    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* with the error of a float sum */
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
     for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     size_t end = 0;
-    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* one token more than is kept */
+    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* to one token behind the kept ones */
         const size_t i = end;
         const float score = cur->data[i].logit;
         for (; end < part.n && cur->data[end].logit == score; end++) {
@@ -15942,11 +15942,11 @@ static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sample
 
 #define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
-/* A view of the user's array. */
+/* A view of the user's array: the array, worked on as a row. */
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur; /* the user's array */
-    sampi_sampler *outer;       /* the sampler that samp_apply was called on; it has the position */
+    sampi_sampler *outer;       /* the sampler of the call of samp_apply; its position counts */
     sampi_work *work, own;      /* the workspace; a copy of it with `candidate` in the memory of w, for the row */
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
     sampi_order order;          /* the candidates' order, if sorts */
@@ -15983,11 +15983,11 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
-                              : s != view->outer; /* without a cut, a sampler alone reads each logit once */
+                              : s != view->outer; /* no cut: a sampler alone reads each logit only once */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
-    view->own.candidate = (samp_token_data *)(void *)work->w; /* the array may be in work->candidate */
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* work->candidate may be the array itself */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
     row->work = &view->own;
@@ -16015,7 +16015,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
    score rounded to f32; candidates with equal keys are then sorted by their exact scores. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
-    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have as many bytes */
+    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have memory for n keys */
     if (n <= SAMPI_FEW) {
         sampi_sort_part(order, d, n, n, 64);
         return;
@@ -16159,7 +16159,7 @@ static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler
     if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
     if (sampi_idles(s)) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* after an error p may be read */
+    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* if it fails, p is a result */
     return sampi_sets_p(s);
 }
 
@@ -16331,7 +16331,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     const sampi_kernels *k = sampi_use();
     const sampi_work *work = view->work;
     samp_token_data_array *cur = view->cur;
-    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id have as many bytes */
+    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id together have memory for n keys */
     float *x = work->own, *e = work->logits;
     size_t above = 0, n = cur->size;
     sampi_pack_keys(cur->data, n, work->w);
@@ -16423,7 +16423,8 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
    room uses the other rooms of samp_apply, and life/chain.h. run/finish.h calls it too, for a row that has become an
    array (sampi_apply_members). */
 
-/* Applies one built-in sampler, on the view or step by step. Returns its status. */
+/* Applies one built-in sampler to the array: as a row (the view), if the sampler can work on it, otherwise step by
+   step. Returns a status. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
@@ -16603,7 +16604,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* the row already has its mask */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* the row already has this member's mask */
     for (int j = 0; j < flat->n_members; j++) { /* a member that is off reports an error if all tokens are masked */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
@@ -16629,7 +16630,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     }
     errno = before; /* libm's functions set it on underflow */
     if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* a +0 of this array may be a -0 by the steps */
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* a +0 in this array might be -0 by the steps */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {
@@ -16715,7 +16716,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         return SAMPI_DECLINED;
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
-    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues with list [i] */
+    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
@@ -17562,7 +17563,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* where its logits are; its mask is number r */
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* index of the logits; the mask's is r */
     sampi_job job;
     job.s = (sampi_sampler *)rows[r];
     job.work = work;
@@ -17629,7 +17630,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
-        for (long long r = 0; r < n_rows; r++) /* allocates memory for rollback here, so that no thread does */
+        for (long long r = 0; r < n_rows; r++) /* allocates rollback's memory here, not in threads */
             if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)
@@ -17701,7 +17702,7 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
     if (traits->hooks->settings && !s->status)
-        traits->hooks->settings(s, hash); /* a sampler with an error has no parts */
+        traits->hooks->settings(s, hash); /* a sampler that carries an error has no arrays to hash */
 }
 
 /* Adds to the hash the length of the chain's list of tokens (prev), the number of members, and their settings in order.

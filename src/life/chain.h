@@ -105,7 +105,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     const samp_token_data *data = cur->data;
     bool ascending = true;
     float line[SAMPI_TILE / SAMPI_LINE], max;
-    for (size_t at = 0, n; at < cur->size; at += n) { /* if the ids of a tile ascend, only the last needs a check */
+    for (size_t at = 0, n; at < cur->size; at += n) { /* of ids that ascend, only the last is checked */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
         bool in_order = sampi_use()->survey(data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
@@ -130,7 +130,7 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be wrong at ties */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }

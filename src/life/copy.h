@@ -40,7 +40,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
-    memcpy(c, s, size); /* parts are offsets, so they hold in the copy too */
+    memcpy(c, s, size); /* the record finds its parts by offsets, which are the same in the copy */
     c->base.ctx = c;
     memset(&c->work, 0, sizeof c->work); /* so that its memory is not freed twice */
     memset(&c->past, 0, sizeof c->past); /* so that its memory is not freed twice */

@@ -59,7 +59,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
-        if (o == s || s->owner) return SAMP_E_RANGE; /* it would be in itself, or have two owners */
+        if (o == s || s->owner) return SAMP_E_RANGE; /* the sampler would be in itself, or have two owners */
     if (!c || !sampi_is_chain(c)) {
         if (s && !s->owner) samp_free(sampler);
         return c ? SAMP_E_RANGE : SAMP_E_NULL;

@@ -10,7 +10,7 @@ typedef struct sampi_past {
     sampi_sampler **who;       /* [n_who] the samplers that have words in a record */
     uint32_t *word;            /* [depth + 1][width] the records */
     size_t bytes;              /* the size of the block */
-    uint32_t n_who, width;     /* the number of samplers; the words of a record */
+    uint32_t n_who, width;     /* the number of samplers in who; of words in a record */
     int32_t depth, size, next; /* how many tokens can be taken back: at most, now; the index of the next record */
     bool made;                 /* the arrays exist; they are valid if n_edits equals that of the sampler */
     bool open;                 /* the record `next` has been written, and its token is not accepted yet */

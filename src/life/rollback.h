@@ -168,7 +168,7 @@ static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE
 
 /* The three rounds of a rollback over custom samplers; built-in samplers cannot refuse a rollback. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,  /* asks each if it can go back; those with the hook `ready` prepare. Nothing changes */
+    SAMPI_BACK_ASK,  /* asks each sampler if it can go back; those with the hook `ready` prepare it */
     SAMPI_BACK_DO,   /* samplers without that hook go back; each of them may refuse */
     SAMPI_BACK_READY /* samplers with that hook go back, which cannot fail any more */
 } sampi_back;

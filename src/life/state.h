@@ -57,7 +57,7 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
     if (traits->hooks->settings && !s->status)
-        traits->hooks->settings(s, hash); /* a sampler with an error has no parts */
+        traits->hooks->settings(s, hash); /* a sampler that carries an error has no arrays to hash */
 }
 
 /* Adds to the hash the length of the chain's list of tokens (prev), the number of members, and their settings in order.

@@ -11,7 +11,7 @@ struct sampi_io {
     sampi_io_mode mode;
     unsigned char *to;         /* the memory to write to; NULL: only count the bytes */
     const unsigned char *from; /* [size] the bytes to check or read */
-    size_t size, at;           /* their number; the index of the next byte */
+    size_t size, at;           /* the number of bytes; the index of the next byte */
     uint8_t bad; /* 0, or why the walk has failed: 1 bad bytes, 2 no memory, 4 beyond a sampler's limits */
     void *made;  /* objects made during the check, by samplers whose state is more than numbers */
     void (*unmake)(void *made); /* frees these objects if the load fails */

@@ -20,7 +20,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
     size_t to = kept + more;
     m = to;
-    for (size_t c = row->n_change; c > 0; c--) { /* merged from the end on, because the memory behind it is free */
+    for (size_t c = row->n_change; c > 0; c--) { /* merges from the end on: the memory behind it is free */
         const sampi_change *next = &change[c - 1];
         if (!(next->x >= floor)) continue;
         while (kept > 0 && id[kept - 1] > next->id) {
@@ -77,7 +77,7 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
-    row->top = top; /* the largest element is among the kept ones, unless it has a change */
+    row->top = top; /* the largest element is kept, unless it has another value (change) */
     if (has_changes) (void)sampi_scan(row);
 }
 

@@ -202,7 +202,7 @@ static int sampi_scale_row(sampi_row *row, float t)
         sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) sampi_compact(row); /* one product would not round as two do */
+    if (row->r != 1.0f) sampi_compact(row); /* x * r * (1 / t) is rounded twice, x * (r / t) once */
     if (sampi_is_compact(row)) {
         row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
@@ -253,7 +253,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     sampi_row before = *row;
     sampi_raise_floor(row, floor);
     if (floor >= sure) return true;
-    if (sampi_is_compact(row)) { /* its tokens are at least lo; are all of them at least hi? */
+    if (sampi_is_compact(row)) { /* all its tokens reach lo; do all reach hi? */
         if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
@@ -292,7 +292,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (int j = 0; j < 3; j++) moment[j] += part[j];
     }
     double mean = moment[1] / moment[0], square = moment[2] / moment[0];
-    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* float sums may over- or underflow */
+    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* sums in floats may overflow or underflow */
     /* Each f32 sum has at most 16 terms a lane of a vector, so its relative error is below 20 * 2^-24 = 1.2e-6. That is
        the error of the mean square. The mean is at most the root of the mean square, so the error of its square is at
        most twice that much: 3.6e-6 of the mean square together. */
@@ -447,7 +447,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
-    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens might reach it */
+    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens might reach the threshold t */
     sampi_range_of(row, &range, false);
     sampi_row head = *row;
     if (!sampi_is_compact(row)) {

@@ -20,8 +20,8 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 /* The members of a chain as one list, for the fast path (the code that works on a row of logits without an array). */
 typedef struct sampi_flat_chain {
     sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
-    sampi_sampler *list[SAMPI_MOST_MEMBERS]; /* [n] those that are on, without softmax, which only sorts and sets p */
-    int n_members;                           /* -1: the chain runs step by step */
+    sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] members that are on, but no softmax: it only sorts and sets p */
+    int n_members;                             /* -1: the chain has to run step by step */
     int n;
     bool whole; /* the list makes a whole draw: it has no custom sampler, and only its last member selects */
 } sampi_flat_chain;

@@ -45,7 +45,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    bool is_all = lo < (double)range.max - 29.0; /* then the removed tokens have weight 0 */
+    bool is_all = lo < (double)range.max - 29.0; /* true: the removed tokens have weight 0 */
     return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 

@@ -95,9 +95,9 @@ typedef struct sampi_job {
 /* The members of a row that only llama.cpp's arithmetic uses. All are 0 in the canonical arithmetic. */
 typedef struct sampi_row_llama {
     bool divided;  /* the logits are x / r, not x * r */
-    bool by_order; /* the row is dense, and its array must be in order and without masked tokens */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e^(x / t - max); or NULL */
-    double sum;                /* the array's p are work->logits / sum; 0: p is unchanged */
+    bool by_order; /* the row is dense; an array of it has to be sorted, without masked tokens */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e = e^(x / t - max); or NULL */
+    double sum;                /* an array's p become work->logits / sum; 0: they stay */
     samp_token_data_array cur; /* the candidates, once the row has become an array */
 } sampi_row_llama;
 #endif
@@ -113,10 +113,10 @@ struct sampi_row {
     const int32_t *id;    /* [n] the ids of a compact row; NULL: the row is dense, and a token's id is its index */
     const samp_token_data_array *array; /* the array of which the row is a view: an "id" is an index in it; or NULL */
     size_t n;
-    float r;          /* the factor of the logits; 1 in a compact row */
+    float r;          /* a logit is x * r; 1 in a compact row */
     bool is_own;      /* the row is dense, and x is the workspace's copy, which may be changed in place */
-    float top;        /* the maximum of x, without changes */
-    bool sorts;       /* the sampler that runs has kept tokens for min_keep; its steps would sort */
+    float top;        /* the maximum of x; changed elements do not count */
+    bool sorts;       /* the last sampler has kept tokens for min_keep, so its steps would sort */
     float floor;      /* elements of a dense row below it count as masked; -FLT_MAX: no floor */
     size_t n_change;  /* how many elements of a dense row have another value (work->change) */
     samp_token token; /* the selected token, or -1 */
@@ -265,7 +265,7 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 
 /* ---- changes ---- */
 
-/* Returns the index in work->change at which this token's change is, or would be inserted. */
+/* Returns the index in work->change of the token's changed logit, or the index at which it would be inserted. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)

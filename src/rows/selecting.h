@@ -4,10 +4,10 @@
    race in which the smallest time wins; it begins with the tile of the most weight, so that most other tokens cannot
    win any more. adaptive_p writes its logits to the workspace, beside the row, and draws from them. */
 
-/* Selects the smallest id that has the maximum. */
+/* Applies greedy: selects the token with the largest logit; of equal ones that with the smallest id. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
-    sampi_row best = *row; /* a copy, because log-probabilities need the row */
+    sampi_row best = *row; /* a copy, because log-probabilities are computed from the row */
     size_t i = 0;
     (void)s;
     sampi_gather_first(&best, 1);
@@ -20,7 +20,7 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
    returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
-    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once, not for each piece */
+    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once for all pieces */
     sampi_pieces it;
     uint64_t total = 0;
     for (sampi_start(&it, row); sampi_next_piece(&it);)
@@ -112,7 +112,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while the tile is in cache */
+    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* all steps for a tile while it is in the CPU's cache */
         float *to = l + it.at;
         row->k->probs(it.x, e + it.at, it.n, row->top, z, to);
         row->k->adapt(to, it.n, 1.0f, aim);

@@ -11,6 +11,6 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal->next[member->kind]++; /* a member that declines is counted by its step */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* the steps count a sampler that declines */
     return status;
 }

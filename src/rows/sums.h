@@ -17,8 +17,8 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
 /* Lower and upper bounds of a row's sums. The two are equal if the sums are exact. */
 typedef struct sampi_range {
     float max;         /* the row's largest logit */
-    double z_lo, z_hi; /* bounds of Z, in units of 2^-40 */
-    double s_lo, s_hi; /* bounds of S, in the same units */
+    double z_lo, z_hi; /* bounds of Z (the sum of the weights), in units of 2^-40 */
+    double s_lo, s_hi; /* bounds of S (the sum of w (max - l)), in units of 2^-40 */
     uint64_t z;        /* Z itself, if is_exact */
     bool is_exact;
 } sampi_range;
@@ -64,7 +64,7 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->z_hi = (z + z_err) * unit + slack;
     range->s_lo = (s - s_err) * unit - 64.0 * slack;
     range->s_hi = (s + s_err) * unit + 64.0 * slack;
-    if (range->z_lo < unit) range->z_lo = unit; /* the maximum has a whole weight */
+    if (range->z_lo < unit) range->z_lo = unit; /* Z is at least the weight of the first token, 2^40 */
     if (range->s_lo < 0.0) range->s_lo = 0.0;
     range->z = 0;
     range->is_exact = false;

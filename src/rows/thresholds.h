@@ -7,9 +7,9 @@
 typedef struct sampi_values {
     const sampi_kernels *k;
     const float *x;    /* [n] the numbers */
-    const uint64_t *w; /* [n] their weights; NULL: each number has weight 1 */
+    const uint64_t *w; /* [n] the weights of the numbers; NULL: each weight is 1 */
     size_t n;
-    float top; /* the largest number, or a larger one */
+    float top; /* the largest of the numbers, or any larger value */
 } sampi_values;
 
 /* Returns the sum of the weights of the numbers that are at least `floor`. */
@@ -22,7 +22,7 @@ static uint64_t sampi_mass_above(const sampi_values *values, float floor)
 /* Memory for the few numbers to which a search has been narrowed. */
 typedef struct sampi_few {
     float x[SAMPI_TILE + 16];
-    int32_t at[SAMPI_TILE + 16]; /* the index of each among all numbers */
+    int32_t at[SAMPI_TILE + 16]; /* [i]: the index of x [i] among all numbers */
     uint64_t w[SAMPI_TILE + 16];
 } sampi_few;
 
@@ -49,7 +49,7 @@ static uint64_t sampi_narrow_search(sampi_values *values, float low, float high,
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(all->top), high = low + 1; /* numbers from `high` on have less mass than `want` */
+    int32_t low = sampi_key(all->top), high = low + 1; /* the numbers from `high` on have less mass than `want` */
     int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
     sampi_values values = *all;
     sampi_few few;
@@ -95,7 +95,7 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
     size_t m = 64;
     if (want >= row->n) return -FLT_MAX;
     if (want == 1 && row->n_change == 0) return row->top;
-    want += row->n_change; /* each change may have been a line's maximum */
+    want += row->n_change; /* each changed element may have been the maximum of a line */
     while (m < 4 * want) m *= 2;
     if (m < values.n) {
         while (values.n % m) line[values.n++] = -INFINITY;

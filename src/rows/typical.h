@@ -10,7 +10,7 @@
    returns the number of its tokens; 0 if d has less mass. It is a quickselect; after 64 rounds a heap sort ends it. */
 static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0; /* the tokens before it are in the prefix */
+    size_t from = 0; /* the tokens before this index are in the prefix */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -58,11 +58,11 @@ static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low 
 typedef struct sampi_scored {
     size_t n;
     uint64_t *w;    /* [n] weights */
-    float *y;       /* [n] logits, which sampi_score_tokens replaces by minus the scores */
+    float *y;       /* [n] logits of the tokens; sampi_score_tokens replaces them by minus their scores */
     int32_t *place; /* [n] the index of each token in the row; NULL: the tokens are the whole row, in order */
 } sampi_scored;
 
-/* Lays out the arrays for n tokens, with or without indices in the row. */
+/* Lays out the arrays of sampi_scored for n tokens; with_places: with their indices in the row. */
 static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
@@ -94,7 +94,7 @@ static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, co
     }
 }
 
-/* A cut by score; y is minus a token's score. */
+/* A cut by score: tokens with a y (minus the score) below it are removed. */
 typedef struct sampi_score_cut {
     float at;              /* the largest y such that the tokens from it on have enough mass and are enough tokens */
     uint64_t over, upto;   /* the mass of tokens with y > at, and with y >= at */
@@ -213,7 +213,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
-        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* sampi_scored has no memory for more */
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* work->w has no memory for so many scored tokens */
         inner = sampi_exact_above(row, band->in_low, true, range);
     }
     uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
@@ -231,14 +231,14 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
-    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the last score; the rounding to f32 */
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the largest kept score; its rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
     if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
     sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
                       (size_t)sampi_missing(min_keep, cut.n_over));
     sampi_gather(row, band->low);
-    (void)sampi_scan(row); /* the maximum may have been removed */
+    (void)sampi_scan(row); /* computes the maximum anew: its token may have been removed */
     return SAMPI_FOUND;
 }
 
@@ -312,7 +312,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_range_of(row, &typical.range, true);
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
-        if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below makes it exact */
+        if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below computes the exact sums */
         sampi_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;

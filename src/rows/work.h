@@ -14,12 +14,12 @@ typedef struct sampi_work {
     size_t n;                   /* the largest vocabulary for which there is memory */
     samp_token_data *candidate; /* [n] the array of candidates, if one is needed; in memory of its own or that of w */
     uint64_t *w;                /* [n] weights of tokens */
-    float *x;                   /* [n] logits of a compact row */
-    int32_t *id;                /* [n] ids of a compact row */
+    float *x;                   /* [n] logits of a compact row (copied tokens) */
+    int32_t *id;                /* [n] ids of a compact row (copied tokens) */
     float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
     uint64_t *sum;              /* sums of tiles (256 elements each) */
-    sampi_change *change;       /* changed logits of a dense row, by id */
-    float *logits;              /* [n] under MT19937 e^(l - max) of each token */
+    sampi_change *change;       /* changed logits of a dense row, sorted by id */
+    float *logits;              /* [n] e^(l - max) of each token, under MT19937 only */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
     int libm;                   /* whether libm's expf equals the kernels': 1 yes, -1 no, 0 not tested yet */
 } sampi_work;

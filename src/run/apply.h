@@ -21,11 +21,11 @@
 
 #define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
-/* A view of the user's array. */
+/* A view of the user's array: the array, worked on as a row. */
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur; /* the user's array */
-    sampi_sampler *outer;       /* the sampler that samp_apply was called on; it has the position */
+    sampi_sampler *outer;       /* the sampler of the call of samp_apply; its position counts */
     sampi_work *work, own;      /* the workspace; a copy of it with `candidate` in the memory of w, for the row */
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
     sampi_order order;          /* the candidates' order, if sorts */
@@ -62,11 +62,11 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     size_t n = view->cur->size;
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
-                              : s != view->outer; /* without a cut, a sampler alone reads each logit once */
+                              : s != view->outer; /* no cut: a sampler alone reads each logit only once */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
-    view->own.candidate = (samp_token_data *)(void *)work->w; /* the array may be in work->candidate */
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* work->candidate may be the array itself */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
     row->work = &view->own;

@@ -25,7 +25,7 @@ static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler
     if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
     if (sampi_idles(s)) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* after an error p may be read */
+    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* if it fails, p is a result */
     return sampi_sets_p(s);
 }
 

@@ -117,7 +117,7 @@ static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sa
     const sampi_kernels *k = sampi_use();
     const sampi_work *work = view->work;
     samp_token_data_array *cur = view->cur;
-    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id have as many bytes */
+    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id together have memory for n keys */
     float *x = work->own, *e = work->logits;
     size_t above = 0, n = cur->size;
     sampi_pack_keys(cur->data, n, work->w);

@@ -71,7 +71,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         return SAMPI_DECLINED;
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
-    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues with list [i] */
+    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));

@@ -35,7 +35,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     bool by_steps = false;
     if (status) return status;
     sampi_open_llama(row, row->work);
-    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* the row already has its mask */
+    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* the row already has this member's mask */
     for (int j = 0; j < flat->n_members; j++) { /* a member that is off reports an error if all tokens are masked */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
@@ -61,7 +61,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
     }
     errno = before; /* libm's functions set it on underflow */
     if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* a +0 of this array may be a -0 by the steps */
+    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* a +0 in this array might be -0 by the steps */
         if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
     if (!status && row->llama.cur.data) {

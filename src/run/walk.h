@@ -4,7 +4,8 @@
    room uses the other rooms of samp_apply, and life/chain.h. run/finish.h calls it too, for a row that has become an
    array (sampi_apply_members). */
 
-/* Applies one built-in sampler, on the view or step by step. Returns its status. */
+/* Applies one built-in sampler to the array: as a row (the view), if the sampler can work on it, otherwise step by
+   step. Returns a status. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;

@@ -253,13 +253,13 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
-    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* the error of a float sum */
+    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* with the error of a float sum */
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
     for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     size_t end = 0;
-    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* one token more than is kept */
+    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* to one token behind the kept ones */
         const size_t i = end;
         const float score = cur->data[i].logit;
         for (; end < part.n && cur->data[end].logit == score; end++) {

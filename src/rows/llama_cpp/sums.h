@@ -151,14 +151,14 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
     return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
 }
 
-/* Makes row->llama.cur an array of all candidates; in_order: sorted. */
+/* Makes row->llama.cur an array of all candidates; in_order: a sorted one. */
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
     bool is_scaled = row->llama.by_order && row->llama.divided; /* llama.cpp sorts the row before it divides */
     sampi_row all = *row;
     if (is_scaled) all.llama.divided = false, all.r = 1.0f;
-    if (in_order) sampi_compact(&all); /* masked candidates of a row by_order are removed */
+    if (in_order) sampi_compact(&all); /* removes masked candidates */
     sampi_end_row(row, &all, in_order);
     if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
