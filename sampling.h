@@ -24089,10 +24089,10 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
      The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece
      of a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the
      index into a slot of a table, if the slot is still free, or into a state's row, where every thread finds the same
-     index. Published data never changes, with
-     two exceptions of one word each: a fact that is found later (every thread finds the same fact), and the time of the
-     last use. So data that exists costs a load. Missing data is computed by the thread that needs it. If two threads
-     need it at once, both compute it, and the second one to publish uses the first one's result.
+     index. Published data never changes, with two exceptions of one word each: a fact that is found later (every thread
+     finds the same fact), and the time of the last use. So data that exists costs a load. Missing data is computed by
+     the thread that needs it. If two threads need it at once, both compute it, and the second one to publish uses the
+     first one's result.
 
      A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
      new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
