@@ -197,79 +197,79 @@
      580 api/sample.h                     9513 samplers/dist.h                 23442 grammar/triggers.h
      674 api/chains.h                     9546 samplers/gumbel.h               23779 grammar/matcher.h
      941 api/samplers.h                   9618 watermark/function.h            24082 grammar/store.h
-    1214 api/gumbel.h                     9737 watermark/text.h                24384 grammar/moving.h
-    1237 api/operator.h                   9930 watermark/draw.h                24798 grammar/visits.h
-    1288 api/kv.h                        10146 samplers/mirostat.h             25086 grammar/states.h
-    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25251 grammar/items.h
-    1517 api/text_error.h                10551 samplers/custom.h               25379 grammar/masks.h
-    1534 api/grammar.h                   10614 config/describe.h               25595 grammar/runs.h
-    1802 api/shards.h                    10797 config/from_params.h            25826 grammar/entries.h
-    1901 api/peers.h                     10863 config/orders.h                 26351 grammar/accepting.h
-    1989 api/drafts.h                    11098 config/numbers.h                26693 grammar/waiting.h
-    2091 api/constraints.h               11242 config/set.h                    26822 grammar/history.h
-    2421 api/watermark.h                 11400 config/texts.h                  26954 grammar/room.h
-    2581 api/parts.h                     11531 config/settings.h               27311 grammar/sampler.h
-    2623 base/switches.h                 11645 life/rollback.h                 27558 grammar/forced.h
-    2949 base/random.h                   11905 life/chain.h                    27751 grammar/hooks.h
-    2972 base/mt19937.h                  12196 life/members.h                  27878 schema/head.h
-    3048 base/exact.h                    12313 life/update.h                   28065 schema/errors.h
-    3281 base/bits128.h                  12510 life/copy.h                     28178 schema/collections.h
-    3362 base/elements.h                 12681 rows/row.h                      28213 schema/references.h
-    3496 watermark/colours.h             13003 rows/reserve.h                  28491 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28553 schema/numbers.h
-    3614 kernels/contract.h              13191 rows/thresholds.h               28762 schema/sets.h
-    3753 kernels/scalar.h                13300 rows/compact.h                  29021 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29225 schema/scalars.h
-    3980 kernels/sets.h                  13615 rows/changes.h                  29536 schema/goals.h
-    4030 kernels/vectors.h               13699 rows/cuts.h                     29767 schema/alternatives.h
-    4149 kernels/avx512.h                14172 rows/typical.h                  30262 schema/objects.h
-    4235 kernels/avx2.h                  14503 rows/tail_free.h                30794 schema/arrays.h
-    4299 kernels/sse2.h                  14580 rows/selecting.h                31168 schema/whole.h
-    4316 kernels/neon.h                  14716 rows/mirostat.h                 31342 tags/head.h
-    4339 kernels/wasm.h                  14803 watermark/rows.h                31473 tags/words.h
-    4355 kernels/generic.h               14918 rows/flat.h                     31591 tags/inside.h
-    4375 kernels/shared.h                14968 rows/logprobs.h                 31736 tags/formats.h
-    4502 kernels/passes.h                15057 rows/step.h                     32150 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32217 peers/tables.h
-    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32629 peers/values.h
-    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33077 peers/llama_server.h
-    5526 core/array.h                    15921 run/apply.h                     33149 peers/fields.h
-    5868 core/table.h                    16008 run/writing.h                   33419 peers/requests.h
-    6094 core/windows.h                  16134 run/arrays.h                    33566 shards/head.h
-    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33723 shards/bytes.h
-    6254 watermark/record.h              16419 run/walk.h                      33821 shards/merging.h
-    6276 rows/work.h                     16528 run/finish.h                    34113 shards/row.h
-    6303 life/past.h                     16569 run/draw_llama_cpp.h            34252 shards/answers.h
-    6366 core/record.h                   16645 run/draw.h                      34810 shards/logprobs.h
-    6512 core/plans.h                    16725 run/sample.h                    34958 shards/taking.h
-    6551 core/fields.h                   16823 watermark/making.h              35115 shards/asking.h
-    6643 core/owners.h                   17055 watermark/tails.h               35252 shards/prefix.h
-    6723 core/mt19937.h                  17156 watermark/detect.h              35826 shards/plans.h
-    6782 core/no_mt19937.h               17385 run/verify.h                    36335 samplers/plans.h
-    6816 core/making.h                   17491 run/batch.h                     36608 shards/way.h
-    6951 core/streams.h                  17645 life/state.h                    36758 shards/memory.h
-    6992 life/state_fields.h             17828 operator/weights.h              36828 shards/batch.h
-    7088 samplers/llama_cpp.h            17917 operator/search.h               37237 drafts/head.h
-    7178 samplers/logit_bias.h           18059 operator/run.h                  37301 drafts/block.h
-    7284 samplers/patch.h                18228 kv/cells.h                      37497 drafts/tree.h
-    7335 samplers/penalties.h            18268 kv/making.h                     37635 drafts/relaxed.h
-    7491 samplers/dry.h                  18494 kv/slot.h                       37721 constraints/automaton.h
-    7958 samplers/cut.h                  18637 kv/sequences.h                  37825 constraints/making.h
-    7984 samplers/top_n_sigma.h          18773 kv/data.h                       38085 constraints/sampler.h
-    8097 samplers/top_k.h                18897 kv/update.h                     38181 constraints/constructors.h
-    8155 samplers/tail_free.h            19025 kv/state.h                      38550 constraints/patterns.h
-    8283 samplers/typical.h              19237 llama_cpp/functions.h           38759 constraints/looking.h
-    8362 samplers/top_p.h                19305 llama_cpp/object.h              38829 constraints/thinking.h
-    8408 samplers/min_p.h                19360 llama_cpp/vocabulary.h          39084 constraints/schedule.h
-    8451 samplers/by_sums.h              19438 text/reading.h                  39174 constraints/accepting.h
-    8607 samplers/top_h.h                19550 text/strings.h                  39359 constraints/drawing.h
-    8661 samplers/min_k.h                19651 text/values.h                   39550 constraints/state.h
-    8720 samplers/xtc.h                  19809 text/documents.h                39617 constraints/kind.h
-    8806 samplers/infill.h               19886 grammar/head.h                  39677 constraints/top_p_decay.h
-    8925 samplers/temperature.h          19928 grammar/tree.h                  39765 constraints/accessors.h
-    9098 samplers/smoothing.h            20592 grammar/building.h              39874 core/kinds.h
-    9187 samplers/softmax.h              21024 grammar/finishing.h             39927 base/restore.h
-    9221 samplers/drafted.h              21336 grammar/reading.h               39941 api/license.h
+    1214 api/gumbel.h                     9737 watermark/text.h                24386 grammar/moving.h
+    1237 api/operator.h                   9930 watermark/draw.h                24800 grammar/visits.h
+    1288 api/kv.h                        10146 samplers/mirostat.h             25088 grammar/states.h
+    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25253 grammar/items.h
+    1517 api/text_error.h                10551 samplers/custom.h               25381 grammar/masks.h
+    1534 api/grammar.h                   10614 config/describe.h               25597 grammar/runs.h
+    1802 api/shards.h                    10797 config/from_params.h            25828 grammar/entries.h
+    1901 api/peers.h                     10863 config/orders.h                 26353 grammar/accepting.h
+    1989 api/drafts.h                    11098 config/numbers.h                26695 grammar/waiting.h
+    2091 api/constraints.h               11242 config/set.h                    26824 grammar/history.h
+    2421 api/watermark.h                 11400 config/texts.h                  26956 grammar/room.h
+    2581 api/parts.h                     11531 config/settings.h               27313 grammar/sampler.h
+    2623 base/switches.h                 11645 life/rollback.h                 27560 grammar/forced.h
+    2949 base/random.h                   11905 life/chain.h                    27753 grammar/hooks.h
+    2972 base/mt19937.h                  12196 life/members.h                  27880 schema/head.h
+    3048 base/exact.h                    12313 life/update.h                   28067 schema/errors.h
+    3281 base/bits128.h                  12510 life/copy.h                     28180 schema/collections.h
+    3362 base/elements.h                 12681 rows/row.h                      28215 schema/references.h
+    3496 watermark/colours.h             13003 rows/reserve.h                  28493 schema/strings.h
+    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28555 schema/numbers.h
+    3614 kernels/contract.h              13191 rows/thresholds.h               28764 schema/sets.h
+    3753 kernels/scalar.h                13300 rows/compact.h                  29023 schema/formats.h
+    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29227 schema/scalars.h
+    3980 kernels/sets.h                  13615 rows/changes.h                  29538 schema/goals.h
+    4030 kernels/vectors.h               13699 rows/cuts.h                     29769 schema/alternatives.h
+    4149 kernels/avx512.h                14172 rows/typical.h                  30264 schema/objects.h
+    4235 kernels/avx2.h                  14503 rows/tail_free.h                30796 schema/arrays.h
+    4299 kernels/sse2.h                  14580 rows/selecting.h                31170 schema/whole.h
+    4316 kernels/neon.h                  14716 rows/mirostat.h                 31344 tags/head.h
+    4339 kernels/wasm.h                  14803 watermark/rows.h                31475 tags/words.h
+    4355 kernels/generic.h               14918 rows/flat.h                     31593 tags/inside.h
+    4375 kernels/shared.h                14968 rows/logprobs.h                 31738 tags/formats.h
+    4502 kernels/passes.h                15057 rows/step.h                     32152 grammar/grammars.h
+    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32219 peers/tables.h
+    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32631 peers/values.h
+    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33079 peers/llama_server.h
+    5526 core/array.h                    15921 run/apply.h                     33151 peers/fields.h
+    5868 core/table.h                    16008 run/writing.h                   33421 peers/requests.h
+    6094 core/windows.h                  16134 run/arrays.h                    33568 shards/head.h
+    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33725 shards/bytes.h
+    6254 watermark/record.h              16419 run/walk.h                      33823 shards/merging.h
+    6276 rows/work.h                     16528 run/finish.h                    34115 shards/row.h
+    6303 life/past.h                     16569 run/draw_llama_cpp.h            34254 shards/answers.h
+    6366 core/record.h                   16645 run/draw.h                      34812 shards/logprobs.h
+    6512 core/plans.h                    16725 run/sample.h                    34960 shards/taking.h
+    6551 core/fields.h                   16823 watermark/making.h              35117 shards/asking.h
+    6643 core/owners.h                   17055 watermark/tails.h               35254 shards/prefix.h
+    6723 core/mt19937.h                  17156 watermark/detect.h              35828 shards/plans.h
+    6782 core/no_mt19937.h               17385 run/verify.h                    36337 samplers/plans.h
+    6816 core/making.h                   17491 run/batch.h                     36610 shards/way.h
+    6951 core/streams.h                  17645 life/state.h                    36760 shards/memory.h
+    6992 life/state_fields.h             17828 operator/weights.h              36830 shards/batch.h
+    7088 samplers/llama_cpp.h            17917 operator/search.h               37239 drafts/head.h
+    7178 samplers/logit_bias.h           18059 operator/run.h                  37303 drafts/block.h
+    7284 samplers/patch.h                18228 kv/cells.h                      37499 drafts/tree.h
+    7335 samplers/penalties.h            18268 kv/making.h                     37637 drafts/relaxed.h
+    7491 samplers/dry.h                  18494 kv/slot.h                       37723 constraints/automaton.h
+    7958 samplers/cut.h                  18637 kv/sequences.h                  37827 constraints/making.h
+    7984 samplers/top_n_sigma.h          18773 kv/data.h                       38087 constraints/sampler.h
+    8097 samplers/top_k.h                18897 kv/update.h                     38183 constraints/constructors.h
+    8155 samplers/tail_free.h            19025 kv/state.h                      38552 constraints/patterns.h
+    8283 samplers/typical.h              19237 llama_cpp/functions.h           38761 constraints/looking.h
+    8362 samplers/top_p.h                19305 llama_cpp/object.h              38831 constraints/thinking.h
+    8408 samplers/min_p.h                19360 llama_cpp/vocabulary.h          39086 constraints/schedule.h
+    8451 samplers/by_sums.h              19438 text/reading.h                  39176 constraints/accepting.h
+    8607 samplers/top_h.h                19550 text/strings.h                  39361 constraints/drawing.h
+    8661 samplers/min_k.h                19651 text/values.h                   39552 constraints/state.h
+    8720 samplers/xtc.h                  19809 text/documents.h                39619 constraints/kind.h
+    8806 samplers/infill.h               19886 grammar/head.h                  39679 constraints/top_p_decay.h
+    8925 samplers/temperature.h          19928 grammar/tree.h                  39767 constraints/accessors.h
+    9098 samplers/smoothing.h            20592 grammar/building.h              39876 core/kinds.h
+    9187 samplers/softmax.h              21024 grammar/finishing.h             39929 base/restore.h
+    9221 samplers/drafted.h              21336 grammar/reading.h               39943 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23942,7 +23942,7 @@ typedef struct sampi_store {
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
     int32_t n_calls; /* how many calls have used this cache */
-    int32_t shift;   /* of the clock: sampi_clock */
+    int32_t shift;   /* the shift of the cache's clock (sampi_clock) */
     sampi_chunk *chunks;
     struct sampi_store *behind; /* the next one in a list of caches that wait to be freed */
     /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of
@@ -24171,7 +24171,7 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
 typedef struct sampi_store_plan {
     int32_t nodes, pool, states, entries; /* how many elements there is room for, besides the grammar's own */
     size_t most;
-    int32_t shift; /* of the store's clock: sampi_clock */
+    int32_t shift; /* the shift of the store's clock (sampi_clock) */
     bool alone;    /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
 
@@ -24208,7 +24208,8 @@ static int32_t sampi_store_more(int32_t room, int32_t used)
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* The four arrays of a store whose numbers of elements are planned: nodes, pool, states, entries. */
+/* Gets the room and the number of used elements of the four arrays of a store that are planned: nodes, pool, states,
+   entries. */
 static void sampi_store_numbers(const sampi_shared *h, const sampi_store *store, int32_t room[4], int32_t used[4])
 {
     const sampi_tree *own = &h->grammar->tree;
@@ -24223,8 +24224,9 @@ static void sampi_store_numbers(const sampi_shared *h, const sampi_store *store,
 }
 
 /* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. Each gets a share in
-   proportion to what the old store used, a quarter more where that was full; no array more than planned, and none
-   nothing. used, room: of the old store; chunks: the bytes of its chunks. */
+   proportion to what the old store used, and a quarter more if the old array was full; no array gets more than planned,
+   and each gets a minimum. `used` and `room` are the old store's numbers of elements; `chunks` is the number of bytes
+   in its chunks. */
 static void sampi_store_shape(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4],
                               const int32_t room[4], size_t chunks)
 {
@@ -24256,8 +24258,8 @@ static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0
 
 /* The size of a store. USUAL is a quarter of the memory that samplers and workspaces do not use: the new store is made
    while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
-   quarter, it is nearly half of the memory, so that there is room for two stores; and WIDE, if few calls filled the old
-   store. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
+   quarter, it is nearly half of the memory, so that there is room for two stores; if few calls filled the old store, it
+   is as large as WIDE. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
 typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE_WHOLE } sampi_store_size;
 
 /* Plans the store that follows `old` (NULL: the first one). `beside` is the number of bytes by which the limit may be
@@ -24365,8 +24367,8 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     return store;
 }
 
-/* The time of a store's clock is the number of calls that have used it, divided by 8, so that calls seldom write a time
-   of last use. Where a few calls fill a store, it is their number itself. */
+/* Returns the time of a store's clock: the number of calls that have used the store, divided by 8, so that calls seldom
+   write a time of last use. If few calls fill a store, the time is the number of calls itself. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> store->shift; }
 
 /* Returns the hash table's slot of a state's entry (token set) at a parent's places, or the free slot for it. */
@@ -24628,8 +24630,8 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Finds the largest age, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX), or of
-   entries alone where the age of states is given. `fits` is an age for which there is room. */
+/* Returns nearly the largest age up to which elements can be chosen: of entries and states (`states` is UINT32_MAX), or
+   of entries alone if `states` is the largest age of states. `fits` is an age for which there is room. */
 static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t states, const sampi_shared *h)
 {
     for (uint32_t too_old = v->eldest + 1; too_old - fits > 1 + fits / 4;) {
@@ -26620,11 +26622,11 @@ static bool sampi_store_is_large(const sampi_matcher *m)
 }
 
 /* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
-   the next of these: a larger store; a store of the same size, half of which gets the data used last; a wide one, a
-   quarter of which gets such data; all the memory that there is, without such data, three times, because each time
-   shows better which arrays need the room; if other calls fill that store too, a store for this call alone; last, the
-   earlier positions are dropped, because continuing is more useful than a rollback. Returns false if all of these were
-   tried. */
+   the next of these: a larger store; a store of the same size, half of which gets the data used last; a store with
+   three quarters of the memory, a quarter of which gets such data; a store with nearly all memory, without such data,
+   which is tried three times because each time shows better which arrays need the room; if other calls fill that store
+   too, a store for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
+   rollback. Returns false if all of these were tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };

@@ -269,11 +269,11 @@ static bool sampi_store_is_large(const sampi_matcher *m)
 }
 
 /* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
-   the next of these: a larger store; a store of the same size, half of which gets the data used last; a wide one, a
-   quarter of which gets such data; all the memory that there is, without such data, three times, because each time
-   shows better which arrays need the room; if other calls fill that store too, a store for this call alone; last, the
-   earlier positions are dropped, because continuing is more useful than a rollback. Returns false if all of these were
-   tried. */
+   the next of these: a larger store; a store of the same size, half of which gets the data used last; a store with
+   three quarters of the memory, a quarter of which gets such data; a store with nearly all memory, without such data,
+   which is tried three times because each time shows better which arrays need the room; if other calls fill that store
+   too, a store for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
+   rollback. Returns false if all of these were tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };

@@ -163,7 +163,7 @@ typedef struct sampi_store {
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
     int32_t n_calls; /* how many calls have used this cache */
-    int32_t shift;   /* of the clock: sampi_clock */
+    int32_t shift;   /* the shift of the cache's clock (sampi_clock) */
     sampi_chunk *chunks;
     struct sampi_store *behind; /* the next one in a list of caches that wait to be freed */
     /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of

@@ -244,8 +244,8 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Finds the largest age, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX), or of
-   entries alone where the age of states is given. `fits` is an age for which there is room. */
+/* Returns nearly the largest age up to which elements can be chosen: of entries and states (`states` is UINT32_MAX), or
+   of entries alone if `states` is the largest age of states. `fits` is an age for which there is room. */
 static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t states, const sampi_shared *h)
 {
     for (uint32_t too_old = v->eldest + 1; too_old - fits > 1 + fits / 4;) {

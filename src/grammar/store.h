@@ -89,7 +89,7 @@ static void sampi_store_free(sampi_shared *h, sampi_store *store)
 typedef struct sampi_store_plan {
     int32_t nodes, pool, states, entries; /* how many elements there is room for, besides the grammar's own */
     size_t most;
-    int32_t shift; /* of the store's clock: sampi_clock */
+    int32_t shift; /* the shift of the store's clock (sampi_clock) */
     bool alone;    /* the memory limit has no room for two stores, so the old one is freed first */
 } sampi_store_plan;
 
@@ -126,7 +126,8 @@ static int32_t sampi_store_more(int32_t room, int32_t used)
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* The four arrays of a store whose numbers of elements are planned: nodes, pool, states, entries. */
+/* Gets the room and the number of used elements of the four arrays of a store that are planned: nodes, pool, states,
+   entries. */
 static void sampi_store_numbers(const sampi_shared *h, const sampi_store *store, int32_t room[4], int32_t used[4])
 {
     const sampi_tree *own = &h->grammar->tree;
@@ -141,8 +142,9 @@ static void sampi_store_numbers(const sampi_shared *h, const sampi_store *store,
 }
 
 /* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. Each gets a share in
-   proportion to what the old store used, a quarter more where that was full; no array more than planned, and none
-   nothing. used, room: of the old store; chunks: the bytes of its chunks. */
+   proportion to what the old store used, and a quarter more if the old array was full; no array gets more than planned,
+   and each gets a minimum. `used` and `room` are the old store's numbers of elements; `chunks` is the number of bytes
+   in its chunks. */
 static void sampi_store_shape(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4],
                               const int32_t room[4], size_t chunks)
 {
@@ -174,8 +176,8 @@ static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0
 
 /* The size of a store. USUAL is a quarter of the memory that samplers and workspaces do not use: the new store is made
    while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
-   quarter, it is nearly half of the memory, so that there is room for two stores; and WIDE, if few calls filled the old
-   store. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
+   quarter, it is nearly half of the memory, so that there is room for two stores; if few calls filled the old store, it
+   is as large as WIDE. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
 typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE_WHOLE } sampi_store_size;
 
 /* Plans the store that follows `old` (NULL: the first one). `beside` is the number of bytes by which the limit may be
@@ -283,8 +285,8 @@ static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *pl
     return store;
 }
 
-/* The time of a store's clock is the number of calls that have used it, divided by 8, so that calls seldom write a time
-   of last use. Where a few calls fill a store, it is their number itself. */
+/* Returns the time of a store's clock: the number of calls that have used the store, divided by 8, so that calls seldom
+   write a time of last use. If few calls fill a store, the time is the number of calls itself. */
 static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> store->shift; }
 
 /* Returns the hash table's slot of a state's entry (token set) at a parent's places, or the free slot for it. */
