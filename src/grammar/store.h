@@ -14,11 +14,11 @@
 
      A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
      new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
-     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. What
-     the call itself has computed was used last, so it is taken over first. A call that needs more than the other half
-     gets a larger store, of which a quarter is taken over; a call that needs still more gets nearly all memory, and
-     nothing is taken over. If other threads fill that store too, the call gets one of its own, which is freed at the
-     end of the call.
+     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. The
+     data that the call itself has computed was used last, so it is taken over first. A call that needs more than the
+     other half gets a larger store, of which a quarter is taken over; a call that needs still more gets nearly all
+     memory, and nothing is taken over. If other threads fill that store too, the call gets one of its own, which is
+     freed at the end of the call.
      Other calls continue in the old store until they end. An old store is freed when no call reads it: a call notes in
      its workspace which store it reads, and then checks that this store is still the current one before it reads
      (hazard pointers).
