@@ -190,86 +190,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9250 samplers/greedy.h               21426 grammar/gbnf.h
-     277 api/config.h                     9294 samplers/choose.h               21725 grammar/regex.h
-     308 api/types.h                      9358 samplers/ratio.h                22130 grammar/derivatives.h
-     566 api/missing.h                    9426 samplers/draw.h                 22960 grammar/vocabulary.h
-     580 api/sample.h                     9513 samplers/dist.h                 23442 grammar/triggers.h
-     674 api/chains.h                     9546 samplers/gumbel.h               23779 grammar/matcher.h
-     941 api/samplers.h                   9618 watermark/function.h            24082 grammar/store.h
-    1214 api/gumbel.h                     9737 watermark/text.h                24386 grammar/moving.h
-    1237 api/operator.h                   9930 watermark/draw.h                24800 grammar/visits.h
-    1288 api/kv.h                        10146 samplers/mirostat.h             25088 grammar/states.h
-    1471 api/llama_cpp.h                 10396 samplers/adaptive_p.h           25253 grammar/items.h
-    1517 api/text_error.h                10551 samplers/custom.h               25381 grammar/masks.h
-    1534 api/grammar.h                   10614 config/describe.h               25597 grammar/runs.h
-    1802 api/shards.h                    10797 config/from_params.h            25828 grammar/entries.h
-    1901 api/peers.h                     10863 config/orders.h                 26353 grammar/accepting.h
-    1989 api/drafts.h                    11098 config/numbers.h                26695 grammar/waiting.h
-    2091 api/constraints.h               11242 config/set.h                    26824 grammar/history.h
-    2421 api/watermark.h                 11400 config/texts.h                  26956 grammar/room.h
-    2581 api/parts.h                     11531 config/settings.h               27313 grammar/sampler.h
-    2623 base/switches.h                 11645 life/rollback.h                 27560 grammar/forced.h
-    2949 base/random.h                   11905 life/chain.h                    27753 grammar/hooks.h
-    2972 base/mt19937.h                  12196 life/members.h                  27880 schema/head.h
-    3048 base/exact.h                    12313 life/update.h                   28067 schema/errors.h
-    3281 base/bits128.h                  12510 life/copy.h                     28180 schema/collections.h
-    3362 base/elements.h                 12681 rows/row.h                      28215 schema/references.h
-    3496 watermark/colours.h             13003 rows/reserve.h                  28493 schema/strings.h
-    3562 kernels/llama_cpp/contract.h    13075 rows/pieces.h                   28555 schema/numbers.h
-    3614 kernels/contract.h              13191 rows/thresholds.h               28764 schema/sets.h
-    3753 kernels/scalar.h                13300 rows/compact.h                  29023 schema/formats.h
-    3959 kernels/llama_cpp/scalar.h      13468 rows/sums.h                     29227 schema/scalars.h
-    3980 kernels/sets.h                  13615 rows/changes.h                  29538 schema/goals.h
-    4030 kernels/vectors.h               13699 rows/cuts.h                     29769 schema/alternatives.h
-    4149 kernels/avx512.h                14172 rows/typical.h                  30264 schema/objects.h
-    4235 kernels/avx2.h                  14503 rows/tail_free.h                30796 schema/arrays.h
-    4299 kernels/sse2.h                  14580 rows/selecting.h                31170 schema/whole.h
-    4316 kernels/neon.h                  14716 rows/mirostat.h                 31344 tags/head.h
-    4339 kernels/wasm.h                  14803 watermark/rows.h                31475 tags/words.h
-    4355 kernels/generic.h               14918 rows/flat.h                     31593 tags/inside.h
-    4375 kernels/shared.h                14968 rows/logprobs.h                 31738 tags/formats.h
-    4502 kernels/passes.h                15057 rows/step.h                     32152 grammar/grammars.h
-    5207 kernels/llama_cpp/passes.h      15075 rows/llama_cpp/sums.h           32219 peers/tables.h
-    5292 kernels/check.h                 15405 rows/llama_cpp/samplers.h       32631 peers/values.h
-    5315 kernels/dispatch.h              15889 rows/llama_cpp/step.h           33079 peers/llama_server.h
-    5526 core/array.h                    15921 run/apply.h                     33151 peers/fields.h
-    5868 core/table.h                    16008 run/writing.h                   33421 peers/requests.h
-    6094 core/windows.h                  16134 run/arrays.h                    33568 shards/head.h
-    6187 constraints/record.h            16214 run/arrays_llama_cpp.h          33725 shards/bytes.h
-    6254 watermark/record.h              16419 run/walk.h                      33823 shards/merging.h
-    6276 rows/work.h                     16528 run/finish.h                    34115 shards/row.h
-    6303 life/past.h                     16569 run/draw_llama_cpp.h            34254 shards/answers.h
-    6366 core/record.h                   16645 run/draw.h                      34812 shards/logprobs.h
-    6512 core/plans.h                    16725 run/sample.h                    34960 shards/taking.h
-    6551 core/fields.h                   16823 watermark/making.h              35117 shards/asking.h
-    6643 core/owners.h                   17055 watermark/tails.h               35254 shards/prefix.h
-    6723 core/mt19937.h                  17156 watermark/detect.h              35828 shards/plans.h
-    6782 core/no_mt19937.h               17385 run/verify.h                    36337 samplers/plans.h
-    6816 core/making.h                   17491 run/batch.h                     36610 shards/way.h
-    6951 core/streams.h                  17645 life/state.h                    36760 shards/memory.h
-    6992 life/state_fields.h             17828 operator/weights.h              36830 shards/batch.h
-    7088 samplers/llama_cpp.h            17917 operator/search.h               37239 drafts/head.h
-    7178 samplers/logit_bias.h           18059 operator/run.h                  37303 drafts/block.h
-    7284 samplers/patch.h                18228 kv/cells.h                      37499 drafts/tree.h
-    7335 samplers/penalties.h            18268 kv/making.h                     37637 drafts/relaxed.h
-    7491 samplers/dry.h                  18494 kv/slot.h                       37723 constraints/automaton.h
-    7958 samplers/cut.h                  18637 kv/sequences.h                  37827 constraints/making.h
-    7984 samplers/top_n_sigma.h          18773 kv/data.h                       38087 constraints/sampler.h
-    8097 samplers/top_k.h                18897 kv/update.h                     38183 constraints/constructors.h
-    8155 samplers/tail_free.h            19025 kv/state.h                      38552 constraints/patterns.h
-    8283 samplers/typical.h              19237 llama_cpp/functions.h           38761 constraints/looking.h
-    8362 samplers/top_p.h                19305 llama_cpp/object.h              38831 constraints/thinking.h
-    8408 samplers/min_p.h                19360 llama_cpp/vocabulary.h          39086 constraints/schedule.h
-    8451 samplers/by_sums.h              19438 text/reading.h                  39176 constraints/accepting.h
-    8607 samplers/top_h.h                19550 text/strings.h                  39361 constraints/drawing.h
-    8661 samplers/min_k.h                19651 text/values.h                   39552 constraints/state.h
-    8720 samplers/xtc.h                  19809 text/documents.h                39619 constraints/kind.h
-    8806 samplers/infill.h               19886 grammar/head.h                  39679 constraints/top_p_decay.h
-    8925 samplers/temperature.h          19928 grammar/tree.h                  39767 constraints/accessors.h
-    9098 samplers/smoothing.h            20592 grammar/building.h              39876 core/kinds.h
-    9187 samplers/softmax.h              21024 grammar/finishing.h             39929 base/restore.h
-    9221 samplers/drafted.h              21336 grammar/reading.h               39943 api/license.h
+       2 api/opening.h                    9251 samplers/greedy.h               21427 grammar/gbnf.h
+     277 api/config.h                     9295 samplers/choose.h               21726 grammar/regex.h
+     308 api/types.h                      9359 samplers/ratio.h                22131 grammar/derivatives.h
+     566 api/missing.h                    9427 samplers/draw.h                 22961 grammar/vocabulary.h
+     580 api/sample.h                     9514 samplers/dist.h                 23443 grammar/triggers.h
+     674 api/chains.h                     9547 samplers/gumbel.h               23780 grammar/matcher.h
+     941 api/samplers.h                   9619 watermark/function.h            24083 grammar/store.h
+    1214 api/gumbel.h                     9738 watermark/text.h                24387 grammar/moving.h
+    1237 api/operator.h                   9931 watermark/draw.h                24801 grammar/visits.h
+    1288 api/kv.h                        10147 samplers/mirostat.h             25089 grammar/states.h
+    1471 api/llama_cpp.h                 10397 samplers/adaptive_p.h           25254 grammar/items.h
+    1517 api/text_error.h                10552 samplers/custom.h               25382 grammar/masks.h
+    1534 api/grammar.h                   10615 config/describe.h               25598 grammar/runs.h
+    1803 api/shards.h                    10798 config/from_params.h            25829 grammar/entries.h
+    1902 api/peers.h                     10864 config/orders.h                 26354 grammar/accepting.h
+    1990 api/drafts.h                    11099 config/numbers.h                26696 grammar/waiting.h
+    2092 api/constraints.h               11243 config/set.h                    26825 grammar/history.h
+    2422 api/watermark.h                 11401 config/texts.h                  26957 grammar/room.h
+    2582 api/parts.h                     11532 config/settings.h               27314 grammar/sampler.h
+    2624 base/switches.h                 11646 life/rollback.h                 27561 grammar/forced.h
+    2950 base/random.h                   11906 life/chain.h                    27754 grammar/hooks.h
+    2973 base/mt19937.h                  12197 life/members.h                  27881 schema/head.h
+    3049 base/exact.h                    12314 life/update.h                   28068 schema/errors.h
+    3282 base/bits128.h                  12511 life/copy.h                     28181 schema/collections.h
+    3363 base/elements.h                 12682 rows/row.h                      28216 schema/references.h
+    3497 watermark/colours.h             13004 rows/reserve.h                  28494 schema/strings.h
+    3563 kernels/llama_cpp/contract.h    13076 rows/pieces.h                   28556 schema/numbers.h
+    3615 kernels/contract.h              13192 rows/thresholds.h               28765 schema/sets.h
+    3754 kernels/scalar.h                13301 rows/compact.h                  29024 schema/formats.h
+    3960 kernels/llama_cpp/scalar.h      13469 rows/sums.h                     29228 schema/scalars.h
+    3981 kernels/sets.h                  13616 rows/changes.h                  29539 schema/goals.h
+    4031 kernels/vectors.h               13700 rows/cuts.h                     29770 schema/alternatives.h
+    4150 kernels/avx512.h                14173 rows/typical.h                  30265 schema/objects.h
+    4236 kernels/avx2.h                  14504 rows/tail_free.h                30845 schema/arrays.h
+    4300 kernels/sse2.h                  14581 rows/selecting.h                31219 schema/whole.h
+    4317 kernels/neon.h                  14717 rows/mirostat.h                 31393 tags/head.h
+    4340 kernels/wasm.h                  14804 watermark/rows.h                31524 tags/words.h
+    4356 kernels/generic.h               14919 rows/flat.h                     31642 tags/inside.h
+    4376 kernels/shared.h                14969 rows/logprobs.h                 31787 tags/formats.h
+    4503 kernels/passes.h                15058 rows/step.h                     32201 grammar/grammars.h
+    5208 kernels/llama_cpp/passes.h      15076 rows/llama_cpp/sums.h           32268 peers/tables.h
+    5293 kernels/check.h                 15406 rows/llama_cpp/samplers.h       32680 peers/values.h
+    5316 kernels/dispatch.h              15890 rows/llama_cpp/step.h           33128 peers/llama_server.h
+    5527 core/array.h                    15922 run/apply.h                     33200 peers/fields.h
+    5869 core/table.h                    16009 run/writing.h                   33470 peers/requests.h
+    6095 core/windows.h                  16135 run/arrays.h                    33617 shards/head.h
+    6188 constraints/record.h            16215 run/arrays_llama_cpp.h          33774 shards/bytes.h
+    6255 watermark/record.h              16420 run/walk.h                      33872 shards/merging.h
+    6277 rows/work.h                     16529 run/finish.h                    34164 shards/row.h
+    6304 life/past.h                     16570 run/draw_llama_cpp.h            34303 shards/answers.h
+    6367 core/record.h                   16646 run/draw.h                      34861 shards/logprobs.h
+    6513 core/plans.h                    16726 run/sample.h                    35009 shards/taking.h
+    6552 core/fields.h                   16824 watermark/making.h              35166 shards/asking.h
+    6644 core/owners.h                   17056 watermark/tails.h               35303 shards/prefix.h
+    6724 core/mt19937.h                  17157 watermark/detect.h              35877 shards/plans.h
+    6783 core/no_mt19937.h               17386 run/verify.h                    36386 samplers/plans.h
+    6817 core/making.h                   17492 run/batch.h                     36659 shards/way.h
+    6952 core/streams.h                  17646 life/state.h                    36809 shards/memory.h
+    6993 life/state_fields.h             17829 operator/weights.h              36879 shards/batch.h
+    7089 samplers/llama_cpp.h            17918 operator/search.h               37288 drafts/head.h
+    7179 samplers/logit_bias.h           18060 operator/run.h                  37352 drafts/block.h
+    7285 samplers/patch.h                18229 kv/cells.h                      37548 drafts/tree.h
+    7336 samplers/penalties.h            18269 kv/making.h                     37686 drafts/relaxed.h
+    7492 samplers/dry.h                  18495 kv/slot.h                       37772 constraints/automaton.h
+    7959 samplers/cut.h                  18638 kv/sequences.h                  37876 constraints/making.h
+    7985 samplers/top_n_sigma.h          18774 kv/data.h                       38136 constraints/sampler.h
+    8098 samplers/top_k.h                18898 kv/update.h                     38232 constraints/constructors.h
+    8156 samplers/tail_free.h            19026 kv/state.h                      38601 constraints/patterns.h
+    8284 samplers/typical.h              19238 llama_cpp/functions.h           38810 constraints/looking.h
+    8363 samplers/top_p.h                19306 llama_cpp/object.h              38880 constraints/thinking.h
+    8409 samplers/min_p.h                19361 llama_cpp/vocabulary.h          39135 constraints/schedule.h
+    8452 samplers/by_sums.h              19439 text/reading.h                  39225 constraints/accepting.h
+    8608 samplers/top_h.h                19551 text/strings.h                  39410 constraints/drawing.h
+    8662 samplers/min_k.h                19652 text/values.h                   39601 constraints/state.h
+    8721 samplers/xtc.h                  19810 text/documents.h                39668 constraints/kind.h
+    8807 samplers/infill.h               19887 grammar/head.h                  39728 constraints/top_p_decay.h
+    8926 samplers/temperature.h          19929 grammar/tree.h                  39816 constraints/accessors.h
+    9099 samplers/smoothing.h            20593 grammar/building.h              39925 core/kinds.h
+    9188 samplers/softmax.h              21025 grammar/finishing.h             39978 base/restore.h
+    9222 samplers/drafted.h              21337 grammar/reading.h               39992 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1583,8 +1583,9 @@ typedef struct samp_grammar samp_grammar;
               of json_schema other than json, unknown members.
      root     for GBNF the name of the first rule (NULL: "root"). For a JSON schema words, separated by spaces (NULL: no
               word). "ordered": members come in the order of the schema, other members behind them; without it in any
-              order. An object whose members must be counted (minProperties, maxProperties), or in which a member must
-              violate a condition (not, oneOf, if), may take them in any order all the same. "compact": no white space
+              order. An object in which a member must violate a condition (not, oneOf, if) may take them in any order
+              all the same. Refused with "ordered": an object whose members must be counted (minProperties,
+              maxProperties), if its listed members times that bound are more than 65,536. "compact": no white space
               between JSON's tokens; "spaced": one space behind each comma and colon; without either any white space,
               but none around the whole text. For a structural tag the same words apply to all schemas in it; any_order
               in the tag takes precedence.
@@ -30555,6 +30556,52 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
+/* Returns the node of the other members behind the listed ones, of which n have come: as many as the bounds on the
+   number of members leave. */
+static SAMPI_COLD sampi_node sampi_object_rest(sampi_schema *x, const sampi_object *o, int32_t n, sampi_node other)
+{
+    sampi_tree *t = x->tree;
+    const int32_t least = o->least > n ? o->least - n : 0, most = o->most < INT32_MAX ? o->most - n : -1;
+    if (most == 0 || other == SAMPI_NEVER) return least ? SAMPI_NEVER : SAMPI_EMPTY;
+    const sampi_node one = sampi_tree_seq(t, x->comma, other);
+    if (n > 0) return sampi_tree_repeat(t, one, least, most);
+    const sampi_node all = sampi_tree_seq(
+        t, other, sampi_tree_repeat(t, one, least > 0 ? least - 1 : 0, most < 0 ? -1 : most - 1));
+    return least ? all : sampi_schema_optional(t, all);
+}
+
+/* Returns the node of members in the schema's order, followed by the other members, where the number of members is
+   bounded. behind [k] is what may follow if k members have come. Without an upper bound the last k stands for all
+   numbers that reach the lower bound. */
+static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, const sampi_object *o,
+                                                           const sampi_member *members, int32_t n, sampi_node other)
+{
+    enum { MOST = 1 << 16 };
+    sampi_tree *t = x->tree;
+    const int32_t bound = o->most < INT32_MAX ? o->most : o->least, top = bound < n ? bound : n;
+    sampi_vec vec;
+    memset(&vec, 0, sizeof vec);
+    sampi_node *behind = (sampi_node *)sampi_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
+    if (!behind) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    if ((int64_t)n * (top + 1) > MOST)
+        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "too many members to count them in order");
+    for (int32_t k = 0; k <= top && !x->status; k++) behind[k] = sampi_object_rest(x, o, k, other);
+    for (int32_t i = n; i-- > 0 && !x->status;)
+        for (int32_t k = 0; k <= top; k++) {
+            const sampi_node one = k ? sampi_tree_seq(t, x->comma, members[i].node) : members[i].node;
+            const bool full = k == o->most, optional = !members[i].required;
+            if (k == top && !full) { /* the count stays as it is */
+                behind[k] = sampi_tree_seq(t, optional ? sampi_schema_optional(t, one) : one, behind[k]);
+                continue;
+            }
+            const sampi_node with = full ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, one, behind[k + 1]);
+            behind[k] = optional ? sampi_tree_alt(t, with, behind[k]) : with;
+        }
+    if (!x->status) inside = behind[0];
+    sampi_vec_free(&vec);
+    return inside;
+}
+
 /* Returns the node of the members with unlisted names that may follow all witnesses. If such a name could also be the
    name of a witness with index i or more, the member must violate what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
@@ -30627,7 +30674,7 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
 /* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
    minProperties that needs two such members is refused, unless witnesses (required members without listed names) whose
    names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
-   members must be counted, or if by_kind is set, members come in any order. */
+   by_kind is set, members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -30652,6 +30699,8 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
                                           x->comma, others, (size_t)o->least, most);
     } else if (x->in_order && !counted)
         inside = sampi_object_in_order(x, (const sampi_member *)list.data, list.n, other);
+    else if (x->in_order && list.n > 0)
+        inside = sampi_object_in_order_counted(x, o, (const sampi_member *)list.data, list.n, other);
     else if (list.n == 0 && other == SAMPI_NEVER)
         inside = o->least ? SAMPI_NEVER : SAMPI_EMPTY;
     else if (list.n == 0 && !counted)

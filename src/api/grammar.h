@@ -49,8 +49,9 @@ typedef struct samp_grammar samp_grammar;
               of json_schema other than json, unknown members.
      root     for GBNF the name of the first rule (NULL: "root"). For a JSON schema words, separated by spaces (NULL: no
               word). "ordered": members come in the order of the schema, other members behind them; without it in any
-              order. An object whose members must be counted (minProperties, maxProperties), or in which a member must
-              violate a condition (not, oneOf, if), may take them in any order all the same. "compact": no white space
+              order. An object in which a member must violate a condition (not, oneOf, if) may take them in any order
+              all the same. Refused with "ordered": an object whose members must be counted (minProperties,
+              maxProperties), if its listed members times that bound are more than 65,536. "compact": no white space
               between JSON's tokens; "spaced": one space behind each comma and colon; without either any white space,
               but none around the whole text. For a structural tag the same words apply to all schemas in it; any_order
               in the tag takes precedence.

@@ -291,6 +291,52 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
+/* Returns the node of the other members behind the listed ones, of which n have come: as many as the bounds on the
+   number of members leave. */
+static SAMPI_COLD sampi_node sampi_object_rest(sampi_schema *x, const sampi_object *o, int32_t n, sampi_node other)
+{
+    sampi_tree *t = x->tree;
+    const int32_t least = o->least > n ? o->least - n : 0, most = o->most < INT32_MAX ? o->most - n : -1;
+    if (most == 0 || other == SAMPI_NEVER) return least ? SAMPI_NEVER : SAMPI_EMPTY;
+    const sampi_node one = sampi_tree_seq(t, x->comma, other);
+    if (n > 0) return sampi_tree_repeat(t, one, least, most);
+    const sampi_node all = sampi_tree_seq(
+        t, other, sampi_tree_repeat(t, one, least > 0 ? least - 1 : 0, most < 0 ? -1 : most - 1));
+    return least ? all : sampi_schema_optional(t, all);
+}
+
+/* Returns the node of members in the schema's order, followed by the other members, where the number of members is
+   bounded. behind [k] is what may follow if k members have come. Without an upper bound the last k stands for all
+   numbers that reach the lower bound. */
+static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, const sampi_object *o,
+                                                           const sampi_member *members, int32_t n, sampi_node other)
+{
+    enum { MOST = 1 << 16 };
+    sampi_tree *t = x->tree;
+    const int32_t bound = o->most < INT32_MAX ? o->most : o->least, top = bound < n ? bound : n;
+    sampi_vec vec;
+    memset(&vec, 0, sizeof vec);
+    sampi_node *behind = (sampi_node *)sampi_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
+    if (!behind) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    if ((int64_t)n * (top + 1) > MOST)
+        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "too many members to count them in order");
+    for (int32_t k = 0; k <= top && !x->status; k++) behind[k] = sampi_object_rest(x, o, k, other);
+    for (int32_t i = n; i-- > 0 && !x->status;)
+        for (int32_t k = 0; k <= top; k++) {
+            const sampi_node one = k ? sampi_tree_seq(t, x->comma, members[i].node) : members[i].node;
+            const bool full = k == o->most, optional = !members[i].required;
+            if (k == top && !full) { /* the count stays as it is */
+                behind[k] = sampi_tree_seq(t, optional ? sampi_schema_optional(t, one) : one, behind[k]);
+                continue;
+            }
+            const sampi_node with = full ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, one, behind[k + 1]);
+            behind[k] = optional ? sampi_tree_alt(t, with, behind[k]) : with;
+        }
+    if (!x->status) inside = behind[0];
+    sampi_vec_free(&vec);
+    return inside;
+}
+
 /* Returns the node of the members with unlisted names that may follow all witnesses. If such a name could also be the
    name of a witness with index i or more, the member must violate what this witness violates. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
@@ -363,7 +409,7 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
 /* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
    minProperties that needs two such members is refused, unless witnesses (required members without listed names) whose
    names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
-   members must be counted, or if by_kind is set, members come in any order. */
+   by_kind is set, members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -388,6 +434,8 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
                                           x->comma, others, (size_t)o->least, most);
     } else if (x->in_order && !counted)
         inside = sampi_object_in_order(x, (const sampi_member *)list.data, list.n, other);
+    else if (x->in_order && list.n > 0)
+        inside = sampi_object_in_order_counted(x, o, (const sampi_member *)list.data, list.n, other);
     else if (list.n == 0 && other == SAMPI_NEVER)
         inside = o->least ? SAMPI_NEVER : SAMPI_EMPTY;
     else if (list.n == 0 && !counted)

@@ -709,6 +709,9 @@ static void test_keywords_that_meet(void **state)
           "{\"a\":1}\n{\"b\":2}", "{\"a\":\"x\"}\n{}", NULL },
         { "{\"properties\":{\"a\":{},\"b\":{}},\"maxProperties\":1}", "{\"a\":1}\n{\"b\":1}\n{}", "{\"a\":1,\"b\":1}",
           "ordered" },
+        { "{\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"minProperties\":1,\"maxProperties\":2}",
+          "{\"a\":1}\n{\"a\":1,\"c\":1}\n{\"c\":1,\"d\":1}\n{\"d\":1,\"e\":1}",
+          "{}\n{\"b\":1,\"a\":1}\n{\"d\":1,\"a\":1}\n{\"a\":1,\"b\":1,\"c\":1}", "ordered" },
         { "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"],\"additionalProperties\":false}",
           "{\"a\":1,\"b\":1}\n{\"b\":1}", "{\"b\":1,\"a\":1}\n{\"a\":1}", "ordered" },
         { "{\"allOf\":[{\"prefixItems\":[{\"const\":1}]},{\"prefixItems\":[{},{\"const\":2}]}]}",
@@ -1122,6 +1125,73 @@ static void test_options(void **state)
     for (size_t i = 0; i < TEST_COUNT(good); i++) samp_grammar_free(compile("{}", good[i]));
 }
 
+/* Judges a text of members, and all texts with more members up to `names`, as long as they are in order: g [1] accepts
+   what g [0] accepts, if a, b and c come in the schema's order and the others behind them. `come` is the set of members
+   in the text, `last` the name of the last one. Returns how many texts g [1] accepted. */
+static long judge_orders(samp_grammar *const g[2], char *text, size_t n, uint32_t come, char last, bool in_order,
+                         char names)
+{
+    long accepted = 0;
+    text[n] = '}';
+    const bool in_any = accepts(g[0], text, n + 1);
+    if (accepts(g[1], text, n + 1) != (in_any && in_order))
+        test_fail(__FILE__, __LINE__, "%.*s: in any order %d, in order %d", (int)n + 1, text, in_any,
+                  !(in_any && in_order));
+    accepted += in_any && in_order;
+    for (char name = 'a'; name <= names && in_order; name++) {
+        if (come >> (name - 'a') & 1) continue;
+        const bool goes_on = name > last || (name > 'c' && last > 'c');
+        const int more = sprintf(text + n, "%s\"%c\":%d", n > 1 ? "," : "", name, name - 'a');
+        accepted += judge_orders(g, text, n + (size_t)more, come | 1u << (name - 'a'), name, goes_on, names);
+    }
+    return accepted;
+}
+
+/* "ordered" keeps the order where members are counted too: small objects, all bounds, all orders of members. */
+static void test_order_of_counted(void **state)
+{
+    (void)state;
+    static const char *const required[] = { "", "\"b\"", "\"a\",\"c\"", "\"a\",\"b\",\"c\"" };
+    static const char *const others[] = { "false", "{\"maximum\":3}" };
+    long n_accepted = 0, n_refused = 0;
+    for (size_t i = 0; i < TEST_COUNT(required) * TEST_COUNT(others) * 4 * 6; i++) {
+        const size_t least = i % 4, most = i / 4 % 6;
+        char schema[400], bound[40] = "", text[100] = "{";
+        if (most < 5) (void)snprintf(bound, sizeof bound, ",\"maxProperties\":%d", (int)most);
+        (void)snprintf(
+            schema, sizeof schema,
+            "{\"type\":\"object\",\"properties\":{\"a\":{\"const\":0},\"b\":{\"const\":1},\"c\":{\"const\":2}},"
+            "\"required\":[%s],\"additionalProperties\":%s,\"minProperties\":%d%s}",
+            required[i / 24 % TEST_COUNT(required)], others[i / 24 / TEST_COUNT(required)], (int)least, bound);
+        samp_grammar_error error;
+        samp_grammar *g[2] = { samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact", &error), NULL };
+        if (!g[0]) { /* minProperties of names that are not listed */
+            assert_status(error.status, SAMP_E_UNSUPPORTED);
+            assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact ordered", NULL));
+            n_refused++;
+            continue;
+        }
+        g[1] = compile(schema, "compact ordered");
+        n_accepted += judge_orders(g, text, 1, 0, 0, true, i / 24 % TEST_COUNT(required) == 1 ? 'e' : 'd');
+        samp_grammar_free(g[0]);
+        samp_grammar_free(g[1]);
+    }
+    print_message("%ld texts accepted, %ld schemas refused\n", n_accepted, n_refused);
+    assert_true(n_accepted > 300);
+    for (int many = 0; many < 2; many++) { /* more than can be counted in order: refused, with a reason */
+        static char schema[1 << 16];
+        size_t n = (size_t)sprintf(schema, "{\"type\":\"object\",\"maxProperties\":%d,\"properties\":{",
+                                   many ? 290 : 40);
+        for (int i = 0; i < 300; i++) n += (size_t)sprintf(schema + n, "%s\"name %d\":{}", i ? "," : "", i);
+        (void)sprintf(schema + n, "}}");
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "ordered", &error);
+        assert_status(error.status, many ? SAMP_E_UNSUPPORTED : SAMP_OK);
+        assert_true(!many || strstr(error.message, "too many members to count them in order"));
+        samp_grammar_free(g);
+    }
+}
+
 /* What is refused, where, and how. */
 static void test_refusals(void **state)
 {
@@ -1489,6 +1559,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_redundant_keywords),
         cmocka_unit_test(test_long_places),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_order_of_counted),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_no_memory),
