@@ -306,8 +306,8 @@ static SAMPI_COLD sampi_node sampi_object_rest(sampi_schema *x, const sampi_obje
 }
 
 /* Returns the node of members in the schema's order, followed by the other members, where the number of members is
-   bounded. behind [k] is what may follow if k members have come. Without an upper bound the last k stands for all
-   numbers that reach the lower bound. */
+   bounded. behind [k] is what may follow if k members have come; without an upper bound, the last of these is what may
+   follow if the lower bound is reached. */
 static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, const sampi_object *o,
                                                            const sampi_member *members, int32_t n, sampi_node other)
 {
