@@ -193,83 +193,83 @@
        2 api/opening.h                    9251 samplers/greedy.h               21427 grammar/gbnf.h
      277 api/config.h                     9295 samplers/choose.h               21726 grammar/regex.h
      308 api/types.h                      9359 samplers/ratio.h                22131 grammar/derivatives.h
-     566 api/missing.h                    9427 samplers/draw.h                 22961 grammar/vocabulary.h
-     580 api/sample.h                     9514 samplers/dist.h                 23443 grammar/triggers.h
-     674 api/chains.h                     9547 samplers/gumbel.h               23780 grammar/matcher.h
-     941 api/samplers.h                   9619 watermark/function.h            24083 grammar/store.h
-    1214 api/gumbel.h                     9738 watermark/text.h                24387 grammar/moving.h
-    1237 api/operator.h                   9931 watermark/draw.h                24801 grammar/visits.h
-    1288 api/kv.h                        10147 samplers/mirostat.h             25089 grammar/states.h
-    1471 api/llama_cpp.h                 10397 samplers/adaptive_p.h           25254 grammar/items.h
-    1517 api/text_error.h                10552 samplers/custom.h               25382 grammar/masks.h
-    1534 api/grammar.h                   10615 config/describe.h               25598 grammar/runs.h
-    1803 api/shards.h                    10798 config/from_params.h            25829 grammar/entries.h
-    1902 api/peers.h                     10864 config/orders.h                 26354 grammar/accepting.h
-    1990 api/drafts.h                    11099 config/numbers.h                26696 grammar/waiting.h
-    2092 api/constraints.h               11243 config/set.h                    26825 grammar/history.h
-    2422 api/watermark.h                 11401 config/texts.h                  26957 grammar/room.h
-    2582 api/parts.h                     11532 config/settings.h               27314 grammar/sampler.h
-    2624 base/switches.h                 11646 life/rollback.h                 27561 grammar/forced.h
-    2950 base/random.h                   11906 life/chain.h                    27754 grammar/hooks.h
-    2973 base/mt19937.h                  12197 life/members.h                  27881 schema/head.h
-    3049 base/exact.h                    12314 life/update.h                   28068 schema/errors.h
-    3282 base/bits128.h                  12511 life/copy.h                     28181 schema/collections.h
-    3363 base/elements.h                 12682 rows/row.h                      28216 schema/references.h
-    3497 watermark/colours.h             13004 rows/reserve.h                  28494 schema/strings.h
-    3563 kernels/llama_cpp/contract.h    13076 rows/pieces.h                   28556 schema/numbers.h
-    3615 kernels/contract.h              13192 rows/thresholds.h               28765 schema/sets.h
-    3754 kernels/scalar.h                13301 rows/compact.h                  29024 schema/formats.h
-    3960 kernels/llama_cpp/scalar.h      13469 rows/sums.h                     29228 schema/scalars.h
-    3981 kernels/sets.h                  13616 rows/changes.h                  29539 schema/goals.h
-    4031 kernels/vectors.h               13700 rows/cuts.h                     29770 schema/alternatives.h
-    4150 kernels/avx512.h                14173 rows/typical.h                  30265 schema/objects.h
-    4236 kernels/avx2.h                  14504 rows/tail_free.h                30845 schema/arrays.h
-    4300 kernels/sse2.h                  14581 rows/selecting.h                31219 schema/whole.h
-    4317 kernels/neon.h                  14717 rows/mirostat.h                 31393 tags/head.h
-    4340 kernels/wasm.h                  14804 watermark/rows.h                31524 tags/words.h
-    4356 kernels/generic.h               14919 rows/flat.h                     31642 tags/inside.h
-    4376 kernels/shared.h                14969 rows/logprobs.h                 31787 tags/formats.h
-    4503 kernels/passes.h                15058 rows/step.h                     32201 grammar/grammars.h
-    5208 kernels/llama_cpp/passes.h      15076 rows/llama_cpp/sums.h           32268 peers/tables.h
-    5293 kernels/check.h                 15406 rows/llama_cpp/samplers.h       32680 peers/values.h
-    5316 kernels/dispatch.h              15890 rows/llama_cpp/step.h           33128 peers/llama_server.h
-    5527 core/array.h                    15922 run/apply.h                     33200 peers/fields.h
-    5869 core/table.h                    16009 run/writing.h                   33470 peers/requests.h
-    6095 core/windows.h                  16135 run/arrays.h                    33617 shards/head.h
-    6188 constraints/record.h            16215 run/arrays_llama_cpp.h          33774 shards/bytes.h
-    6255 watermark/record.h              16420 run/walk.h                      33872 shards/merging.h
-    6277 rows/work.h                     16529 run/finish.h                    34164 shards/row.h
-    6304 life/past.h                     16570 run/draw_llama_cpp.h            34303 shards/answers.h
-    6367 core/record.h                   16646 run/draw.h                      34861 shards/logprobs.h
-    6513 core/plans.h                    16726 run/sample.h                    35009 shards/taking.h
-    6552 core/fields.h                   16824 watermark/making.h              35166 shards/asking.h
-    6644 core/owners.h                   17056 watermark/tails.h               35303 shards/prefix.h
-    6724 core/mt19937.h                  17157 watermark/detect.h              35877 shards/plans.h
-    6783 core/no_mt19937.h               17386 run/verify.h                    36386 samplers/plans.h
-    6817 core/making.h                   17492 run/batch.h                     36659 shards/way.h
-    6952 core/streams.h                  17646 life/state.h                    36809 shards/memory.h
-    6993 life/state_fields.h             17829 operator/weights.h              36879 shards/batch.h
-    7089 samplers/llama_cpp.h            17918 operator/search.h               37288 drafts/head.h
-    7179 samplers/logit_bias.h           18060 operator/run.h                  37352 drafts/block.h
-    7285 samplers/patch.h                18229 kv/cells.h                      37548 drafts/tree.h
-    7336 samplers/penalties.h            18269 kv/making.h                     37686 drafts/relaxed.h
-    7492 samplers/dry.h                  18495 kv/slot.h                       37772 constraints/automaton.h
-    7959 samplers/cut.h                  18638 kv/sequences.h                  37876 constraints/making.h
-    7985 samplers/top_n_sigma.h          18774 kv/data.h                       38136 constraints/sampler.h
-    8098 samplers/top_k.h                18898 kv/update.h                     38232 constraints/constructors.h
-    8156 samplers/tail_free.h            19026 kv/state.h                      38601 constraints/patterns.h
-    8284 samplers/typical.h              19238 llama_cpp/functions.h           38810 constraints/looking.h
-    8363 samplers/top_p.h                19306 llama_cpp/object.h              38880 constraints/thinking.h
-    8409 samplers/min_p.h                19361 llama_cpp/vocabulary.h          39135 constraints/schedule.h
-    8452 samplers/by_sums.h              19439 text/reading.h                  39225 constraints/accepting.h
-    8608 samplers/top_h.h                19551 text/strings.h                  39410 constraints/drawing.h
-    8662 samplers/min_k.h                19652 text/values.h                   39601 constraints/state.h
-    8721 samplers/xtc.h                  19810 text/documents.h                39668 constraints/kind.h
-    8807 samplers/infill.h               19887 grammar/head.h                  39728 constraints/top_p_decay.h
-    8926 samplers/temperature.h          19929 grammar/tree.h                  39816 constraints/accessors.h
-    9099 samplers/smoothing.h            20593 grammar/building.h              39925 core/kinds.h
-    9188 samplers/softmax.h              21025 grammar/finishing.h             39978 base/restore.h
-    9222 samplers/drafted.h              21337 grammar/reading.h               39992 api/license.h
+     566 api/missing.h                    9427 samplers/draw.h                 22975 grammar/vocabulary.h
+     580 api/sample.h                     9514 samplers/dist.h                 23457 grammar/triggers.h
+     674 api/chains.h                     9547 samplers/gumbel.h               23794 grammar/matcher.h
+     941 api/samplers.h                   9619 watermark/function.h            24096 grammar/store.h
+    1214 api/gumbel.h                     9738 watermark/text.h                24400 grammar/moving.h
+    1237 api/operator.h                   9931 watermark/draw.h                24814 grammar/visits.h
+    1288 api/kv.h                        10147 samplers/mirostat.h             25102 grammar/states.h
+    1471 api/llama_cpp.h                 10397 samplers/adaptive_p.h           25267 grammar/items.h
+    1517 api/text_error.h                10552 samplers/custom.h               25395 grammar/masks.h
+    1534 api/grammar.h                   10615 config/describe.h               25611 grammar/runs.h
+    1803 api/shards.h                    10798 config/from_params.h            25838 grammar/entries.h
+    1902 api/peers.h                     10864 config/orders.h                 26363 grammar/accepting.h
+    1990 api/drafts.h                    11099 config/numbers.h                26705 grammar/waiting.h
+    2092 api/constraints.h               11243 config/set.h                    26834 grammar/history.h
+    2422 api/watermark.h                 11401 config/texts.h                  26966 grammar/room.h
+    2582 api/parts.h                     11532 config/settings.h               27323 grammar/sampler.h
+    2624 base/switches.h                 11646 life/rollback.h                 27570 grammar/forced.h
+    2950 base/random.h                   11906 life/chain.h                    27763 grammar/hooks.h
+    2973 base/mt19937.h                  12197 life/members.h                  27890 schema/head.h
+    3049 base/exact.h                    12314 life/update.h                   28077 schema/errors.h
+    3282 base/bits128.h                  12511 life/copy.h                     28190 schema/collections.h
+    3363 base/elements.h                 12682 rows/row.h                      28225 schema/references.h
+    3497 watermark/colours.h             13004 rows/reserve.h                  28503 schema/strings.h
+    3563 kernels/llama_cpp/contract.h    13076 rows/pieces.h                   28565 schema/numbers.h
+    3615 kernels/contract.h              13192 rows/thresholds.h               28774 schema/sets.h
+    3754 kernels/scalar.h                13301 rows/compact.h                  29033 schema/formats.h
+    3960 kernels/llama_cpp/scalar.h      13469 rows/sums.h                     29237 schema/scalars.h
+    3981 kernels/sets.h                  13616 rows/changes.h                  29548 schema/goals.h
+    4031 kernels/vectors.h               13700 rows/cuts.h                     29779 schema/alternatives.h
+    4150 kernels/avx512.h                14173 rows/typical.h                  30274 schema/objects.h
+    4236 kernels/avx2.h                  14504 rows/tail_free.h                30854 schema/arrays.h
+    4300 kernels/sse2.h                  14581 rows/selecting.h                31228 schema/whole.h
+    4317 kernels/neon.h                  14717 rows/mirostat.h                 31402 tags/head.h
+    4340 kernels/wasm.h                  14804 watermark/rows.h                31533 tags/words.h
+    4356 kernels/generic.h               14919 rows/flat.h                     31651 tags/inside.h
+    4376 kernels/shared.h                14969 rows/logprobs.h                 31796 tags/formats.h
+    4503 kernels/passes.h                15058 rows/step.h                     32210 grammar/grammars.h
+    5208 kernels/llama_cpp/passes.h      15076 rows/llama_cpp/sums.h           32277 peers/tables.h
+    5293 kernels/check.h                 15406 rows/llama_cpp/samplers.h       32689 peers/values.h
+    5316 kernels/dispatch.h              15890 rows/llama_cpp/step.h           33137 peers/llama_server.h
+    5527 core/array.h                    15922 run/apply.h                     33209 peers/fields.h
+    5869 core/table.h                    16009 run/writing.h                   33479 peers/requests.h
+    6095 core/windows.h                  16135 run/arrays.h                    33626 shards/head.h
+    6188 constraints/record.h            16215 run/arrays_llama_cpp.h          33783 shards/bytes.h
+    6255 watermark/record.h              16420 run/walk.h                      33881 shards/merging.h
+    6277 rows/work.h                     16529 run/finish.h                    34173 shards/row.h
+    6304 life/past.h                     16570 run/draw_llama_cpp.h            34312 shards/answers.h
+    6367 core/record.h                   16646 run/draw.h                      34870 shards/logprobs.h
+    6513 core/plans.h                    16726 run/sample.h                    35018 shards/taking.h
+    6552 core/fields.h                   16824 watermark/making.h              35175 shards/asking.h
+    6644 core/owners.h                   17056 watermark/tails.h               35312 shards/prefix.h
+    6724 core/mt19937.h                  17157 watermark/detect.h              35886 shards/plans.h
+    6783 core/no_mt19937.h               17386 run/verify.h                    36395 samplers/plans.h
+    6817 core/making.h                   17492 run/batch.h                     36668 shards/way.h
+    6952 core/streams.h                  17646 life/state.h                    36818 shards/memory.h
+    6993 life/state_fields.h             17829 operator/weights.h              36888 shards/batch.h
+    7089 samplers/llama_cpp.h            17918 operator/search.h               37297 drafts/head.h
+    7179 samplers/logit_bias.h           18060 operator/run.h                  37361 drafts/block.h
+    7285 samplers/patch.h                18229 kv/cells.h                      37557 drafts/tree.h
+    7336 samplers/penalties.h            18269 kv/making.h                     37695 drafts/relaxed.h
+    7492 samplers/dry.h                  18495 kv/slot.h                       37781 constraints/automaton.h
+    7959 samplers/cut.h                  18638 kv/sequences.h                  37885 constraints/making.h
+    7985 samplers/top_n_sigma.h          18774 kv/data.h                       38145 constraints/sampler.h
+    8098 samplers/top_k.h                18898 kv/update.h                     38241 constraints/constructors.h
+    8156 samplers/tail_free.h            19026 kv/state.h                      38610 constraints/patterns.h
+    8284 samplers/typical.h              19238 llama_cpp/functions.h           38819 constraints/looking.h
+    8363 samplers/top_p.h                19306 llama_cpp/object.h              38889 constraints/thinking.h
+    8409 samplers/min_p.h                19361 llama_cpp/vocabulary.h          39144 constraints/schedule.h
+    8452 samplers/by_sums.h              19439 text/reading.h                  39234 constraints/accepting.h
+    8608 samplers/top_h.h                19551 text/strings.h                  39419 constraints/drawing.h
+    8662 samplers/min_k.h                19652 text/values.h                   39610 constraints/state.h
+    8721 samplers/xtc.h                  19810 text/documents.h                39677 constraints/kind.h
+    8807 samplers/infill.h               19887 grammar/head.h                  39737 constraints/top_p_decay.h
+    8926 samplers/temperature.h          19929 grammar/tree.h                  39825 constraints/accessors.h
+    9099 samplers/smoothing.h            20593 grammar/building.h              39934 core/kinds.h
+    9188 samplers/softmax.h              21025 grammar/finishing.h             39987 base/restore.h
+    9222 samplers/drafted.h              21337 grammar/reading.h               40001 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -22161,6 +22161,7 @@ typedef struct sampi_deriver {
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
+    int32_t last;       /* the class of the byte with which it found a text last time */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
     int64_t charged;    /* how many steps sampi_charge has counted in all */
@@ -22875,17 +22876,30 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
     }
 }
 
-/* Returns whether n, which is regular and contains an AND, matches any text. The search computes derivatives until one
-   of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative matches, all
-   reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are found before
-   long ones are tried, and the newest node with the smallest distance, so that a long text is found without trying all
-   shorter ones. */
+/* Returns whether a node that has been reached is known to match some text. */
+static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
+{
+    const int32_t known = sampi_known(&d->tree, n);
+    return !(known & SAMPI_KNOWN_DEAD) &&
+           ((known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND));
+}
+
+/* Returns whether n, which is regular and contains an AND, matches any text. First it tries the byte with which a text
+   was found last time, because such a byte often ends a text, as a quote does. Then the search computes derivatives
+   until one of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative
+   matches, all reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are
+   found before long ones are tried, and the newest node with the smallest distance, so that a long text is found
+   without trying all shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
     int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
     bool found = false;
     if (!d->memo && !sampi_memo_make(d)) return false;
+    if (sampi_search_ends(d, sampi_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
+        sampi_learnt(&d->tree, start, SAMPI_KNOWN_ALIVE);
+        return true;
+    }
     memset(nearest, 0xff, sizeof nearest);
     far = sampi_reached_add(d, start, -1, 0, nearest);
     sampi_pairs_clear(&d->queued);
@@ -22901,9 +22915,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
             sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
-            const int32_t known = sampi_known(&d->tree, next);
-            if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
-            found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            if (sampi_is_dead(&d->tree, next) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
+            found = sampi_search_ends(d, next);
+            if (found) d->last = c;
             const int32_t next_far = sampi_reached_add(d, next, at, n++, nearest);
             if (next_far < far) far = next_far;
         }
@@ -23991,7 +24005,6 @@ typedef struct sampi_shared {
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* how many stores (caches) were replaced */
-    int32_t in_vain; /* how many steps sampi_explore has taken without a result */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -25705,17 +25718,15 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,     /* the most states that a search visits */
-        FEW = 12,       /* the most states once PATIENCE steps gave no result */
-        FAR = 12,       /* from this depth on (in characters), a kind that is not allowed ends the run */
-        LONG = 32,      /* a search ends at this depth, in characters */
-        DEAR = 1 << 13, /* a search is slow if it takes this many steps for each state */
-        /* steps without a result, after which searches are short; one search takes half of them at most */
-        PATIENCE = 1 << 18
+        MANY = 96,         /* the most states that a search visits */
+        FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
+        LONG = 32,         /* a search ends at this depth, in characters */
+        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
+        PATIENCE = 1 << 17 /* the most steps of a search */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
-    const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
+    const int32_t bottom = m->d.work.n;
     /* steps of sampi_charge are left out, because they grow with the search */
     int64_t before = m->d.budget + m->d.charged;
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
@@ -25735,7 +25746,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             taken &= ~NOT_ASCII;
             before = m->d.budget + m->d.charged;
         }
-        if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
+        if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
             kinds = taken;
@@ -25752,7 +25763,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             const sampi_stretch run = sampi_run_at(m, to, keep);
             if (run.reach == INT32_MAX && !(kinds & ~run.kinds)) continue;
             if (!sampi_pairs_add(&m->d, &m->seen, to, 0)) continue;
-            if (n == limit) {
+            if (n == MANY) {
                 *reach = depth;
             } else {
                 found_depth[n] = depth + 1;
@@ -25760,8 +25771,6 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             }
         }
     }
-    if (*reach < FAR && limit == MANY)
-        (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
     /* the other visited states get the rest of this run (any text of certain characters) */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);

@@ -30,6 +30,7 @@ typedef struct sampi_deriver {
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
+    int32_t last;       /* the class of the byte with which it found a text last time */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
     int64_t charged;    /* how many steps sampi_charge has counted in all */
@@ -744,17 +745,30 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
     }
 }
 
-/* Returns whether n, which is regular and contains an AND, matches any text. The search computes derivatives until one
-   of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative matches, all
-   reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are found before
-   long ones are tried, and the newest node with the smallest distance, so that a long text is found without trying all
-   shorter ones. */
+/* Returns whether a node that has been reached is known to match some text. */
+static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
+{
+    const int32_t known = sampi_known(&d->tree, n);
+    return !(known & SAMPI_KNOWN_DEAD) &&
+           ((known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND));
+}
+
+/* Returns whether n, which is regular and contains an AND, matches any text. First it tries the byte with which a text
+   was found last time, because such a byte often ends a text, as a quote does. Then the search computes derivatives
+   until one of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative
+   matches, all reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are
+   found before long ones are tried, and the newest node with the smallest distance, so that a long text is found
+   without trying all shorter ones. */
 static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
     int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
     bool found = false;
     if (!d->memo && !sampi_memo_make(d)) return false;
+    if (sampi_search_ends(d, sampi_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
+        sampi_learnt(&d->tree, start, SAMPI_KNOWN_ALIVE);
+        return true;
+    }
     memset(nearest, 0xff, sizeof nearest);
     far = sampi_reached_add(d, start, -1, 0, nearest);
     sampi_pairs_clear(&d->queued);
@@ -770,9 +784,9 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
             sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
-            const int32_t known = sampi_known(&d->tree, next);
-            if ((known & SAMPI_KNOWN_DEAD) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
-            found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            if (sampi_is_dead(&d->tree, next) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
+            found = sampi_search_ends(d, next);
+            if (found) d->last = c;
             const int32_t next_far = sampi_reached_add(d, next, at, n++, nearest);
             if (next_far < far) far = next_far;
         }

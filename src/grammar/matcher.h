@@ -211,7 +211,6 @@ typedef struct sampi_shared {
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* how many stores (caches) were replaced */
-    int32_t in_vain; /* how many steps sampi_explore has taken without a result */
 } sampi_shared;
 
 typedef struct sampi_named {

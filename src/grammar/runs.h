@@ -107,17 +107,15 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
-        MANY = 192,     /* the most states that a search visits */
-        FEW = 12,       /* the most states once PATIENCE steps gave no result */
-        FAR = 12,       /* from this depth on (in characters), a kind that is not allowed ends the run */
-        LONG = 32,      /* a search ends at this depth, in characters */
-        DEAR = 1 << 13, /* a search is slow if it takes this many steps for each state */
-        /* steps without a result, after which searches are short; one search takes half of them at most */
-        PATIENCE = 1 << 18
+        MANY = 96,         /* the most states that a search visits */
+        FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
+        LONG = 32,         /* a search ends at this depth, in characters */
+        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
+        PATIENCE = 1 << 17 /* the most steps of a search */
     };
     const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
-    const int32_t limit = SAMPI_INT_GET(&m->shared->in_vain) < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
+    const int32_t bottom = m->d.work.n;
     /* steps of sampi_charge are left out, because they grow with the search */
     int64_t before = m->d.budget + m->d.charged;
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
@@ -137,7 +135,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             taken &= ~NOT_ASCII;
             before = m->d.budget + m->d.charged;
         }
-        if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
+        if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
             kinds = taken;
@@ -154,7 +152,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             const sampi_stretch run = sampi_run_at(m, to, keep);
             if (run.reach == INT32_MAX && !(kinds & ~run.kinds)) continue;
             if (!sampi_pairs_add(&m->d, &m->seen, to, 0)) continue;
-            if (n == limit) {
+            if (n == MANY) {
                 *reach = depth;
             } else {
                 found_depth[n] = depth + 1;
@@ -162,8 +160,6 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             }
         }
     }
-    if (*reach < FAR && limit == MANY)
-        (void)SAMPI_INT_ADD(&m->shared->in_vain, (int32_t)(before - m->d.budget - m->d.charged));
     /* the other visited states get the rest of this run (any text of certain characters) */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_stretch run = sampi_run_at(m, found[i], keep);
