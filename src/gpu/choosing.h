@@ -13,6 +13,20 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
+/* Writes the envelopes of a lane's cell into q [1024], by index in the group. */
+SAMPI_INLINE void sampi_gpu_cell_envelopes(const sampi_gpu_pass *p, uint32_t group, int lane, uint64_t *q)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group);
+    sampi_gpu_eight e;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_envelopes(p->max, e.l, e.q);
+        SAMPI_OF_QUARTER q[sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k)] = e.q[k];
+    }
+}
+
 /* Writes the envelope (an upper bound of the weight) of each token of a group of 1024, by id, to `wide`, which has room
    for a group. Tokens with changed logits are put in their places, so the running sum over the group is the CPU's; in
    the row itself such a token is a hole with an envelope of 0. row_draw calls it for each attempt. */
@@ -27,11 +41,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     SAMPI_LANES for (uint32_t group = which; group < which + 1;
                      group++) /* gcc 12's device compiler fails without a loop */
     {
-        const bool pairs = sampi_gpu_paired(&p.v, group);
-        float l[32];
-        sampi_gpu_cell(&p, group, lane, l);
-        SAMPI_UNROLL(32)
-        for (int i = 0; i < 32; i++) q[sampi_gpu_index(pairs, lane, i)] = sampi_envelope(p.max, l[i]);
+        sampi_gpu_cell_envelopes(&p, group, lane, q);
     }
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)

@@ -102,16 +102,16 @@ SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
    neighbours. */
 #define SAMPI_PLACE(pairs, apart) ((pairs) ? sampi_gpu_index(true, lane, i) : (uint32_t)i * (apart) + (uint32_t)lane)
 
-/* Reads 32 elements of a lane into x: the first at base + lane, the others `apart` elements from each other. Masked
-   elements, holes (changed tokens, which are kept beside the row), and indices behind the end of the row give -inf. All
-   reads are issued before the first value is used. */
-SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int lane,
-                                      float *x)
+/* Reads n elements of a lane into x: the first at base + lane, the others `apart` elements from each other. n is a
+   constant, at most 32. Masked elements, holes (changed tokens, which are kept beside the row), and indices behind the
+   end of the row give -inf. All reads are issued before the first value is used. */
+SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int n,
+                                      int lane, float *x)
 {
     const uint32_t last = v->n - 1;
-    const bool full = base + 31 * apart + SAMPI_WARP <= v->n, pairs = paired && full;
+    const bool full = base + (uint32_t)(n - 1) * apart + SAMPI_WARP <= v->n, pairs = paired && full;
     /* a load past the end reads the last element instead: a load behind a branch would not be issued with the others */
-#define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+#define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
 #define SAMPI_AT            (base + SAMPI_PLACE(pairs, apart))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
     if (v->type == SAMP_F32 && full) {
@@ -126,8 +126,8 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
         if (pairs) {
             const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
             /* all words are read first, and then divided into halves */
-            SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i] = p[i * SAMPI_WARP];
-            SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
+            SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++) u[2 * i] = p[i * SAMPI_WARP];
+            SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
         } else {
             SAMPI_EACH u[i] = SAMPI_CLAMPED(uint16_t);
         }
@@ -155,7 +155,7 @@ SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, ui
 /* Reads a lane's 32 elements of a group (a cell) into x. */
 SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
 {
-    sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, lane, x);
+    sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, 32, lane, x);
 }
 
 /* Returns one element, or -inf if it is masked. Holes (bits of changed tokens) are ignored: a changed token's logit

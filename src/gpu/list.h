@@ -564,7 +564,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
 }
 
 /* Computes the sum of each lane's piece of x [n], a piece being `each` numbers: lane_sum [32]. */
-static SAMPI_CALLED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
+static SAMPI_UNCLONED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
 {
     SAMPI_SIMD()
     SAMPI_LANES
@@ -638,7 +638,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
 }
 
 /* Returns the sum of x [n] modulo 2^64. Each lane has 32 reads in flight. */
-static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
+static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))

@@ -101,8 +101,13 @@ typedef struct sampi_gpu_pass {
     const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
     uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
-    bool scaled;              /* true: the only operation is a multiplication by r, nearly always so */
+    bool scaled;              /* true: the only operation is a multiplication by r, nearly always */
+    bool direct;              /* true: lanes read full groups from the row itself; see sampi_gpu_cell */
     float r, max, bar;
+    int quarters; /* always 4; the driver's compiler, which cannot see that, does not unroll loops over quarters */
+    const sampi_gpu_args *a;
+    size_t row;
+    uint32_t split;
 } sampi_gpu_pass;
 
 /* Returns the pass for a team's share. Each walk_* begins with it; a draw uses it to read one group (group_envelope in
@@ -122,46 +127,202 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     p.r = p.scaled ? st->op[0].f : 1.0f;
     p.max = st->max;
     p.bar = st->bar;
+    p.direct = (p.v.type == SAMP_F32 || p.v.pairs) && !p.v.mask && !p.v.hole && !p.n_replay;
+    p.quarters = a->groups ? 4 : 0;
+    p.a = a;
+    p.row = row;
+    p.split = split;
     return p;
 }
 
-/* Whether a lane's cell (32 elements) can have a remaining token that reaches `bar`, by the cell's maximum. Most cells
-   need not be read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked
-   tokens or holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is
-   an upper bound. */
+/* Hides from gcc's device compiler where a value comes from. Of two selections with the same condition it would make
+   one branch, at which the lanes of a warp wait for each other. */
+#define SAMPI_HIDE(x) SAMPI_AT_ONCE(1, &(x))
+
+/* Returns sampi_finite, by selections. */
+SAMPI_INLINE float sampi_gpu_finite(float x)
+{
+    x = x > FLT_MAX ? FLT_MAX : x;
+    SAMPI_HIDE(x);
+    return x < -FLT_MAX ? -FLT_MAX : x;
+}
+
+/* Returns a logit times a temperature's factor; a masked logit (-inf) stays masked. Both results are computed and one
+   is selected, because a branch would take longer. */
+SAMPI_INLINE float sampi_gpu_scaled(float l, float r)
+{
+    const float scaled = sampi_gpu_finite(sampi_roundf(l * r));
+    return l >= -FLT_MAX ? scaled : -INFINITY;
+}
+
+/* sampi_gpu_rescale as a function that is called. */
+static SAMPI_UNCLONED float sampi_gpu_rescale_once(const sampi_gpu_op *op, uint32_t n, float l)
+{
+    return sampi_gpu_rescale(op, n, l);
+}
+
+/* Whether a lane's cell can have a remaining token that reaches `bar`, by the cell's maximum. Most cells need not be
+   read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked tokens or
+   holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is an upper
+   bound. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
-    const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
+    const float bound = sampi_gpu_rescale_once(p->op, p->n_ops, cell_max);
     return bound >= -FLT_MAX && bound >= bar;
 }
 
-/* Brings elements that were read up to date; -inf: masked or removed. Element i is token base + index i of the lane. It
-   computes what sampi_gpu_replay does, with the same roundings, because every reader must find the same logit. The CPU
-   rounds after each operation too. */
-SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t apart, bool pairs, int lane,
-                                float *l)
+/* Returns which of a lane's cells in eight groups, from group `from` on, can have a remaining token that reaches `bar`:
+   bit i for the cell of group from + i. The eight maxima are read at once; one after the other, each would be waited
+   for. A pass goes from bit to bit and not from group to group: a lane without work in one group goes on with the next
+   one, and the lanes stay together. */
+SAMPI_INLINE uint32_t sampi_gpu_live_cells(const sampi_gpu_pass *p, uint32_t from, int lane, float bar)
 {
-    SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) l[i] += 0.0f; /* -0 becomes +0 */
-    if (p->scaled) {
-        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-        {
-            float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
-            /* computed for masked elements too, and then not used: a selection instead of a branch */
-            l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
-        }
-    }
+    float bound[8];
+    uint32_t cells = 0;
+    SAMPI_UNROLL(8)
+    for (uint32_t i = 0; i < 8; i++)
+        bound[i] = p->cell[sampi_gpu_min_of(from + i, p->end - 1) * SAMPI_WARP + (uint32_t)lane];
     if (p->n_replay) {
-        SAMPI_UNROLL(32)
-        for (int i = 0; i < 32; i++)
-            l[i] = sampi_gpu_replay(p->op, p->n_replay, base + SAMPI_PLACE(pairs, apart), l[i]);
+        SAMPI_UNROLL(8) for (int i = 0; i < 8; i++) bound[i] = sampi_gpu_rescale_once(p->op, p->n_ops, bound[i]);
+    } else if (p->scaled) {
+        SAMPI_UNROLL(8) for (int i = 0; i < 8; i++) bound[i] = sampi_gpu_scaled(bound[i], p->r);
+    }
+    SAMPI_UNROLL(8)
+    for (uint32_t i = 0; i < 8; i++)
+        cells |= (uint32_t)((from + i < p->end) & (bound[i] >= -FLT_MAX) & (bound[i] >= bar)) << i;
+    return cells;
+}
+
+/* Applies a single temperature, the most frequent operation, to n elements that were read. */
+SAMPI_INLINE void sampi_gpu_scale_read(const sampi_gpu_pass *p, int n, float *l)
+{
+    SAMPI_UNROLL(32) for (int i = 0; i < n; i++) l[i] += 0.0f; /* -0 becomes +0 */
+    if (p->scaled) {
+        SAMPI_UNROLL(32) for (int i = 0; i < n; i++) l[i] = sampi_gpu_scaled(l[i], p->r);
     }
 }
 
-/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. */
+/* A quarter of a cell is 8 elements. Passes do each step for all eight before the next step (SAMPI_OF_QUARTER), so that
+   eight chains of operations are under way at once. */
+#define SAMPI_QUARTER    8
+#define SAMPI_QUARTERS   SAMPI_UNROLL(1) for (int quarter = 0; quarter < p->quarters; quarter++)
+#define SAMPI_OF_QUARTER SAMPI_UNROLL(8) for (int k = 0; k < SAMPI_QUARTER; k++)
+
+/* Returns where a lane's 32 logits are in the memory that its team keeps for one cell of each lane; SAMPI_WARP
+   apart. */
+static float *sampi_gpu_aside(const sampi_gpu_args *a, size_t row, uint32_t split, int lane)
+{
+    return a->aside + (row * a->splits + split) * SAMPI_GROUP + (uint32_t)lane;
+}
+
+/* Applies one operation to a quarter's elements, the first of which has the index base: sampi_gpu_replay for eight
+   elements, without calls for the frequent kinds. */
+SAMPI_INLINE void sampi_gpu_apply(const sampi_gpu_op *op, uint32_t base, bool pairs, int lane, float *x)
+{
+    if (op->kind == SAMPI_OP_SCALE) {
+        SAMPI_OF_QUARTER x[k] = sampi_gpu_scaled(x[k], op->f);
+    } else if (op->kind == SAMPI_OP_FROM || op->kind == SAMPI_OP_UNTIL) {
+        SAMPI_OF_QUARTER
+        {
+            const uint64_t key = sampi_gpu_key(x[k], base + sampi_gpu_index(pairs, lane, k));
+            x[k] = (op->kind == SAMPI_OP_FROM ? key >= op->k : key <= op->k) ? x[k] : -INFINITY;
+        }
+    } else {
+        SAMPI_OF_QUARTER x[k] = sampi_gpu_replay(op, 1, base + sampi_gpu_index(pairs, lane, k), x[k]);
+    }
+}
+
+/* Writes the logits of a lane's cell, up to date, into its team's memory. It serves cells that cannot be read directly:
+   with masks, holes or types that take more than a load, and rows with other operations than one temperature. It is a
+   function of its own because a pass with all this inside would need more registers than a thread has. The results are
+   those of sampi_gpu_replay, because every reader must find the same logit. */
+static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t row, uint32_t split, uint32_t group,
+                                              int lane)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const bool pairs = sampi_gpu_paired(&p.v, group);
+    float *to = sampi_gpu_aside(a, row, split, lane);
+    for (uint32_t at = 0; at < SAMPI_GROUP; at += SAMPI_GROUP / 4, to += SAMPI_GROUP / 4) {
+        float x[SAMPI_QUARTER];
+        sampi_gpu_read_each(&p.v, group * SAMPI_GROUP + at, SAMPI_WARP, pairs, SAMPI_QUARTER, lane, x);
+        SAMPI_OF_QUARTER x[k] += 0.0f; /* -0 becomes +0 */
+        for (uint32_t i = 0; i < p.n_replay; i++) sampi_gpu_apply(&p.op[i], group * SAMPI_GROUP + at, pairs, lane, x);
+        SAMPI_OF_QUARTER to[k * SAMPI_WARP] = x[k];
+    }
+}
+
+/* The work on a lane's cell, a quarter at a time. pair: where 16-bit logits are read, two at a time, or NULL; x: where
+   floats are read; the cell's elements are SAMPI_WARP apart either way. next: the quarter that follows, as it was read.
+   l: this quarter's logits, up to date (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances
+   from the maximum, in nats; later: their logits after the next sampler; q: their envelopes (upper bounds of weights).
+   Only functions that the compiler inlines into simd loops have such a record: gcc 12 keeps 128 bytes for the arrays
+   that a simd loop with calls declares itself. */
+typedef struct sampi_gpu_eight {
+    const uint32_t *pair;
+    const float *x;
+    double w[SAMPI_QUARTER], d[SAMPI_QUARTER];
+    float next[SAMPI_QUARTER], l[SAMPI_QUARTER], later[SAMPI_QUARTER];
+    uint32_t q[SAMPI_QUARTER];
+} sampi_gpu_eight;
+
+SAMPI_INLINE void sampi_gpu_read_quarter(const sampi_gpu_pass *p, const sampi_gpu_eight *e, bool pairs, int quarter,
+                                         float *x)
+{
+    if (pairs) {
+        uint32_t u[4];
+        SAMPI_UNROLL(4) for (int k = 0; k < 4; k++) u[k] = e->pair[(quarter * 4 + k) * SAMPI_WARP];
+        SAMPI_UNROLL(4) for (int k = 0; k < 4; k++)
+        {
+            x[2 * k] = sampi_gpu_half(u[k] & 0xFFFF, p->v.type);
+            x[2 * k + 1] = sampi_gpu_half(u[k] >> 16, p->v.type);
+        }
+    } else {
+        SAMPI_OF_QUARTER x[k] = e->x[(quarter * SAMPI_QUARTER + k) * SAMPI_WARP];
+    }
+}
+
+/* Sets where a lane's cell is read. */
+SAMPI_INLINE void sampi_gpu_open_cell(const sampi_gpu_pass *p, uint32_t group, int lane, sampi_gpu_eight *e)
+{
+    e->pair = NULL;
+    e->x = (const float *)(const void *)p->v.data + group * SAMPI_GROUP + (uint32_t)lane;
+    if (!p->direct || (group + 1) * SAMPI_GROUP > p->v.n) {
+        sampi_gpu_cell_aside(p->a, p->row, p->split, group, lane);
+        e->x = sampi_gpu_aside(p->a, p->row, p->split, lane);
+    } else if (p->v.type != SAMP_F32) {
+        e->pair = (const uint32_t *)(const void *)p->v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
+    }
+}
+
+/* Begins a lane's cell: its first quarter is read. */
+SAMPI_INLINE void sampi_gpu_first_quarter(const sampi_gpu_pass *p, uint32_t group, int lane, sampi_gpu_eight *e)
+{
+    sampi_gpu_open_cell(p, group, lane, e);
+    sampi_gpu_read_quarter(p, e, e->pair != NULL, 0, e->next);
+}
+
+/* Brings a quarter's logits up to date, and reads the next quarter, so that these reads are under way during the work
+   on this one. The loop over quarters is not unrolled: the driver's compiler would again do one element after the
+   other. */
+SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, sampi_gpu_eight *e)
+{
+    SAMPI_OF_QUARTER e->l[k] = e->next[k];
+    sampi_gpu_read_quarter(p, e, e->pair != NULL, quarter < 3 ? quarter + 1 : 3, e->next);
+    sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
+}
+
+/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. All reads are issued before the first
+   value is used. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
-    sampi_gpu_read(&p->v, group, lane, l);
-    sampi_gpu_now(p, group * SAMPI_GROUP, SAMPI_WARP, sampi_gpu_paired(&p->v, group), lane, l);
+    sampi_gpu_eight e;
+    sampi_gpu_open_cell(p, group, lane, &e);
+    if (e.pair) {
+        SAMPI_UNROLL(4) for (int i = 0; i < 4; i++) sampi_gpu_read_quarter(p, &e, true, i, l + i * SAMPI_QUARTER);
+    } else {
+        SAMPI_UNROLL(4) for (int i = 0; i < 4; i++) sampi_gpu_read_quarter(p, &e, false, i, l + i * SAMPI_QUARTER);
+    }
+    sampi_gpu_scale_read(p, 32, l);
 }
 
 /* The histogram of the tokens in a window of logits; its arrays are wide and code. Each bucket has 2^shift codes
@@ -188,44 +349,151 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
     __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
-/* Adds elements of a lane's cell (32 elements) to the row's list: bit i of `bits` is element i. They are read again,
-   because they are few, and a cell's logits at three times would not fit the registers. Lanes of all teams of the row
-   call it at once; n_list gives each of them its own places. An item's two older logits (at_order, at_p) are computed
-   here from the row, because no list existed when the samplers ran that they belong to. A window's histogram, if not
-   NULL, counts the tokens too. */
-SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
-                                        uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
+/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. They are read
+   again, because they are few, and a cell's logits at three times would not fit the registers. Lanes of all teams of
+   the row call it at once; n_list gives each of them its own places. An item's two older logits (at_order, at_p) are
+   computed here from the row, because no list existed when the samplers ran that they belong to. A window's histogram,
+   if not NULL, counts the tokens too. A pass calls it after its own loop: lanes that added elements inside the loop
+   would separate there, and run the rest of it one after the other. For the same reason a lane's elements are one
+   sequence here, not a loop in each group. */
+static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split,
+                                                   const sampi_gpu_window *window)
 {
-    const bool pairs = sampi_gpu_paired(&p->v, group);
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     /* order_at and p_at are numbers of operations, plus one; 0: there was no such sampler, and the item's members have
        no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
-    uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
-    for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* past the list's end only the count
-                                                                                grows */
-        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
-        const float x = sampi_gpu_element(&p->v, id);
-        const uint64_t key = sampi_gpu_key(p->n_ops ? sampi_gpu_replay(p->op, p->n_ops, id, x) : x + 0.0f, id);
-        if (window) sampi_gpu_into_window(window, key);
-        if (to >= SAMP_GPU_LIST) continue;
-        item[to].key = key;
-        item[to].at_order = order_at ? sampi_gpu_replay(p->op, order_at, id, x) : x + 0.0f;
-        item[to].at_p = p_at ? sampi_gpu_replay(p->op, p_at, id, x) : x + 0.0f;
+    const bool with_window = window != NULL;
+    const sampi_gpu_window all = with_window ? *window : sampi_gpu_window_of(a, row);
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint32_t n = 0, group = p.first, bits = 0;
+        SAMPI_UNROLL(8)
+        for (uint32_t i = p.first; i < p.end; i++)
+            n += (uint32_t)__builtin_popcount(wanted[i * SAMPI_WARP + (uint32_t)lane]);
+        uint32_t to = n ? __atomic_fetch_add(&st->n_list, n, __ATOMIC_RELAXED) : 0;
+        /* past the list's end only the count grows */
+        for (n = with_window || to + n <= SAMP_GPU_LIST ? n
+                 : to < SAMP_GPU_LIST                   ? SAMP_GPU_LIST - to
+                                                        : 0;
+             n; n--, to++) {
+            while (!bits) bits = wanted[group++ * SAMPI_WARP + (uint32_t)lane];
+            const uint32_t first = (group - 1) * SAMPI_GROUP;
+            const uint32_t id = first + sampi_gpu_index(sampi_gpu_paired(&p.v, group - 1), lane, __builtin_ctz(bits));
+            bits &= bits - 1;
+            const float x = (p.v.type == SAMP_F32 ? ((const float *)(const void *)p.v.data)[id]
+                                                  : sampi_gpu_element(&p.v, id)) +
+                            0.0f;
+            const float l = p.n_replay ? sampi_gpu_replay(p.op, p.n_ops, id, x)
+                            : p.scaled ? sampi_gpu_scaled(x, p.r)
+                                       : x;
+            const uint64_t key = sampi_gpu_key(l, id);
+            if (with_window) sampi_gpu_into_window(&all, key);
+            if (to >= SAMP_GPU_LIST) continue;
+            item[to].key = key;
+            item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id, x) : x;
+            item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id, x) : x;
+        }
     }
 }
 
-/* Adds sampi_weight to *z and sampi_weighted to *s, and to each the bits of the double 2^52, which the caller subtracts
-   once per call. A masked token adds only these. Only for the loops of walk_sums and walk_window, where turning each
-   double into an integer would take longer than the rest; lists, which are short, use sampi_weight itself, and the sums
-   are equal. */
-SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
+/* Computes a quarter's weights and distances. The steps are those of sampi_exp, for eight logits side by side: an
+   exponential is a chain of 15 operations, each of which waits for the one before. */
+SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
 {
-    const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
-    double d = (double)l - (double)max;
-    d = d > -700.0 ? d : -700.0;
-    *z += sampi_bits(w);
-    *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
+    double s[SAMPI_QUARTER], f[SAMPI_QUARTER], e[SAMPI_QUARTER];
+    SAMPI_OF_QUARTER of->d[k] = (double)of->l[k] - (double)max;
+    SAMPI_OF_QUARTER of->d[k] = of->d[k] > -700.0 ? of->d[k] : -700.0;
+    SAMPI_OF_QUARTER s[k] = fma(of->d[k], SAMPI_LOG2E, SAMPI_SHIFT);
+    SAMPI_OF_QUARTER f[k] = fma(of->d[k], SAMPI_LOG2E, -(s[k] - SAMPI_SHIFT));
+    SAMPI_OF_QUARTER e[k] = fma(SAMPI_E8, f[k], SAMPI_E7);
+    SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E6);
+    SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E5);
+    SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E4);
+    SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E3);
+    SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E2);
+    SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E1);
+    SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], 1.0);
+    SAMPI_OF_QUARTER e[k] *= sampi_from_bits((sampi_bits(s[k]) + 1023 + 40) << 52);
+    SAMPI_OF_QUARTER of->w[k] = fma(1.0, e[k], SAMPI_INT);
+}
+
+/* Returns 1.0 if the condition holds, 0.0 if not. */
+SAMPI_INLINE double sampi_gpu_if(bool condition)
+{
+    return sampi_from_bits((uint64_t)(condition * (uint32_t)(sampi_bits(1.0) >> 32)) << 32);
+}
+
+/* Returns the sum of sampi_weighted of a quarter, each plus the bits of the double 2^52. The caller subtracts these
+   bits 8 times, because turning every double into an integer would take longer than all other steps. */
+SAMPI_INLINE uint64_t sampi_gpu_weighted(const sampi_gpu_eight *e)
+{
+    double r[SAMPI_QUARTER];
+    uint64_t sum = 0;
+    SAMPI_OF_QUARTER r[k] = fma(SAMPI_INT - e->w[k], e->d[k], SAMPI_INT);
+    SAMPI_OF_QUARTER sum += sampi_bits(r[k]);
+    return sum;
+}
+
+/* Computes the envelopes q [8] of logits l [8], and returns their sum. It is sampi_envelope without its branch. */
+SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q)
+{
+    float x[SAMPI_QUARTER], y[SAMPI_QUARTER];
+    uint32_t i[SAMPI_QUARTER], sum = 0;
+    SAMPI_OF_QUARTER x[k] = sampi_octaves(max, l[k]);
+    SAMPI_OF_QUARTER y[k] = x[k] < SAMPI_FAR ? x[k] : 0.0f;
+    SAMPI_AT_ONCE(8, x);
+    SAMPI_AT_ONCE(8, y);
+    SAMPI_OF_QUARTER i[k] = (uint32_t)(int32_t)y[k];
+    SAMPI_OF_QUARTER q[k] = (((uint32_t)1 << 26) - 1 - (i[k] & 0x1FFFFFFu)) >> (i[k] >> 25 < 31 ? i[k] >> 25 : 31);
+    SAMPI_OF_QUARTER q[k] = (q[k] + 1) & (0 - (uint32_t)(x[k] < SAMPI_FAR));
+    SAMPI_OF_QUARTER sum += q[k];
+    return sum;
+}
+
+/* The sums of a lane's cell: n tokens; z, of weights; s, of weights times distances; mass and count of the tokens above
+   a window of logits; `in`, the mass inside it; low: the smallest logit; q: the sum of envelopes. Bit i of `wanted` is
+   set if element i goes to the row's list. */
+typedef struct sampi_gpu_cell_sums {
+    uint64_t n, z, s, mass, count, in;
+    float low;
+    uint32_t wanted, q;
+} sampi_gpu_cell_sums;
+
+SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float floor,
+                                     sampi_gpu_cell_sums *of)
+{
+    sampi_gpu_eight e;
+    uint32_t n = 0, wanted = 0;
+    uint64_t z = 0, s = 0;
+    float low = INFINITY;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        uint32_t bits = 0;
+        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_weigh(p->max, &e);
+        SAMPI_OF_QUARTER
+        {
+            /* removed tokens must not become the smallest */
+            const float x = e.l[k] >= -FLT_MAX ? e.l[k] : INFINITY;
+            n += e.l[k] >= -FLT_MAX;
+            bits |= (uint32_t)(e.l[k] >= floor) << k;
+            low = x < low ? x : low;
+            z += sampi_bits(e.w[k]);
+        }
+        wanted |= bits << quarter * SAMPI_QUARTER;
+        s += sampi_gpu_weighted(&e);
+    }
+    of->n = n, of->low = low, of->wanted = wanted;
+    /* once for the 32 elements, the 2^52 beside each weight */
+    of->z = z - 32 * sampi_bits(SAMPI_INT);
+    of->s = s - 32 * sampi_bits(SAMPI_INT);
 }
 
 /* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys (logit above id)
@@ -234,36 +502,29 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
    writes the team's part; end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key (logit above id) at least as
        large, so comparing logits is enough */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
-    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     uint64_t n = 0, z = 0, s = 0;
     float low = INFINITY;
     SAMPI_SIMD(reduction(+ : n, z, s) reduction(min : low))
-    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32];
-        uint32_t unmasked = 0, wanted = 0;
-        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, group, lane, l);
-        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-        {
-            /* a removed token must not become the smallest */
-            const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
-            unmasked += l[i] >= -FLT_MAX;
-            wanted |= (uint32_t)(l[i] >= floor) << i;
-            low = x < low ? x : low;
-            sampi_gpu_weigh(p.max, l[i], &z, &s);
+        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar);
+        for (uint32_t i = from; i < from + 8 && i < p.end; i++) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
+        for (; cells; cells &= cells - 1) {
+            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
+            sampi_gpu_cell_sums of = { 0, 0, 0, 0, 0, 0, INFINITY, 0, 0 };
+            sampi_gpu_sum_cell(&p, group, lane, floor, &of);
+            n += of.n, z += of.z, s += of.s;
+            low = of.low < low ? of.low : low;
+            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = of.wanted;
         }
-        n += unmasked;
-        /* the 2^52s that sampi_gpu_weigh has added beside the weights, for 32 elements at once */
-        z -= 32 * sampi_bits(SAMPI_INT);
-        s -= 32 * sampi_bits(SAMPI_INT);
-        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
     }
+    if (st->listing) sampi_gpu_append_wanted(a, row, split, NULL);
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = part->sum[4] = part->sum[5] = 0;
     part->max = -INFINITY, part->low = low; /* the row's maximum is known already */
@@ -285,6 +546,27 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
+/* Adds a lane's cell to SIGMA's sums, and returns its maximum. */
+SAMPI_INLINE float sampi_gpu_sigma_cell(const sampi_gpu_pass *p, uint32_t group, int lane, double scale,
+                                        sampi_gpu_squares *of)
+{
+    sampi_gpu_eight e;
+    float top = -INFINITY;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        sampi_gpu_next_quarter(p, quarter, &e);
+        SAMPI_OF_QUARTER
+        {
+            /* a removed token would have an x too, of an infinite distance: it is left out of the sums */
+            const uint64_t far_ = sampi_sigma_x(p->max, e.l[k], scale);
+            sampi_gpu_square(of, e.l[k] >= -FLT_MAX ? far_ : 0);
+            top = e.l[k] > top ? e.l[k] : top;
+        }
+    }
+    return top;
+}
+
 /* SIGMA computes the four sums of sampi_gpu_squares, and the maximum, for top_n_sigma. MAX is the same pass with only
    its maximum used, for a row whose first tokens were removed or changed, so that its maximum is unknown. That is rare,
    and not worth a function. (MAX's sums use an old maximum and scale, and are not read.) */
@@ -295,19 +577,13 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     float top = -INFINITY;
     SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top))
-    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32];
-        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, group, lane, l);
-        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-        {
-            /* a removed token would have an x too, of an infinite distance: it is left out of the sums */
-            const uint64_t far_ = sampi_sigma_x(p.max, l[i], scale), x = l[i] >= -FLT_MAX ? far_ : 0;
-            /* sampi_gpu_square without its struct, which gcc 12's device compiler cannot place beside an array */
-            s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
-                s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
-            top = l[i] > top ? l[i] : top;
+        for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1) {
+            sampi_gpu_squares of = { 0, 0, 0, 0 };
+            const float max = sampi_gpu_sigma_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, scale, &of);
+            s0 += of.x, s1 += of.high, s2 += of.mixed, s3 += of.low;
+            top = max > top ? max : top;
         }
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
@@ -323,7 +599,7 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
    Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
@@ -334,20 +610,14 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
     const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* in the order of keys logits decide, except
                                                                at both ends */
-    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32]; /* eight maxima are read at once: one after the other, each would be waited for */
-        uint32_t cells = 0;
-        SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
-        {
-            const uint32_t group = sampi_gpu_min_of(from + i, p.end - 1);
-            l[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
-        }
-        SAMPI_UNROLL(8)
-        for (uint32_t i = 0; i < 8; i++) cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, l[i], bar)) << i;
-        /* then only the few cells (32 elements) that can have a wanted token are read */
+        float l[32];
+        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, bar);
+        for (uint32_t i = from; i < from + 8 && i < p.end; i++) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
+        /* then only the few cells (32 elements) that can have a wanted token */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);
@@ -375,9 +645,10 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
                     wanted &= ~((uint32_t)(code < lo || code > hi) << i);
                 }
             }
-            if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
+            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = wanted;
         }
     }
+    sampi_gpu_append_wanted(a, row, split, NULL);
 }
 
 /* Computes the envelope's sum (an upper bound of the weights, by which a token is drawn) of each group of 1024 tokens
@@ -396,57 +667,110 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
+/* Computes the sums of a lane's cell for WINDOW. */
+SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group, int lane, const sampi_gpu_state *st,
+                                        bool ahead, sampi_gpu_cell_sums *of)
+{
+    const float window_top = st->search.top, floor = st->search.floor, then = st->then, factor = st->factor;
+    sampi_gpu_eight e;
+    double mass = 0.0, in = 0.0; /* exact: at most 32 times 2^40 */
+    uint32_t n = 0, wanted = 0, above = 0, q = 0;
+    uint64_t z = 0, s = 0;
+    float low = INFINITY;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        uint32_t bits = 0;
+        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_weigh(p->max, &e);
+        SAMPI_OF_QUARTER
+        {
+            const bool over = e.l[k] > window_top, inside = !over & (e.l[k] >= floor);
+            const float x = e.l[k] >= -FLT_MAX ? e.l[k] : INFINITY,
+                        scaled = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
+            e.later[k] = over ? scaled : -INFINITY; /* a selection instead of a branch, here and below */
+            n += e.l[k] >= -FLT_MAX;
+            above += over;
+            bits |= (uint32_t)inside << k;
+            low = x < low ? x : low;
+            z += sampi_bits(e.w[k]);
+            mass = fma(sampi_gpu_if(over), e.w[k] - SAMPI_INT, mass);
+            in = fma(sampi_gpu_if(inside), e.w[k] - SAMPI_INT, in);
+        }
+        wanted |= bits << quarter * SAMPI_QUARTER;
+        s += sampi_gpu_weighted(&e);
+        if (ahead) q += sampi_gpu_envelopes(then, e.later, e.q);
+    }
+    of->n = n, of->low = low, of->wanted = wanted, of->count = above, of->q = q;
+    of->mass = (uint64_t)mass, of->in = (uint64_t)in;
+    /* once for the 32 elements, the 2^52 beside each weight */
+    of->z = z - 32 * sampi_bits(SAMPI_INT);
+    of->s = s - 32 * sampi_bits(SAMPI_INT);
+}
+
 /* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the
    tokens above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more
    (st->ahead), also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const bool ahead = st->ahead == SAMPI_GPU_AHEAD_ASKED;
-    const float window_top = st->search.top, floor = st->search.floor, then = st->then, factor = st->factor;
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     const sampi_gpu_window window = sampi_gpu_window_of(a, row);
     uint64_t n = 0, z = 0, s = 0, mass = 0, count = 0, in = 0;
     float low = INFINITY;
     SAMPI_SIMD(reduction(+ : n, z, s, mass, count, in) reduction(min : low))
-    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32];
-        uint32_t unmasked = 0, wanted = 0, above = 0, q = 0;
-        if (sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) {
-            sampi_gpu_cell(&p, group, lane, l);
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-            {
-                const bool over = l[i] > window_top, inside = !over & (l[i] >= floor);
-                const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY,
-                            scaled = sampi_finite(sampi_roundf(l[i] * factor));
-                const float later = over ? scaled : -INFINITY; /* a selection instead of a branch, here and
-                                                                  below */
-                uint64_t w = 0 - sampi_bits(SAMPI_INT);
-                unmasked += l[i] >= -FLT_MAX;
-                above += over;
-                wanted |= (uint32_t)inside << i;
-                low = x < low ? x : low;
-                sampi_gpu_weigh(p.max, l[i], &w, &s);
-                z += w;
-                mass += w & (0 - (uint64_t)over);
-                in += w & (0 - (uint64_t)inside);
-                q += sampi_envelope(then, later);
-            }
-            s -= 32 * sampi_bits(SAMPI_INT); /* the 2^52s that sampi_gpu_weigh has added beside the weights */
+        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar);
+        for (uint32_t i = from; i < from + 8 && i < p.end; i++) {
+            wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
+            if (ahead) cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
         }
-        n += unmasked;
-        count += above;
-        if (ahead) cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
-        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, &window);
+        for (; cells; cells &= cells - 1) {
+            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
+            sampi_gpu_cell_sums of = { 0, 0, 0, 0, 0, 0, INFINITY, 0, 0 };
+            sampi_gpu_window_cell(&p, group, lane, st, ahead, &of);
+            n += of.n, z += of.z, s += of.s;
+            mass += of.mass, count += of.count, in += of.in;
+            low = of.low < low ? of.low : low;
+            if (ahead) cell_sum[group * SAMPI_WARP + (uint32_t)lane] = of.q;
+            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = of.wanted;
+        }
     }
+    sampi_gpu_append_wanted(a, row, split, &window);
     if (ahead) sampi_gpu_sum_groups(a, row, p.first, p.end);
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
     part->sum[3] = mass, part->sum[4] = count, part->sum[5] = in;
     part->max = -INFINITY, part->low = low;
+}
+
+/* Adds a lane's cell to the buckets of HIST. */
+SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
+                                      const sampi_gpu_search *search, uint64_t *mass, uint64_t *count)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group), weighing = search->mass != 0;
+    sampi_gpu_eight e;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        sampi_gpu_next_quarter(p, quarter, &e);
+        SAMPI_OF_QUARTER
+        {
+            const uint32_t at = sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k);
+            const uint64_t key = sampi_gpu_key(e.l[k], group * SAMPI_GROUP + at);
+            const uint64_t code = sampi_gpu_code(search->by_score, key, p->max, search->mean);
+            /* removed, or outside the window: a branch, because most tokens of the live cells are not in it */
+            if (!(e.l[k] >= -FLT_MAX) || code < search->lo || code > search->hi) continue;
+            const uint32_t bucket = sampi_gpu_bucket(search, p->max, code);
+            const uint64_t w = weighing ? sampi_weight(p->max, e.l[k]) : 0;
+            __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
+            if (w) __atomic_fetch_add(&mass[bucket], w, __ATOMIC_RELAXED);
+        }
+    }
 }
 
 /* HIST computes mass (sum of weights) and count of each bucket of a histogram; search_window has cleared the buckets.
@@ -457,26 +781,12 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const sampi_gpu_search search = a->state[row].search;
-    const bool weighing = search.mass != 0;
     uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        const bool pairs = sampi_gpu_paired(&p.v, group);
-        float l[32];
-        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, group, lane, l);
-        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-        {
-            const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
-            const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
-            /* removed, or not in [lo, hi]: a branch, because most tokens of the cells that are read are not in it */
-            if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
-            const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
-            const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
-            __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
-            if (w) __atomic_fetch_add(&mass[bucket], w, __ATOMIC_RELAXED);
-        }
+        for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
+            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
     }
 }
 
@@ -489,6 +799,20 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
+/* Returns the sum of the envelopes of a lane's cell. */
+SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane)
+{
+    sampi_gpu_eight e;
+    uint32_t q = 0;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        sampi_gpu_next_quarter(p, quarter, &e);
+        q += sampi_gpu_envelopes(p->max, e.l, e.q);
+    }
+    return q;
+}
+
 /* DRAW computes the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw
    (row_draw in gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements
    again. Groups without remaining tokens are written too, because their sums may be those of an earlier draw. */
@@ -497,15 +821,14 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32];
-        uint32_t q = 0;
-        if (sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) {
-            sampi_gpu_cell(&p, group, lane, l);
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) q += sampi_envelope(p.max, l[i]);
+        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar);
+        for (uint32_t i = from; i < from + 8 && i < p.end; i++) cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
+        for (; cells; cells &= cells - 1) {
+            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
+            cell_sum[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_draw_cell(&p, group, lane);
         }
-        cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
     }
     sampi_gpu_sum_groups(a, row, p.first, p.end);
 }

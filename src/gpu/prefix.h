@@ -66,18 +66,30 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
     h->st->search.per_nat = per_nat;
     h->st->search.by_score = false;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t base = 0; base < n; base += SAMPI_WARP * SAMPI_GROUP)
+    SAMPI_LANES for (int once = 0; once < 1; once++) /* without a loop gcc 12's device compiler fails */
     {
-        float l[32];
-        sampi_gpu_read_each(&p.v, base, SAMPI_GROUP, false, lane, l);
-        sampi_gpu_now(&p, base, SAMPI_GROUP, false, lane, l);
-        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-        {
-            const float x = (p.max - l[i]) * per_nat;
-            const uint32_t at = x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
-            if (!(l[i] >= -FLT_MAX)) continue;
-            __atomic_fetch_add(&count[at], (uint64_t)1, __ATOMIC_RELAXED);
-            __atomic_fetch_add(&mass[at], (uint64_t)sampi_gpu_nearly_weight(p.max, l[i]), __ATOMIC_RELAXED);
+        float next[SAMPI_QUARTER];
+        sampi_gpu_read_each(&p.v, 0, SAMPI_GROUP, false, SAMPI_QUARTER, lane, next);
+        for (uint32_t base = 0; base < n; base += SAMPI_QUARTER * SAMPI_GROUP) {
+            float l[SAMPI_QUARTER];
+            uint32_t w[SAMPI_QUARTER];
+            SAMPI_OF_QUARTER l[k] = next[k];
+            sampi_gpu_read_each(&p.v, base + SAMPI_QUARTER * SAMPI_GROUP, SAMPI_GROUP, false, SAMPI_QUARTER, lane,
+                                next);
+            sampi_gpu_scale_read(&p, SAMPI_QUARTER, l);
+            if (p.n_replay) {
+                SAMPI_OF_QUARTER l[k] = sampi_gpu_replay(p.op, p.n_replay,
+                                                         base + (uint32_t)k * SAMPI_GROUP + (uint32_t)lane, l[k]);
+            }
+            SAMPI_OF_QUARTER w[k] = sampi_gpu_nearly_weight(p.max, l[k]);
+            SAMPI_OF_QUARTER
+            {
+                const float x = (p.max - l[k]) * per_nat;
+                const uint32_t at = x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
+                if (!(l[k] >= -FLT_MAX)) continue;
+                __atomic_fetch_add(&count[at], (uint64_t)1, __ATOMIC_RELAXED);
+                __atomic_fetch_add(&mass[at], (uint64_t)w[k], __ATOMIC_RELAXED);
+            }
         }
     }
 }
@@ -381,7 +393,7 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         const uint32_t id = sampi_gpu_id(item[i].key);
-        const float l = sampi_finite(sampi_roundf(sampi_gpu_logit(item[i].key) * factor));
+        const float l = sampi_gpu_scaled(sampi_gpu_logit(item[i].key), factor);
         if (item[i].key < key || (n_changed && sampi_gpu_changed_at(h, id) < n_changed)) continue;
         __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
     }
@@ -411,9 +423,12 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
             if (from + k * SAMPI_WARP >= n || ~key[k] < lo || ~key[k] > hi) continue;
             const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
             code[to] = ~key[k];
-            w[to] = sampi_weight(max, sampi_gpu_logit(key[k]));
         }
     }
+    const uint64_t n_found = *used;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_found; i += SAMPI_WARP)
+        w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
 }
 
 /* Takes over the result of a window of logits. Mostly the end of the prefix is in it: in one bucket of its histogram,

@@ -287,6 +287,8 @@ typedef struct sampi_gpu_args {
     uint32_t *hole;             /* [rows][groups * 32] one bit per token, set if its logit is changed */
     float *cell;                /* [rows][groups * 32] maxima of cells */
     uint32_t *cell_sum;         /* [rows][groups * 32] sums of the envelope over cells */
+    uint32_t *wanted;           /* [rows][groups * 32] which elements of a cell go to the list, a bit each */
+    float *aside;               /* [teams][32][32] logits of one cell a lane, of rows that cannot be read directly */
     float *lane_max;            /* [teams * 32] maxima of what each lane of a team reads */
     sampi_gpu_part *part;       /* [teams] */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] two lists per row, in turns */

@@ -172,6 +172,8 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     *zeroed = used; /* the parts from here on are written before they are read */
     a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
     a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
+    a->wanted = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
+    SAMPI_RESERVE(aside, float, teams *SAMPI_GROUP);
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
     SAMPI_RESERVE(part, sampi_gpu_part, teams);
     SAMPI_RESERVE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);

@@ -48,6 +48,14 @@
 #define SAMPI_AT_ONCE(n, x)
 #endif
 
+/* A function that the compiler neither inlines nor copies for calls with constants. What one warp does alone takes
+   mostly the time in which its instructions are fetched, and the second call finds them in a cache. */
+#if SAMPI_GNU && !defined(__clang__)
+#define SAMPI_UNCLONED __attribute__((noinline, noclone))
+#else
+#define SAMPI_UNCLONED SAMPI_CALLED
+#endif
+
 #ifndef SAMPI_TEAMS
 #define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif

@@ -1,14 +1,17 @@
 #!/bin/sh
-# Breaks the kernels of sampling_gpu.h one by one; test_gpu host must fail each time. Usage: mutate.sh DIR
+# Breaks the kernels of sampling_gpu.h one by one; test_gpu host must fail each time.
+# Usage: mutate.sh DIR [I N]: every N-th mutant, from the I-th on (0 to N - 1)
 set -eu
-dir=$1
+dir=$1 turn=${2:-0} of=${3:-1}
 mkdir -p "$dir/mutant/tests/gpu" "$dir/mutant/tests/support"
 cp sampling.h "$dir/mutant/"
 cp tests/gpu/test_gpu.c "$dir/mutant/tests/gpu/"
 cp tests/support/*.h "$dir/mutant/tests/support/"
 
-n=0 survived=0 list=64
+n=0 seen=0 survived=0 list=64
 mutant() { # a text of the header, and what replaces it
+    seen=$((seen + 1))
+    [ $((seen % of)) -eq "$turn" ] || return 0
     awk -v from="$1" -v to="$2" '{ i = index($0, from); if (i && !done) { done = 1
         $0 = substr($0, 1, i - 1) to substr($0, i + length(from)) } print } END { exit !done }' \
         sampling_gpu.h > "$dir/mutant/sampling_gpu.h" || { echo "mutate: not found: $1" >&2; exit 1; }
@@ -30,17 +33,18 @@ mutant 'SAMPI_AT > last ? -INFINITY' 'false ? -INFINITY'
 mutant '__atomic_fetch_or(&hole[at / 32], 1u << at % 32' '__atomic_fetch_or(&hole[at / 32], 1u << at % 31'
 mutant 'bound >= -FLT_MAX && bound >= bar' 'bound >= -FLT_MAX && bound > bar'
 mutant 's2 += sampi_weighted(w, max, l);' 's2 += w;'
-mutant 'fma(SAMPI_INT - w, d, SAMPI_INT)' 'fma(SAMPI_INT - w, 1.0, SAMPI_INT)'
+mutant 'fma(SAMPI_INT - e->w[k], e->d[k], SAMPI_INT)' 'fma(SAMPI_INT - e->w[k], 1.0, SAMPI_INT)'
 mutant 'low = x < low ? x : low;' ''
-mutant 'unmasked += l[i] >= -FLT_MAX;' 'unmasked++;'
+mutant 'n += e.l[k] >= -FLT_MAX;' 'n++;'
+mutant 'e.l[k] >= floor' 'e.l[k] > floor'
 mutant 'l[i] >= floor' 'l[i] > floor'
 mutant 'sum->mixed += (x >> 20) * (x & 0xFFFFF);' ''
-mutant 'code > search.hi) continue;' 'code >= search.hi) continue;'
+mutant 'code > search->hi) continue;' 'code >= search->hi) continue;'
 mutant 'max, mid) < bucket)' 'max, mid) <= bucket)'
 mutant 'code >= lo && code <= hi) << i' 'code >= lo && code < hi) << i'
 mutant '(code < lo || code > hi) << i' '(code <= lo || code > hi) << i'
 mutant '(l[i] == floor) | (l[i] == top)' '(l[i] == top)'
-mutant 'from + i < p.end && sampi_gpu_live' 'sampi_gpu_live'
+mutant '(from + i < p->end) & (bound[i] >= -FLT_MAX)' '(bound[i] >= -FLT_MAX)'
 mutant 'key <= o->k' 'key < o->k'
 mutant '(x[k] <= hi);' '(x[k] < hi);'
 mutant 'at += (uint32_t)x[k] & (uint32_t)sampi_gpu_mask(k < lane)' 'at += (uint32_t)x[k] & (uint32_t)sampi_gpu_mask(k <= lane)'
@@ -93,11 +97,11 @@ mutant '        if (users == gpu->called[job]) return at;' '        return at;'
 mutant 'at < n_old ? old[at].at_p : 0.0f' '0.0f'
 mutant 'foreign += (uint32_t)id[i] >= h->a->n_vocab;' ''
 mutant '!shown && step->kind' 'step->kind'
-mutant 'const bool over = l[i] > window_top,' 'const bool over = l[i] >= window_top,'
-mutant 'mass += w & (0 - (uint64_t)over);' 'mass += w;'
-mutant 'count += above;' ''
-mutant 'q += sampi_envelope(then, later);' 'q += sampi_envelope(p.max, l[i]);'
-mutant 'if (ahead) cell_sum[' 'if (ahead && q) cell_sum['
+mutant 'const bool over = e.l[k] > window_top,' 'const bool over = e.l[k] >= window_top,'
+mutant 'mass = fma(sampi_gpu_if(over), e.w[k] - SAMPI_INT, mass);' 'mass += e.w[k] - SAMPI_INT;'
+mutant 'mass += of.mass, count += of.count,' 'mass += of.mass,'
+mutant 'q += sampi_gpu_envelopes(then, e.later, e.q);' 'q += sampi_gpu_envelopes(p->max, e.l, e.q);'
+mutant 'if (ahead) cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;' ''
 mutant 's3 += w, s4++;' 's4++;'
 mutant 'in = c[i].l <= search->top && c[i].l >= search->floor;' 'in = c[i].l >= search->floor;'
 mutant 'if (pass == SAMPI_PASS_WINDOW && in) sampi_gpu_into_window(&window, key);' ''

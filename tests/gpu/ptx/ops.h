@@ -29,18 +29,19 @@
     X(num_##T, "setp.num." #T, 2, VALUE_##T(A) == VALUE_##T(A) && VALUE_##T(B) == VALUE_##T(B)) \
     X(nan_##T, "setp.nan." #T, 2, VALUE_##T(A) != VALUE_##T(A) || VALUE_##T(B) != VALUE_##T(B))
 
-/* sets all bits, or none */
-#define SET(X, T) \
-    X(set_eq_##T, "set.u32.eq." #T, 2, AS(T, A) == AS(T, B) ? UINT32_MAX : 0) \
-    X(set_ne_##T, "set.u32.ne." #T, 2, AS(T, A) != AS(T, B) ? UINT32_MAX : 0) \
-    X(set_lt_##T, "set.u32.lt." #T, 2, AS(T, A) < AS(T, B) ? UINT32_MAX : 0) \
-    X(set_le_##T, "set.u32.le." #T, 2, AS(T, A) <= AS(T, B) ? UINT32_MAX : 0) \
-    X(set_gt_##T, "set.u32.gt." #T, 2, AS(T, A) > AS(T, B) ? UINT32_MAX : 0) \
-    X(set_ge_##T, "set.u32.ge." #T, 2, AS(T, A) >= AS(T, B) ? UINT32_MAX : 0)
+/* Sets all bits, or none. A float's comparison is false for NaN, that of ne too. */
+#define SET(X, T, V) \
+    X(set_eq_##T, "set.u32.eq." #T, 2, V(T, A) == V(T, B) ? UINT32_MAX : 0) \
+    X(set_ne_##T, "set.u32.ne." #T, 2, V(T, A) < V(T, B) || V(T, A) > V(T, B) ? UINT32_MAX : 0) \
+    X(set_lt_##T, "set.u32.lt." #T, 2, V(T, A) < V(T, B) ? UINT32_MAX : 0) \
+    X(set_le_##T, "set.u32.le." #T, 2, V(T, A) <= V(T, B) ? UINT32_MAX : 0) \
+    X(set_gt_##T, "set.u32.gt." #T, 2, V(T, A) > V(T, B) ? UINT32_MAX : 0) \
+    X(set_ge_##T, "set.u32.ge." #T, 2, V(T, A) >= V(T, B) ? UINT32_MAX : 0)
+#define VALUE(T, X) VALUE_##T(X)
 
 #define INTEGER(X, T) \
     SETP(X, T, AS) \
-    SET(X, T) \
+    SET(X, T, AS) \
     X(div_##T, "div." #T, 2, (u64)divide_##T((T)A, (T)B, false)) \
     X(rem_##T, "rem." #T, 2, (u64)divide_##T((T)A, (T)B, true)) \
     X(min_##T, "min." #T, 2, (u64)((T)A < (T)B ? (T)A : (T)B)) \
@@ -51,6 +52,7 @@
 
 #define FLOATING(X, T) \
     SETP_FLOAT(X, T) \
+    SET(X, T, VALUE) \
     X(add_##T, "add." #T, 2, BITS_##T(VALUE_##T(A) + VALUE_##T(B))) \
     X(sub_##T, "sub." #T, 2, BITS_##T(VALUE_##T(A) - VALUE_##T(B))) \
     X(mul_##T, "mul." #T, 2, BITS_##T(VALUE_##T(A) * VALUE_##T(B))) \
