@@ -11,13 +11,14 @@
        samp_token token = samp_sample(chain, logits, n_vocab);        // >= 0, or a negative status
        samp_free(chain);
 
-   One header, no dependency beyond libc and libm (link with -lm). C11 or C++11, gcc 11 or clang 14 and later, any
-   machine with IEEE floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and
-   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C; clang-cl gets all kernels.
+   The library is one header and needs nothing but libc and libm (link with -lm). It compiles as C11 or C++11 with gcc
+   11 or clang 14 and later, for any machine of 32 or 64 bits with IEEE floats, and has kernels (loops in SIMD
+   instructions) for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. clang-cl compiles all kernels. Another
+   compiler (cl.exe, not tried yet) compiles the library as plain C.
 
-   FUNCTIONS (that most programs need; the contract of each is above it in >>api)
+   FUNCTIONS (those that most programs need; the comment above each function in >>api is its contract)
        samp_sample                 draws a token from a row of logits; the chain accepts it
-       samp_accept, samp_reset     accept a token from elsewhere (a prompt's, before the first samp_sample); begin
+       samp_accept, samp_reset     accept a token that samp_sample did not draw (such as a token of the prompt); begin
                                    another text
        samp_rollback               takes the last tokens back, as if they had never been drawn
        samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
@@ -28,12 +29,14 @@
        samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain made by hand, with samplers of your own in it
        samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
-                                   the error of a sampler; a chain as text; its counts
+                                   the error of a sampler; a chain as text; its counts of tokens and its times
        samp_sample_batch, samp_batch_from_params
-                                   many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
+                                   sample many rows (the logits of many sequences), each with its own chain: f16, bf16,
+                                   masks, log-probabilities, threads
        samp_verify                 accepts a draft's tokens up to the first that fails, and draws one token more
        samp_verify_block, samp_verify_tree, samp_verify_relaxed
-                                   accept more of a draft, drafts that branch, or leniently (SAMPLING_DRAFTS)
+                                   accept more of a draft, accept a path of a draft that branches, or accept a draft
+                                   leniently (SAMPLING_DRAFTS)
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
        samp_random_sample_run      picks one index from a row, without samplers or state
@@ -45,11 +48,11 @@
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_shard_init, samp_sample_sharded
-                                   sample rows in slices on many machines (SAMPLING_SHARDS)
+                                   sample where each of many machines has a slice of the logits (SAMPLING_SHARDS)
        samp_llama_sample, samp_llama_init
                                    sample in a llama.cpp program (SAMPLING_LLAMA)
 
-   EXAMPLE (a text continues until the model ends it; model and is_end are yours)
+   EXAMPLE (a text continues until the model ends it; you write the functions model and is_end)
 
        for (int i = 0; i < n; i++) samp_accept(chain, text[i]);       // the prompt
        while (n < n_max) {
@@ -75,16 +78,17 @@
             mirostat_v2, adaptive_p            select one token     >>selection
          -> token id                           every sampler accepts it
 
-   A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
-   in order. Any order is allowed, but no sampler after one that selects may mask or cut. Your own sampler works in a
-   chain like any other (samp_init_custom).
+   A sampler is an object with a table of functions (samp_sampler_i). A chain is a sampler that owns other samplers and
+   applies them in order. Any order is allowed, with one exception: after a sampler that selects a token, no sampler may
+   mask or remove tokens. A sampler of your own works in a chain like any other (samp_init_custom).
 
-   TWO EXECUTORS, ONE MEANING. The samplers, applied one by one to an array of candidates, define the token. samp_sample
-   takes the fast path (>>fast) if it can: it works on the logits without an array, with thresholds instead of sorts,
-   and SIMD kernels chosen at run time. If it cannot, it continues step by step. The token is always the same.
-   samp_apply (>>apply) does with an array what the steps would do, to the last bit; long arrays take the fast path too.
+   TWO WAYS TO THE SAME TOKEN. The samplers, applied one by one to an array of candidates, define the token: this is the
+   step-by-step way. samp_sample takes the fast path (>>fast) if the chain permits it: the fast path works on the logits
+   without an array, with thresholds instead of sorts, and with SIMD kernels that are chosen at run time. Otherwise
+   samp_sample applies the samplers step by step. Both give the same token. samp_apply (>>apply) changes an array
+   exactly as the steps would, to the last bit; for long arrays it uses the fast path too.
 
-   THE FILE. It is in the order of execution; search for the tags:
+   THE FILE. Its sections are in the order of execution; search for these tags:
        >>config  >>types  >>api                                        the interface; to use the library, stop there
        >>impl  >>rng  >>math                                           basics: switches, random bits, arithmetic
        >>kernels  >>scalar  >>vectors  >>passes  >>dispatch            loops over a row, for every instruction set
@@ -106,170 +110,185 @@
        >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets, loop breakers
 
-   MACROS (define before including: those with a * wherever you include the file, the others with the implementation)
+   MACROS (define them before you include the file: those with a * in each file that includes it, the others only in the
+   file with SAMPLING_IMPLEMENTATION)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
-       SAMPLING_STATIC *           all functions static: a private copy. They are declared only in the file with
-                                   SAMPLING_IMPLEMENTATION; other files get only >>types
+       SAMPLING_STATIC *           makes all functions static: a private copy of the library. The functions are then
+                                   declared only in the file with SAMPLING_IMPLEMENTATION; other files get only >>types
        SAMP_API *                  storage class of the public functions
        SAMP_MALLOC(n), SAMP_FREE(p)
-                                   the heap, both or neither; SAMP_FREE must take NULL. These allocate: functions
-                                   that make an object or a copy (also samp_chain_add, samp_chain_update),
-                                   samp_set_n_prev, samp_set_rollback, samp_reserve. Without samp_reserve also the
-                                   first samp_sample of a size, samp_apply of more than 256 candidates, and the first
-                                   token that a sampler with a state draws or accepts (see samp_rollback)
-       SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
+                                   replace malloc and free; define both or neither. SAMP_FREE must accept NULL. These
+                                   functions allocate: those that make an object or a copy (also samp_chain_add and
+                                   samp_chain_update), samp_set_n_prev, samp_set_rollback, samp_reserve. If samp_reserve
+                                   was not called, these allocate too: the first samp_sample at a vocabulary size,
+                                   samp_apply of more than 256 candidates, and the first token that a sampler with a
+                                   state draws or accepts (see samp_rollback)
+       SAMP_CLOCK()                the time in nanoseconds as uint64_t; without this macro samp_perf reports no time
        SAMPLING_GRAMMAR *          grammars: samp_grammar
        SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
-       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, SGLang, transformers, llama-server, Ollama,
-                                   Anthropic, as settings: samp_settings_from
+       SAMPLING_PEERS *            samp_settings_from, which turns requests to OpenAI's servers, vLLM, SGLang,
+                                   transformers, llama-server, Ollama or Anthropic into settings
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
-       SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
-       SAMPLING_WATERMARK *        samp_init_watermark: texts that a key can detect; samp_watermark_detect
+       SAMPLING_GUMBEL *           samp_init_gumbel: draws with random noise that is a function of seed, position and
+                                   token
+       SAMPLING_WATERMARK *        samp_init_watermark marks texts, and samp_watermark_detect finds the mark with the
+                                   same key
        SAMPLING_KV *               the key-value cache: samp_kv
-       SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
-                                   one machine, for a few kilobytes a row
+       SAMPLING_SHARDS *           samp_sample_sharded: each rank (machine or GPU) holds a slice of the logits, and all
+                                   get the token that one machine would, for a few kilobytes of messages a row
        SAMPLING_LLAMA *            chains in a llama.cpp program: samp_llama
-                                   (a call to a function of a part without its macro is an error that names it)
+                                   (A call to a function of an optional part whose macro is not defined is a compiler
+                                   error that names the macro.)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
-                                   (AVX-512 needs AVX2's)
+                                   (the AVX-512 kernels need those of AVX2)
        SAMP_NO_OPERATOR *          leaves out samp_random_sample
-       SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: to choose SAMP_RNG_MT19937 is then
-                                   SAMP_E_UNSUPPORTED, field "rng"
-       SAMP_NO_THREADS             samplers of a grammar share what they learn without atomics, in one thread
-       SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
-                                   compiles the kernels by including itself
+       SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: choosing SAMP_RNG_MT19937 is then the error
+                                   SAMP_E_UNSUPPORTED, with the field "rng"
+       SAMP_NO_THREADS             lets the samplers of a grammar share their results without atomics, so that only one
+                                   thread may use them
+       SAMP_SELF_INCLUDE           the name of this file with its quotes, if it is not "sampling.h": the file includes
+                                   itself to compile its kernels
 
-   ERRORS. A function that returns a token returns it (>= 0) or a negative samp_status; the others return SAMP_OK or
-   a negative status. A constructor given a bad value still returns an object, which carries the error:
-   samp_status(s, &field) returns it, and so does every function that applies, accepts, saves, updates or adds it.
-   NULL means "no memory" and nothing else. Nothing prints, aborts, clamps, or sets errno. After an error the
-   sampler's own state is what it was before the call.
+   ERRORS. A function that returns a token returns its id (>= 0) or a negative status (samp_status_code); most others
+   return SAMP_OK or a negative status. A constructor that is given a bad value still returns a sampler, which carries
+   the error: samp_status(s, &field) returns the error, and so does every function that applies, saves or updates this
+   sampler, adds it to a chain, or lets it accept a token. A constructor of a sampler returns NULL only if there is no
+   memory. The library never prints, aborts, clamps a value, or sets errno. After an error the sampler's state is what
+   it was before the call.
 
-   BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
-   unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
+   BAD ROWS. A logit of -INFINITY masks its token: the token is never returned. A NaN or +infinity anywhere in the
+   logits is the error SAMP_E_NAN; if no token is unmasked, the error is SAMP_E_EMPTY. -0.0 counts as +0.0.
 
-   MEMORY. Constructors take it, and the first samp_sample at a vocabulary size (or samp_reserve): about 29 bytes per
-   token of the vocabulary, 41 with a sampler of your own. Then none, except for states that a grammar reaches for the
-   first time.
+   MEMORY. Memory is allocated by constructors and by the first samp_sample at a vocabulary size (or by samp_reserve):
+   about 29 bytes per token of the vocabulary, 41 with a sampler of your own. After that no memory is allocated, except
+   for states that a grammar reaches for the first time.
 
-   THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
-   number of its own. Different samplers may be used by different threads at once; one sampler by one at a time. Those
-   of one grammar share what they learn of it, and no thread waits for another.
+   THREADS. The library has no globals but two atomic variables: the pointer to the kernels in use, and the counter that
+   gives each sampler a number of its own. Different threads may use different samplers at the same time, but only one
+   thread at a time may use a given sampler. The samplers of one grammar share what they have computed, and no thread
+   waits for another.
 
-   DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of (logits, chain with its state, seed,
-   position) alone. Where arithmetic decides, it is defined to the last bit and does not depend on the order in which
-   tokens are visited:
-     1. Each step of a chain rounds its logits to f32, in the written order.
-     2. The weight of a token is w = round(2^40 * exp(l - max)), an integer, l and max f32, exp as in >>math (relative
-        error below 1e-12). Sums of weights are exact in 64 bits. The probability of a token is w / sum. About 28 nats
-        below the maximum w is 0, and such a token is not drawn.
-     3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
-        ascending), everywhere. p_less' sum of p^2 is q / sum^2 with q = 2^40 times the sum of (w >> 20)^2, exact too.
-     4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
-        The sum that finds the proposal runs by ascending id, in whatever order the array is.
-     5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
-        in the chain, attempt). The position is the chain's count of draws, so a row's token is the same alone or in
-        any batch, and can be replayed.
-     6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
-        of it, and where the bound leaves a doubt, the exact sum is taken.
-     7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What no
-        predefined macro shows (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the
-        kernels are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities by
-        itself is not found.
-   The floating-point environment can change a result: rounding to nearest is assumed, and with flush-to-zero on,
-   logits below 1.2e-38 in size may tie.
+   DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of logits, chain (with its state), seed and
+   position alone. All arithmetic on which the token depends is defined to the last bit, and its result does not depend
+   on the order in which tokens are visited:
+     1. Each sampler of a chain, in the order of the chain, rounds the logits that it computes to f32.
+     2. The weight of a token is the integer w = round(2^40 * exp(l - max)), where l is its logit and max the largest
+        logit, both f32, and exp is the function of >>math (relative error below 1e-12). Sums of weights are exact in 64
+        bits. The probability of a token is w / sum. If a logit is about 28 nats or more below the maximum, w is 0, and
+        the token is not drawn.
+     3. A truncation compares integers, or doubles that are computed from one f32 and constants of the row. The order of
+        tokens is always (logit descending, id ascending). The sampler p_less computes its sum of p^2 as q / sum^2 with
+        q = 2^40 times the sum of (w >> 20)^2, which is exact too.
+     4. A draw is a rejection sampling: it proposes a token by an upper bound q >= w that is cheap to compute, and
+     accepts
+        the token with probability w / q (see sampi_draw). The sum of the q that finds the proposed token runs by
+        ascending id, whatever the order of the array.
+     5. Random bits are Philox4x32-10 with the seed as its key and the counter (position, kind of sampler and its number
+        among the samplers of this kind in the chain, attempt). The position is the number of draws that the chain has
+        made. So a row's token is the same alone or in any batch, and can be drawn again.
+     6. Integer sums define the token, but the fast path may use a float estimate of a sum. It then also computes a
+     bound
+        on the estimate's error, and computes the exact sum if the bound does not settle the comparison.
+     7. Products that are added to a sum are written as fma, or are kept apart from the addition by SAMPI_OPAQUE, so the
+        compiler's flags -ffp-contract, -march and -O do not change a token. The flag -ffast-math would: the file with
+        the implementation refuses to compile with it, as with x87 arithmetic. Flags that no predefined macro shows
+        (clang's -funsafe-math-optimizations) and an fma that rounds twice are found when the kernels are chosen: then
+        every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities, used alone, is not found.
+   The floating-point environment can change a token: rounding to nearest is assumed, and with flush-to-zero on, logits
+   of an absolute value below 1.2e-38 may tie.
 
-   SAMP_RNG_MT19937 instead gives the tokens of llama.cpp, call for call, by doing its arithmetic (float expf of libm,
-   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama; on the fast path too, where
-   bounds and sums of integers give its floats without adding them one by one. Where exact ties decide, llama.cpp's
-   order is that of std::sort, which is unspecified, and ours is (logit descending, id ascending).
+   SAMP_RNG_MT19937 instead gives the tokens of llama.cpp, call for call. It does llama.cpp's arithmetic (float expf of
+   libm, sequential sums in array order, std::mt19937 and libstdc++'s distributions; see >>llama). This works on the
+   fast path too: bounds and integer sums there give llama.cpp's float sums without adding the floats one by one. Where
+   tokens of equal logits matter, llama.cpp's order is that of std::sort, which is unspecified, and the order here is
+   (logit descending, id ascending).
 
-   VERSIONS. Semantic (SAMP_VERSION, samp_version): the interface changes with a major version only, and the tokens of
-   SAMP_RNG_PHILOX are part of it. sampling_gpu.h is experimental: it may change with a minor one.
+   VERSIONS. Version numbers are semantic (SAMP_VERSION, samp_version): the interface, and the tokens of
+   SAMP_RNG_PHILOX, change with a major version only. sampling_gpu.h is experimental: it may change with a minor
+   version.
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9251 samplers/greedy.h               21427 grammar/gbnf.h
-     277 api/config.h                     9295 samplers/choose.h               21726 grammar/regex.h
-     308 api/types.h                      9359 samplers/ratio.h                22131 grammar/derivatives.h
-     566 api/missing.h                    9427 samplers/draw.h                 22975 grammar/vocabulary.h
-     580 api/sample.h                     9514 samplers/dist.h                 23457 grammar/triggers.h
-     674 api/chains.h                     9547 samplers/gumbel.h               23794 grammar/matcher.h
-     941 api/samplers.h                   9619 watermark/function.h            24096 grammar/store.h
-    1214 api/gumbel.h                     9738 watermark/text.h                24400 grammar/moving.h
-    1237 api/operator.h                   9931 watermark/draw.h                24814 grammar/visits.h
-    1288 api/kv.h                        10147 samplers/mirostat.h             25102 grammar/states.h
-    1471 api/llama_cpp.h                 10397 samplers/adaptive_p.h           25267 grammar/items.h
-    1517 api/text_error.h                10552 samplers/custom.h               25395 grammar/masks.h
-    1534 api/grammar.h                   10615 config/describe.h               25611 grammar/runs.h
-    1803 api/shards.h                    10798 config/from_params.h            25838 grammar/entries.h
-    1902 api/peers.h                     10864 config/orders.h                 26363 grammar/accepting.h
-    1990 api/drafts.h                    11099 config/numbers.h                26705 grammar/waiting.h
-    2092 api/constraints.h               11243 config/set.h                    26834 grammar/history.h
-    2422 api/watermark.h                 11401 config/texts.h                  26966 grammar/room.h
-    2582 api/parts.h                     11532 config/settings.h               27323 grammar/sampler.h
-    2624 base/switches.h                 11646 life/rollback.h                 27570 grammar/forced.h
-    2950 base/random.h                   11906 life/chain.h                    27763 grammar/hooks.h
-    2973 base/mt19937.h                  12197 life/members.h                  27890 schema/head.h
-    3049 base/exact.h                    12314 life/update.h                   28077 schema/errors.h
-    3282 base/bits128.h                  12511 life/copy.h                     28190 schema/collections.h
-    3363 base/elements.h                 12682 rows/row.h                      28225 schema/references.h
-    3497 watermark/colours.h             13004 rows/reserve.h                  28503 schema/strings.h
-    3563 kernels/llama_cpp/contract.h    13076 rows/pieces.h                   28565 schema/numbers.h
-    3615 kernels/contract.h              13192 rows/thresholds.h               28774 schema/sets.h
-    3754 kernels/scalar.h                13301 rows/compact.h                  29033 schema/formats.h
-    3960 kernels/llama_cpp/scalar.h      13469 rows/sums.h                     29237 schema/scalars.h
-    3981 kernels/sets.h                  13616 rows/changes.h                  29548 schema/goals.h
-    4031 kernels/vectors.h               13700 rows/cuts.h                     29779 schema/alternatives.h
-    4150 kernels/avx512.h                14173 rows/typical.h                  30274 schema/objects.h
-    4236 kernels/avx2.h                  14504 rows/tail_free.h                30854 schema/arrays.h
-    4300 kernels/sse2.h                  14581 rows/selecting.h                31228 schema/whole.h
-    4317 kernels/neon.h                  14717 rows/mirostat.h                 31402 tags/head.h
-    4340 kernels/wasm.h                  14804 watermark/rows.h                31533 tags/words.h
-    4356 kernels/generic.h               14919 rows/flat.h                     31651 tags/inside.h
-    4376 kernels/shared.h                14969 rows/logprobs.h                 31796 tags/formats.h
-    4503 kernels/passes.h                15058 rows/step.h                     32210 grammar/grammars.h
-    5208 kernels/llama_cpp/passes.h      15076 rows/llama_cpp/sums.h           32277 peers/tables.h
-    5293 kernels/check.h                 15406 rows/llama_cpp/samplers.h       32689 peers/values.h
-    5316 kernels/dispatch.h              15890 rows/llama_cpp/step.h           33137 peers/llama_server.h
-    5527 core/array.h                    15922 run/apply.h                     33209 peers/fields.h
-    5869 core/table.h                    16009 run/writing.h                   33479 peers/requests.h
-    6095 core/windows.h                  16135 run/arrays.h                    33626 shards/head.h
-    6188 constraints/record.h            16215 run/arrays_llama_cpp.h          33783 shards/bytes.h
-    6255 watermark/record.h              16420 run/walk.h                      33881 shards/merging.h
-    6277 rows/work.h                     16529 run/finish.h                    34173 shards/row.h
-    6304 life/past.h                     16570 run/draw_llama_cpp.h            34312 shards/answers.h
-    6367 core/record.h                   16646 run/draw.h                      34870 shards/logprobs.h
-    6513 core/plans.h                    16726 run/sample.h                    35018 shards/taking.h
-    6552 core/fields.h                   16824 watermark/making.h              35175 shards/asking.h
-    6644 core/owners.h                   17056 watermark/tails.h               35312 shards/prefix.h
-    6724 core/mt19937.h                  17157 watermark/detect.h              35886 shards/plans.h
-    6783 core/no_mt19937.h               17386 run/verify.h                    36395 samplers/plans.h
-    6817 core/making.h                   17492 run/batch.h                     36668 shards/way.h
-    6952 core/streams.h                  17646 life/state.h                    36818 shards/memory.h
-    6993 life/state_fields.h             17829 operator/weights.h              36888 shards/batch.h
-    7089 samplers/llama_cpp.h            17918 operator/search.h               37297 drafts/head.h
-    7179 samplers/logit_bias.h           18060 operator/run.h                  37361 drafts/block.h
-    7285 samplers/patch.h                18229 kv/cells.h                      37557 drafts/tree.h
-    7336 samplers/penalties.h            18269 kv/making.h                     37695 drafts/relaxed.h
-    7492 samplers/dry.h                  18495 kv/slot.h                       37781 constraints/automaton.h
-    7959 samplers/cut.h                  18638 kv/sequences.h                  37885 constraints/making.h
-    7985 samplers/top_n_sigma.h          18774 kv/data.h                       38145 constraints/sampler.h
-    8098 samplers/top_k.h                18898 kv/update.h                     38241 constraints/constructors.h
-    8156 samplers/tail_free.h            19026 kv/state.h                      38610 constraints/patterns.h
-    8284 samplers/typical.h              19238 llama_cpp/functions.h           38819 constraints/looking.h
-    8363 samplers/top_p.h                19306 llama_cpp/object.h              38889 constraints/thinking.h
-    8409 samplers/min_p.h                19361 llama_cpp/vocabulary.h          39144 constraints/schedule.h
-    8452 samplers/by_sums.h              19439 text/reading.h                  39234 constraints/accepting.h
-    8608 samplers/top_h.h                19551 text/strings.h                  39419 constraints/drawing.h
-    8662 samplers/min_k.h                19652 text/values.h                   39610 constraints/state.h
-    8721 samplers/xtc.h                  19810 text/documents.h                39677 constraints/kind.h
-    8807 samplers/infill.h               19887 grammar/head.h                  39737 constraints/top_p_decay.h
-    8926 samplers/temperature.h          19929 grammar/tree.h                  39825 constraints/accessors.h
-    9099 samplers/smoothing.h            20593 grammar/building.h              39934 core/kinds.h
-    9188 samplers/softmax.h              21025 grammar/finishing.h             39987 base/restore.h
-    9222 samplers/drafted.h              21337 grammar/reading.h               40001 api/license.h
+       2 api/opening.h                    9350 samplers/greedy.h               21526 grammar/gbnf.h
+     296 api/config.h                     9394 samplers/choose.h               21825 grammar/regex.h
+     327 api/types.h                      9458 samplers/ratio.h                22230 grammar/derivatives.h
+     623 api/missing.h                    9526 samplers/draw.h                 23074 grammar/vocabulary.h
+     638 api/sample.h                     9613 samplers/dist.h                 23556 grammar/triggers.h
+     732 api/chains.h                     9646 samplers/gumbel.h               23893 grammar/matcher.h
+     999 api/samplers.h                   9718 watermark/function.h            24195 grammar/store.h
+    1313 api/gumbel.h                     9837 watermark/text.h                24499 grammar/moving.h
+    1336 api/operator.h                  10030 watermark/draw.h                24913 grammar/visits.h
+    1387 api/kv.h                        10246 samplers/mirostat.h             25201 grammar/states.h
+    1570 api/llama_cpp.h                 10496 samplers/adaptive_p.h           25366 grammar/items.h
+    1616 api/text_error.h                10651 samplers/custom.h               25494 grammar/masks.h
+    1633 api/grammar.h                   10714 config/describe.h               25710 grammar/runs.h
+    1902 api/shards.h                    10897 config/from_params.h            25937 grammar/entries.h
+    2001 api/peers.h                     10963 config/orders.h                 26462 grammar/accepting.h
+    2089 api/drafts.h                    11198 config/numbers.h                26804 grammar/waiting.h
+    2191 api/constraints.h               11342 config/set.h                    26933 grammar/history.h
+    2521 api/watermark.h                 11500 config/texts.h                  27065 grammar/room.h
+    2681 api/parts.h                     11631 config/settings.h               27422 grammar/sampler.h
+    2723 base/switches.h                 11745 life/rollback.h                 27669 grammar/forced.h
+    3049 base/random.h                   12005 life/chain.h                    27862 grammar/hooks.h
+    3072 base/mt19937.h                  12296 life/members.h                  27989 schema/head.h
+    3148 base/exact.h                    12413 life/update.h                   28176 schema/errors.h
+    3381 base/bits128.h                  12610 life/copy.h                     28289 schema/collections.h
+    3462 base/elements.h                 12781 rows/row.h                      28324 schema/references.h
+    3596 watermark/colours.h             13103 rows/reserve.h                  28602 schema/strings.h
+    3662 kernels/llama_cpp/contract.h    13175 rows/pieces.h                   28664 schema/numbers.h
+    3714 kernels/contract.h              13291 rows/thresholds.h               28873 schema/sets.h
+    3853 kernels/scalar.h                13400 rows/compact.h                  29132 schema/formats.h
+    4059 kernels/llama_cpp/scalar.h      13568 rows/sums.h                     29336 schema/scalars.h
+    4080 kernels/sets.h                  13715 rows/changes.h                  29647 schema/goals.h
+    4130 kernels/vectors.h               13799 rows/cuts.h                     29878 schema/alternatives.h
+    4249 kernels/avx512.h                14272 rows/typical.h                  30373 schema/objects.h
+    4335 kernels/avx2.h                  14603 rows/tail_free.h                30953 schema/arrays.h
+    4399 kernels/sse2.h                  14680 rows/selecting.h                31327 schema/whole.h
+    4416 kernels/neon.h                  14816 rows/mirostat.h                 31501 tags/head.h
+    4439 kernels/wasm.h                  14903 watermark/rows.h                31632 tags/words.h
+    4455 kernels/generic.h               15018 rows/flat.h                     31750 tags/inside.h
+    4475 kernels/shared.h                15068 rows/logprobs.h                 31895 tags/formats.h
+    4602 kernels/passes.h                15157 rows/step.h                     32309 grammar/grammars.h
+    5307 kernels/llama_cpp/passes.h      15175 rows/llama_cpp/sums.h           32376 peers/tables.h
+    5392 kernels/check.h                 15505 rows/llama_cpp/samplers.h       32788 peers/values.h
+    5415 kernels/dispatch.h              15989 rows/llama_cpp/step.h           33236 peers/llama_server.h
+    5626 core/array.h                    16021 run/apply.h                     33308 peers/fields.h
+    5968 core/table.h                    16108 run/writing.h                   33578 peers/requests.h
+    6194 core/windows.h                  16234 run/arrays.h                    33725 shards/head.h
+    6287 constraints/record.h            16314 run/arrays_llama_cpp.h          33882 shards/bytes.h
+    6354 watermark/record.h              16519 run/walk.h                      33980 shards/merging.h
+    6376 rows/work.h                     16628 run/finish.h                    34272 shards/row.h
+    6403 life/past.h                     16669 run/draw_llama_cpp.h            34411 shards/answers.h
+    6466 core/record.h                   16745 run/draw.h                      34969 shards/logprobs.h
+    6612 core/plans.h                    16825 run/sample.h                    35117 shards/taking.h
+    6651 core/fields.h                   16923 watermark/making.h              35274 shards/asking.h
+    6743 core/owners.h                   17155 watermark/tails.h               35411 shards/prefix.h
+    6823 core/mt19937.h                  17256 watermark/detect.h              35985 shards/plans.h
+    6882 core/no_mt19937.h               17485 run/verify.h                    36494 samplers/plans.h
+    6916 core/making.h                   17591 run/batch.h                     36767 shards/way.h
+    7051 core/streams.h                  17745 life/state.h                    36917 shards/memory.h
+    7092 life/state_fields.h             17928 operator/weights.h              36987 shards/batch.h
+    7188 samplers/llama_cpp.h            18017 operator/search.h               37396 drafts/head.h
+    7278 samplers/logit_bias.h           18159 operator/run.h                  37460 drafts/block.h
+    7384 samplers/patch.h                18328 kv/cells.h                      37656 drafts/tree.h
+    7435 samplers/penalties.h            18368 kv/making.h                     37794 drafts/relaxed.h
+    7591 samplers/dry.h                  18594 kv/slot.h                       37880 constraints/automaton.h
+    8058 samplers/cut.h                  18737 kv/sequences.h                  37984 constraints/making.h
+    8084 samplers/top_n_sigma.h          18873 kv/data.h                       38244 constraints/sampler.h
+    8197 samplers/top_k.h                18997 kv/update.h                     38340 constraints/constructors.h
+    8255 samplers/tail_free.h            19125 kv/state.h                      38709 constraints/patterns.h
+    8383 samplers/typical.h              19337 llama_cpp/functions.h           38918 constraints/looking.h
+    8462 samplers/top_p.h                19405 llama_cpp/object.h              38988 constraints/thinking.h
+    8508 samplers/min_p.h                19460 llama_cpp/vocabulary.h          39243 constraints/schedule.h
+    8551 samplers/by_sums.h              19538 text/reading.h                  39333 constraints/accepting.h
+    8707 samplers/top_h.h                19650 text/strings.h                  39518 constraints/drawing.h
+    8761 samplers/min_k.h                19751 text/values.h                   39709 constraints/state.h
+    8820 samplers/xtc.h                  19909 text/documents.h                39776 constraints/kind.h
+    8906 samplers/infill.h               19986 grammar/head.h                  39836 constraints/top_p_decay.h
+    9025 samplers/temperature.h          20028 grammar/tree.h                  39924 constraints/accessors.h
+    9198 samplers/smoothing.h            20692 grammar/building.h              40033 core/kinds.h
+    9287 samplers/softmax.h              21124 grammar/finishing.h             40086 base/restore.h
+    9321 samplers/drafted.h              21436 grammar/reading.h               40100 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -295,7 +314,7 @@
 #elif defined(SAMPLING_STATIC)
 #define SAMP_API static
 #elif defined(__GNUC__) && !defined(_WIN32)
-#define SAMP_API extern __attribute__((visibility("default"))) /* also where -fvisibility=hidden is the rule */
+#define SAMP_API extern __attribute__((visibility("default"))) /* exported even under -fvisibility=hidden */
 #else
 #define SAMP_API extern
 #endif
@@ -311,22 +330,25 @@ extern "C" {
    and the interface of a sampler. Later versions may add members to structs that you fill: start from zero, or from the
    function that returns the defaults. */
 
-typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, a negative number is a samp_status */
+typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; a function that returns a samp_token may also return a
+                               negative samp_status */
 
-/* A candidate. The layout is that of llama_token_data: a cast is supported. */
+/* A candidate: a token that may still be selected. The layout is that of llama_token_data, so a pointer to one may be
+   cast to a pointer to the other. */
 typedef struct samp_token_data {
     samp_token id;
     float logit; /* log-odds; -INFINITY = masked */
-    float p;     /* probability, only after a sampler whose comment says so */
+    float p;     /* the token's probability; valid only after a sampler whose comment says that it sets p */
 } samp_token_data;
 
-/* An array of candidates. The layout is that of llama_token_data_array: a cast is supported. Samplers make `size`
-   smaller and may change the order, but never the pointer `data`. */
+/* An array of candidates (the tokens that may still be selected). The layout is that of llama_token_data_array, so a
+   pointer to one may be cast to a pointer to the other. Samplers make `size` smaller and may change the order of the
+   candidates, but never the pointer `data`. */
 typedef struct samp_token_data_array {
-    samp_token_data *data; /* [size], each id at most once */
+    samp_token_data *data; /* [size] the candidates; each id occurs at most once */
     size_t size;
-    int64_t selected; /* index in data (not an id), -1 = none yet */
-    bool sorted;      /* data is in the order (logit descending, id ascending) */
+    int64_t selected; /* the index in data (not the id) of the selected token; -1: no token is selected yet */
+    bool sorted;      /* true: data is sorted by descending logit, and tokens of equal logits by ascending id */
 } samp_token_data_array;
 
 typedef struct samp_logit_bias {
@@ -361,45 +383,46 @@ typedef enum samp_status_code {
 } samp_status_code;
 
 typedef enum samp_rng_kind {
-    SAMP_RNG_PHILOX = 0, /* counter-based: the same token on every machine */
-    SAMP_RNG_MT19937 = 1 /* llama.cpp's random numbers and arithmetic; uses the low 32 bits of the seed */
+    SAMP_RNG_PHILOX = 0, /* a counter-based generator, which gives the same token on every machine */
+    SAMP_RNG_MT19937 = 1 /* llama.cpp's generator and arithmetic; it uses only the low 32 bits of the seed */
 } samp_rng_kind;
 
-#define SAMP_MAX_VOCAB 4194304 /* more candidates than that are SAMP_E_RANGE */
+#define SAMP_MAX_VOCAB 4194304 /* the largest number of candidates; more of them are the error SAMP_E_RANGE */
 
 typedef struct samp_sampler samp_sampler;
 struct samp_gpu_data;
 
-/* The functions of a sampler. For a sampler of your own apply is required; the others may be NULL. clone and free may
-   be NULL only if the context needs no copy and no free: without a clone function, the clone of a sampler whose context
-   is not NULL carries SAMP_E_UNSUPPORTED.
-   accept and apply return a status (a number above 0 counts as SAMP_E_RANGE). After an error of your own, the state of
-   your sampler is your responsibility.
-   apply may change logits, p, order and selected, and remove candidates. It is SAMP_E_RANGE if apply leaves an id
-   twice, an id outside 0 .. SAMP_MAX_VOCAB - 1, a selected id that is not in the row, more candidates than before, or
-   another data pointer; a NaN or +infinity is SAMP_E_NAN. `sorted` may be left as it was; under MT19937, as in
-   llama.cpp, it must be false if the order is lost.
-   rollback restores the state from before the last n accepted tokens, or changes nothing and returns a status. Without
-   it an accept cannot be taken back.
+/* The functions of a sampler. A sampler of your own (a custom sampler) must have `apply`; its other functions may be
+   NULL. clone and free may be NULL only if the context (the pointer ctx) needs no copy and no free: without a clone
+   function, samp_clone of a sampler whose ctx is not NULL makes a sampler that carries SAMP_E_UNSUPPORTED.
+   accept and apply return a status (a number above 0 counts as SAMP_E_RANGE). If your accept or apply returns an error,
+   the library does not restore your sampler's state: do that yourself.
+   apply may change the candidates' logits, p and order, set `selected`, and remove candidates. A draw returns
+   SAMP_E_RANGE if apply leaves an id twice, an id outside 0 .. SAMP_MAX_VOCAB - 1, a selected id that is not a token of
+   the row (the logits of this draw), more candidates than before, or another data pointer; it returns SAMP_E_NAN if
+   apply leaves a NaN or +infinity. apply need not update `sorted`; only under SAMP_RNG_MT19937, as in llama.cpp, must
+   it set `sorted` to false if the candidates are no longer in order.
+   rollback restores the state from before the last n accepted tokens, or changes nothing and returns a status. If a
+   sampler has an accept function but no rollback, its accepted tokens cannot be taken back.
    No function may change or call the chain that the sampler is in. */
 /* clang-format off */
 typedef struct samp_sampler_i {
     const char   *(*name)(const samp_sampler *);                    /* the name in samp_describe; NULL: "custom" */
-    int           (*accept)(samp_sampler *, samp_token);            /* a token was chosen */
+    int           (*accept)(samp_sampler *, samp_token);            /* takes note of a chosen token */
     int           (*apply)(samp_sampler *, samp_token_data_array *);
     void          (*reset)(samp_sampler *);
     samp_sampler *(*clone)(const samp_sampler *);                   /* samp_init_custom(iface, copy of ctx) */
     void          (*free)(samp_sampler *);                          /* frees ctx, not the sampler */
     int           (*apply_gpu)(samp_sampler *, struct samp_gpu_data *); /* apply on a device: see sampling_gpu.h */
-    int           (*rollback)(samp_sampler *, int32_t n);           /* n tokens were not chosen: see samp_rollback */
+    int           (*rollback)(samp_sampler *, int32_t n);           /* takes back the last n accepted tokens */
 } samp_sampler_i;
 /* clang-format on */
 
-/* A sampler. Only functions of the library make one (samp_init_..., samp_chain_..., samp_clone): private members follow
-   these two. */
+/* A sampler. Only functions of the library make a sampler (samp_init_..., samp_chain_..., samp_clone), because private
+   members follow these two public ones in memory. */
 struct samp_sampler {
     const samp_sampler_i *iface;
-    void *ctx; /* yours in a custom sampler */
+    void *ctx; /* the context: in a custom sampler, your own pointer */
 };
 
 /* A vocabulary, for samplers that need one. The library keeps the pointer: the struct must outlive the samplers made
@@ -407,71 +430,91 @@ struct samp_sampler {
 typedef struct samp_vocab samp_vocab;
 struct samp_vocab {
     int32_t n_vocab;
-    /* Returns the bytes of a token's text, and their number in *n_bytes (0 for control tokens). The library does not
-       free them. */
+    /* A function that returns the bytes of a token's text, and their number in *n_bytes (0 for control tokens). The
+       library does not free these bytes. */
     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
-    /* Optional: tokenises a text. Writes at most n_max ids and returns their number (n_max if there are more).
-       NULL: greedy longest match. Used for dry's breakers, and for <text> in a grammar, which must be one token. */
+    /* An optional function that tokenises a text. It writes at most n_max ids and returns their number (n_max if the
+       text has more tokens). If the pointer is NULL, the library takes the longest matching token again and again. Used
+       for the breakers of the sampler dry (strings that end a repetition), and for <text> in a grammar, which must be
+       one token. */
     int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
     void *user;            /* for your callbacks */
     const samp_token *eog; /* [n_eog] the tokens that end a generation */
     size_t n_eog;
-    samp_token eos, eot; /* end of sequence, end of turn; -1: the vocabulary has no such token */
+    samp_token eos, eot; /* the tokens "end of sequence" and "end of turn"; -1: the vocabulary has no such token */
 };
 
-/* All settings of the usual chain. Start from samp_default_params(): a zeroed struct is not valid. Each comment has the
-   default, for numbers the range if it is not all finite values, and mostly the value that switches the sampler off. */
+/* All settings of the usual chain. Start from samp_default_params(), because a zeroed struct is not valid. Each
+   member's comment gives its default, the range of a number (if it is not "all finite values"), and the value that
+   switches the sampler off. */
 typedef struct samp_params {
-    uint64_t seed;                     /* 0; used as given, there is no "random" value */
-    size_t min_keep;                   /* 0; truncations by p (all but top_k, top_n_sigma) keep at least this many */
-    int32_t top_k;                     /* 40; <= 0 = off */
-    int32_t top_k_ties;                /* 0 in [0, 1]; 1: top_k also keeps all tokens that equal the last one */
-    float top_p;                       /* 0.95 in (0, 1]; 1 = off */
-    float min_p;                       /* 0.05 in [0, 1]; 0 = off */
-    float top_a;                       /* 0 in [0, 1]; 0 = off */
-    float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = the paper's form */
-    float p_less_norm;                 /* 0 in [0, 1]; 0 = off, 1 = the paper's form */
-    float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
-    float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
-    float top_h;                       /* 1 in (0, 1]; 1 = off */
-    float typ_p;                       /* 1 in (0, 1]; 1 = off */
-    float tfs_z;                       /* 1 in (0, 1]; 1 = off */
-    float top_n_sigma;                 /* -1; <= 0 = off */
-    float min_k;                       /* -1; < 0 = off */
-    float xtc_probability;             /* 0 in [0, 1]; 0 = off */
-    float xtc_threshold;               /* 0.1 in [0, 1]; > 0.5 = off */
-    float temp;                        /* 0.8; 0 = greedy, else in [2^-20, 2^20] */
-    float dynatemp_range;              /* 0 in [0, 2^20]; 0 = off */
-    float dynatemp_exponent;           /* 1 in [0, 1000] */
-    float smoothing_factor;            /* 0 in [0, 1000]; 0 = off */
-    float smoothing_curve;             /* 1 in [1, 10] */
-    int32_t penalty_last_n;            /* 64 in [-1, 2^22]; 0 = off, -1 = n_ctx_train */
-    float penalty_repeat;              /* 1, > 0; 1 = off */
-    float penalty_freq;                /* 0; 0 = off */
-    float penalty_present;             /* 0; 0 = off */
-    float dry_multiplier;              /* 0, >= 0; 0 = off */
-    float dry_base;                    /* 1.75, >= 1 */
-    int32_t dry_allowed_length;        /* 2, >= 0 */
-    int32_t dry_penalty_last_n;        /* -1 in [-1, 2^22]; 0 = off, -1 = n_ctx_train */
-    const char *const *dry_breakers;   /* strings, the last followed by NULL; NULL: "\n" ":" "\"" "*" */
-    int32_t mirostat;                  /* 0; 0 = off; 1, 2: takes the place of truncation and dist */
-    float mirostat_tau;                /* 5 in [0, FLT_MAX / 2]; target surprise in bits */
-    float mirostat_eta;                /* 0.1, >= 0; learning rate */
-    float adaptive_target;             /* -1 in [0, 1]; < 0 (finite) = off; else adaptive_p selects instead of dist */
-    float adaptive_decay;              /* 0.9 in [0, 0.99] */
-    const samp_logit_bias *logit_bias; /* [n_logit_bias] NULL */
-    int32_t n_logit_bias;              /* 0, >= 0; 0 = off */
-    int32_t n_vocab;                   /* 0, >= 0; needed by logit_bias and mirostat 1 */
-    const samp_vocab *vocab;           /* NULL; needed by dry with breakers */
-    const char *order;                 /* NULL: the default order, see samp_chain_from_params */
-    samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
-    int32_t n_ctx_train;               /* 4096 in [0, 2^22]; the length of a window of -1 */
-    samp_sampler *grammar;             /* NULL; the chain owns it, as its first: see samp_chain_from_params */
+    uint64_t seed;                     /* the seed of the random numbers, default 0; no value means "a random seed" */
+    size_t min_keep;                   /* the number of tokens that a truncation (each but top_k, top_n_sigma, min_k
+                                          and infill) keeps at least; default 0 */
+    int32_t top_k;                     /* how many of the best tokens stay: default 40; a value <= 0 is off */
+    int32_t top_k_ties;                /* 0 (default) or 1; with 1, top_k also keeps all tokens whose logit equals
+                                          that of the last token kept */
+    float top_p;                       /* top_p's probability: default 0.95, range (0, 1], the value 1 is off */
+    float min_p;                       /* min_p's share: default 0.05, range [0, 1], the value 0 is off */
+    float top_a;                       /* top_a's factor: default 0, range [0, 1], the value 0 is off */
+    float p_less;                      /* p_less' factor: default 0, range [0, 1], the value 0 is off, 1 is the form
+                                          of the paper */
+    float p_less_norm;                 /* p_less_norm's factor: default 0, range [0, 1], the value 0 is off, 1 is the
+                                          form of the paper */
+    float epsilon_cutoff;              /* epsilon's probability: default 0, range [0, 1], the value 0 is off */
+    float eta_cutoff;                  /* eta's probability: default 0, range [0, 1], the value 0 is off */
+    float top_h;                       /* top_h's factor: default 1, range (0, 1], the value 1 is off */
+    float typ_p;                       /* typical's probability: default 1, range (0, 1], the value 1 is off */
+    float tfs_z;                       /* tail_free's sum: default 1, range (0, 1], the value 1 is off */
+    float top_n_sigma;                 /* the number of standard deviations: default -1, a value <= 0 is off */
+    float min_k;                       /* min_k's tau: default -1, a value < 0 is off */
+    float xtc_probability;             /* how often xtc acts: default 0, range [0, 1], the value 0 is off */
+    float xtc_threshold;               /* xtc's probability of a top choice: default 0.1, range [0, 1], a value > 0.5
+                                          is off */
+    float temp;                        /* the temperature: default 0.8, range [2^-20, 2^20]; 0 selects greedily */
+    float dynatemp_range;              /* the dynamic temperature's distance from temp: default 0, range [0, 2^20],
+                                          the value 0 is off */
+    float dynatemp_exponent;           /* the dynamic temperature's exponent: default 1, range [0, 1000] */
+    float smoothing_factor;            /* smoothing's factor: default 0, range [0, 1000], the value 0 is off */
+    float smoothing_curve;             /* smoothing's curve: default 1, range [1, 10] */
+    int32_t penalty_last_n;            /* the number of last tokens that penalties look at: default 64, range [-1,
+                                          2^22]; 0 is off, -1 is n_ctx_train */
+    float penalty_repeat;              /* the repetition penalty: default 1, range > 0, the value 1 is off */
+    float penalty_freq;                /* the frequency penalty: default 0, the value 0 is off */
+    float penalty_present;             /* the presence penalty: default 0, the value 0 is off */
+    float dry_multiplier;              /* dry's multiplier: default 0, range >= 0, the value 0 is off */
+    float dry_base;                    /* the base of dry's power: default 1.75, range >= 1 */
+    int32_t dry_allowed_length;        /* the length in tokens from which dry penalises a repetition: default 2,
+                                          range >= 0 */
+    int32_t dry_penalty_last_n;        /* the number of last tokens that dry looks at: default -1, range [-1, 2^22];
+                                          0 is off, -1 is n_ctx_train */
+    const char *const *dry_breakers;   /* the strings that end a repetition for dry, followed by a NULL; a NULL array
+                                          means the default strings "\n" ":" "\"" "*" */
+    int32_t mirostat;                  /* default 0, which is off; 1 or 2: that version of mirostat replaces the
+                                          truncations and dist */
+    float mirostat_tau;                /* mirostat's target surprise in bits: default 5, range [0, FLT_MAX / 2] */
+    float mirostat_eta;                /* mirostat's learning rate: default 0.1, range >= 0 */
+    float adaptive_target;             /* the target probability of adaptive_p, which then selects instead of dist:
+                                          default -1, range [0, 1], a finite value < 0 is off */
+    float adaptive_decay;              /* adaptive_p's decay: default 0.9, range [0, 0.99] */
+    const samp_logit_bias *logit_bias; /* [n_logit_bias] the biases of tokens; default NULL */
+    int32_t n_logit_bias;              /* the number of biases: default 0, range >= 0, the value 0 is off */
+    int32_t n_vocab;                   /* the size of the vocabulary, which logit_bias and mirostat 1 need: default
+                                          0, range >= 0 */
+    const samp_vocab *vocab;           /* the vocabulary, which dry needs if it has breakers; default NULL */
+    const char *order;                 /* the order of the samplers, see samp_chain_from_params; NULL means the
+                                          default order */
+    samp_rng_kind rng;                 /* the random source; default SAMP_RNG_PHILOX */
+    int32_t n_ctx_train;               /* the number of tokens that -1 stands for in the two members ..._last_n:
+                                          default 4096, range [0, 2^22] */
+    samp_sampler *grammar;             /* a grammar's sampler, which becomes the chain's first sampler and is owned
+                                          by the chain: see samp_chain_from_params; default NULL */
 } samp_params;
 
-typedef struct samp_settings samp_settings; /* samp_params by name and text, for bindings and command lines */
+typedef struct samp_settings samp_settings; /* samp_params whose members are set by their names and values as text,
+                                               for bindings and command lines */
 
-/* The type of an array's elements: the logits of a batch, the probabilities and results of the operator. */
+/* The type of an array's elements: of a batch's logits, or of the input and the result of samp_random_sample_run. */
 typedef enum samp_dtype {
     SAMP_F32 = 0,
     SAMP_F16 = 1,
@@ -495,58 +538,72 @@ typedef struct samp_logprob {
     float logprob;
 } samp_logprob;
 
-/* Log-probabilities of one distribution. You set top_logprobs, n_top and (at the start of a sequence)
+/* Log-probabilities of one distribution. The caller sets top_logprobs, n_top and (at the start of a sequence)
    cumulative_logprob; the library writes the other members. */
 typedef struct samp_logprob_set {
     samp_logprob *top_logprobs; /* [n_top] out: the most likely tokens, in order; NULL if n_top is 0 */
     int32_t n_top;              /* 0 .. SAMP_MAX_TOP_LOGPROBS */
-    int32_t n_top_found;        /* out: how many were written; less than n_top if fewer tokens are unmasked */
-    samp_logprob chosen;        /* out: that of the sampled token */
-    double cumulative_logprob;  /* in and out: chosen.logprob is added */
+    int32_t n_top_found;        /* out: how many elements of top_logprobs were written; less than n_top if fewer
+                                   tokens are unmasked */
+    samp_logprob chosen;        /* out: the log-probability of the sampled token */
+    double cumulative_logprob;  /* in and out: the sum for the sequence; each call adds chosen.logprob */
 } samp_logprob_set;
 
 #define SAMP_MAX_TOP_LOGPROBS 1024
 
 typedef struct samp_logprobs {
-    samp_logprob_set raw;       /* of the model's logits, without masked tokens */
-    samp_logprob_set processed; /* of the distribution from which the chain's last sampler draws */
+    samp_logprob_set raw;       /* the log-probabilities by the model's logits, without masked tokens */
+    samp_logprob_set processed; /* the log-probabilities by the distribution from which the chain's last sampler
+                                   draws */
 } samp_logprobs;
 
-/* The logits of a batch. In all members but the first four 0 means "not used". */
+/* The logits of a batch: one row (the logits of one sequence) for each token to draw. The first four members are
+   required; 0 or NULL in another one means that it is not used. */
 typedef struct samp_logits {
-    const void *data;         /* [rows x stride] read only; aligned as its elements are */
-    samp_dtype dtype;         /* SAMP_F32, SAMP_F16, SAMP_BF16 or SAMP_F64 (rounded to f32) */
-    size_t n_rows;            /* rows to sample; 0 is allowed */
+    const void *data;         /* [rows x stride] the logits, which are only read; aligned as its elements are */
+    samp_dtype dtype;         /* the type of the logits: SAMP_F32, SAMP_F16, SAMP_BF16 or SAMP_F64 (rounded to f32) */
+    size_t n_rows;            /* the number of rows to sample; 0 is allowed */
     size_t n_vocab;           /* 1 .. SAMP_MAX_VOCAB */
-    size_t stride;            /* elements from one row to the next, >= n_vocab; 0: n_vocab */
-    const int32_t *row_index; /* [n_rows] row r reads row row_index[r] >= 0 of data; NULL: row r */
-    const uint32_t *mask;    /* [n_rows x mask_stride] bit i % 32 of word i / 32 set: token i is allowed; NULL: all */
-    size_t mask_stride;      /* words from one row's mask to the next; 0: (n_vocab + 31) / 32 */
-    samp_logprobs *logprobs; /* [n_rows] NULL */
-    int32_t n_threads;       /* 0: OpenMP's choice. Without OpenMP there is one thread */
+    size_t stride;            /* the number of elements from one row's start to the next row's, >= n_vocab; 0 means
+                                 n_vocab */
+    const int32_t *row_index; /* [n_rows] the batch's row r is row row_index[r] (>= 0) of data; NULL: it is row r of
+                                 data */
+    const uint32_t *mask;     /* [n_rows x mask_stride] if bit i % 32 of the 32-bit word i / 32 is set, token i is
+                                 allowed; NULL: all tokens are */
+    size_t mask_stride;       /* the number of 32-bit words from one row's mask to the next row's; 0 means (n_vocab +
+                                 31) / 32 */
+    samp_logprobs *logprobs;  /* [n_rows] out: log-probabilities; NULL: none are computed */
+    int32_t n_threads;        /* the number of threads; 0: OpenMP chooses it. Without OpenMP there is one thread */
 } samp_logits;
 
 /* A draft for samp_verify: tokens that a cheaper source proposes, and the probabilities from which it drew them. */
 typedef struct samp_draft {
     size_t n;                 /* number of tokens; 0 is allowed */
-    const samp_token *tokens; /* [n] each in [0, n_vocab) */
-    const float *probs;       /* [n x n_vocab], or [n x n_top] with ids: in [0, 1]; NULL: each token had p = 1 */
-    const samp_token *ids;    /* [n x n_top] the tokens of probs; all others had p = 0. NULL: probs is dense */
-    size_t n_top;             /* with ids: >= 1 */
+    const samp_token *tokens; /* [n] the proposed tokens, each in [0, n_vocab) */
+    const float *probs;       /* [n x n_vocab], or [n x n_top] if ids is used: probabilities in [0, 1] from which the
+                                 draft's tokens were drawn; NULL: each token was proposed with probability 1 */
+    const samp_token *ids;    /* [n x n_top] the tokens to which the elements of probs belong; all other tokens had
+                                 the probability 0. NULL: probs has one element for each token of the vocabulary */
+    size_t n_top;             /* the number of elements of ids for each token of the draft, >= 1; not read if ids is
+                                 NULL */
 } samp_draft;
 
 typedef enum samp_verify_method {
-    SAMP_VERIFY_EXACT = 0, /* the output is identical to that without a draft */
-    SAMP_VERIFY_RATIO = 1  /* the output is identically distributed; more of the draft is accepted */
+    SAMP_VERIFY_EXACT = 0, /* the output is identical to the output without a draft */
+    SAMP_VERIFY_RATIO = 1  /* the output has the same distribution as without a draft; more of the draft is accepted
+                              than by the exact method */
 } samp_verify_method;
 
-/* The counts of samp_perf(), of the sampler that was called; members of a chain do not count. */
+/* The counts that samp_perf() returns. They count calls on the sampler itself: for a chain, calls on the chain, and not
+   those that it makes to its members. */
 typedef struct samp_perf_data {
     uint64_t n_sample;    /* tokens sampled */
     uint64_t n_accept;    /* tokens accepted */
     uint64_t t_sample_ns; /* time spent sampling; 0 without SAMP_CLOCK */
-    uint64_t n_exact;     /* how often the fast path's estimate of a sum was not enough, so it took the exact sum */
-    uint64_t n_steps;     /* how often a draw went by steps from some sampler on (MT19937: over the whole row) */
+    uint64_t n_exact;     /* how often the fast path's estimate of a sum could not decide, so that it computed the
+                             exact sum */
+    uint64_t n_steps;     /* how often a draw left the fast path and, from some sampler on, applied the samplers one
+                             by one to an array of candidates (under MT19937: to an array of the whole row) */
 } samp_perf_data;
 
 #ifdef __cplusplus
@@ -564,8 +621,9 @@ extern "C" {
 #endif
 
 /* ---- src/api/missing.h ---- */
-/* The compiler's error for a function of an optional part whose macro is not defined. These functions are declared all
-   the same, if the compiler has an attribute that refuses their use: its error then names the missing macro. */
+/* The compiler's error for a call to a function of an optional part whose macro is not defined. If the compiler has an
+   attribute that forbids the use of a function, the functions of such a part are declared with this attribute, and the
+   compiler's error then names the missing macro. */
 #ifdef __has_attribute
 #if __has_attribute(unavailable)
 #define SAMP_MISSING(part) \
@@ -944,81 +1002,89 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
    contract: meaning, formula and source, ties, ranges, and the state of the array after it. */
 
 /* samp_apply -- applies one sampler to an array of candidates.
-     in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity. `sorted` is checked, not trusted
-              (under MT19937 it is trusted, as in llama.cpp)
+     in, out  cur: an array with size >= 1, without NaN and +infinity, and with at least one logit above -infinity. The
+              library checks whether the array is in order and does not rely on `sorted` (under MT19937 it does, as
+              llama.cpp does)
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_NAN, SAMP_E_RANGE (size), or the status that s carries.
               A built-in sampler checks the array before its first write.
-     Memory   as samp_sample, if size is above 256. Without memory it is slower, and not an error. */
+     Memory   is allocated as by samp_sample, if size is above 256. If there is no memory, the call is slower, but does
+              not fail. */
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur);
 
-/* samp_accept -- lets a sampler take note of a chosen token, also of a prompt's. Returns SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE (token < 0), or the status of a custom sampler or grammar that refuses the token. Then nothing has
-   changed; exception: custom samplers in front of that one that have no rollback. */
+/* samp_accept -- lets a sampler take note of a chosen token, or of a token of the prompt. Returns SAMP_OK, SAMP_E_NULL,
+   SAMP_E_RANGE (token < 0), or the status of a custom sampler or grammar that refuses the token. After an error nothing
+   has changed, with one exception: custom samplers without a rollback that come before the refusing one in the chain
+   have accepted the token. */
 SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 
-/* samp_name -- "top-k", "chain", ...
-   samp_reset -- sets the sampler to the state of a new one.
+/* samp_name -- the name of the sampler: "top-k", "chain", ...
+   samp_reset -- sets the sampler to the state of a new sampler.
    samp_free -- frees a sampler, and with a chain all its members; takes NULL.
-   samp_clone -- a copy that continues as the original would: with its parameters, random and other state. NULL: no
-     memory. */
+   samp_clone -- returns a copy that continues as the original would: with its parameters, random state and other state.
+     NULL: no memory. */
 SAMP_API const char *samp_name(const samp_sampler *s);
-/* Sets the sampler to the state of a new one, for another text. */
+/* Sets the sampler to the state of a new sampler, for another text. */
 SAMP_API void samp_reset(samp_sampler *s);
-/* A copy that continues as the original would. */
+/* Returns a copy that continues as the original sampler would. */
 SAMP_API samp_sampler *samp_clone(const samp_sampler *s);
 /* Frees a sampler, and with a chain all its members; takes NULL. */
 SAMP_API void samp_free(samp_sampler *s);
 
-/* samp_init_custom -- a sampler of your own; *iface must outlive it. iface or its apply NULL: the object carries
-   SAMP_E_NULL. */
+/* samp_init_custom -- makes a sampler of your own from a table of functions; the table *iface must outlive the sampler.
+   If iface or iface->apply is NULL, the sampler carries the error SAMP_E_NULL. */
 SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
 
 /* Common to the samplers below, unless their comment says otherwise:
-     Order    (logit descending, id ascending). Masked tokens (-infinity) come last and are not counted.
-     Keeps    the order of the array and `sorted`.
-     selected is -1 after a sampler that does not select: an earlier selection was made from other candidates. So a draw
-              from a chain in which such a sampler follows the selector is SAMP_E_UNSUPPORTED, whatever the row.
-              Samplers that are off, and your own, may follow the selector.
-     p        stays as it was.    Draws   no random numbers.
-     min_keep at least this many unmasked tokens stay (0 and 1 mean the same).
-     NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
-     MT19937  sizes, order, `sorted`, p and selected are llama.cpp's: masked tokens stay in the array and count as
-              candidates, `sorted` does not promise the order of equal logits, and the index selected stays, whatever
-              candidate is there then (a masked token: SAMP_E_EMPTY).
-   The arithmetic is that of DETERMINISM above: w is a token's weight, Z the sum of weights, d = max - l in nats. p is
-   exp(-d) / Z as a float, precise also for tokens whose w is 0. */
+     Order    "In order" means sorted by descending logit, and tokens of equal logits by ascending id. Masked tokens
+              (logit -infinity) come last and are not counted.
+     Leaves   the order of the array and `sorted` unchanged. Each sampler's comment says under "Leaves" how the array
+              looks after it.
+     selected is -1 after a sampler that does not select, because an earlier selection was made from other candidates.
+              So a draw from a chain in which such a sampler follows the selecting one is SAMP_E_UNSUPPORTED for every
+              row. Samplers that are off, and your own, may follow the selecting sampler.
+     p        is not changed.    Draws   The sampler draws no random numbers.
+     min_keep A truncation leaves at least this many unmasked tokens (0 and 1 mean the same).
+     NaN      A NaN in the array is SAMP_E_NAN.    If a parameter is NaN, the sampler carries SAMP_E_NAN.
+     MT19937  Under SAMP_RNG_MT19937 the size, the order, `sorted`, p and selected are llama.cpp's: masked tokens stay
+              in the array and count as candidates, `sorted` does not promise the order of equal logits, and the index
+              `selected` stays, whatever candidate is at this index later (if it is a masked token: SAMP_E_EMPTY).
+   In the formulas l is a token's logit, max the largest logit, w the token's weight as in DETERMINISM above, Z the sum
+   of the weights, and d = max - l in nats. p is exp(-d) / Z as a float, which is precise also for tokens whose w is
+   0. */
 
-/* samp_init_logit_bias -- l += bias, entry by entry in the given order (a token may occur twice).
-     Range    token in [0, n_vocab), bias < +infinity; n = 0 is off.   The array is copied.
+/* samp_init_logit_bias -- adds a bias to the logits of some tokens: l += bias, entry by entry in the given order (a
+   token may occur twice).
+     Range    token in [0, n_vocab), bias < +infinity; n = 0 is off.   The array of biases is copied.
      Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX; masked tokens stay masked.
      Source   OpenAI's logit_bias, llama.cpp (which does not change `sorted`). */
 SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias);
 
-/* samp_init_penalties -- makes tokens less likely that are among the last last_n accepted ones. c is how often a token
-   is among them:
+/* samp_init_penalties -- makes tokens less likely that are among the last last_n accepted tokens. c is the number of
+   times that a token occurs among these:
      c > 0:   l = l <= 0 ? l * repeat : l / repeat;   l -= c * freq + present
      Range    last_n in [0, 2^22], 0 = off; repeat > 0, 1 = off; freq, present finite, 0 = off.
-     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  12 bytes per last_n.
-     Zero     the test l <= 0 depends on the zero of the model's logits. After samp_init_log_softmax every l is ln p, so
-              a larger repeat is a stronger penalty for any model.
+     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  12 bytes for each of the last_n
+              tokens.
+     Zero     The test l <= 0 depends on what number the model adds to all its logits. After samp_init_log_softmax every
+              l is ln p, so a larger repeat is a stronger penalty for any model.
      Source   Keskar et al. 2019 (CTRL) with Hugging Face's sign rule; OpenAI's frequency and presence penalties;
               llama.cpp. */
 SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present);
 
 /* samp_init_dry -- "don't repeat yourself": penalises a token that would continue a repetition of length L >=
    allowed_length:
-     l -= multiplier * base^(L - allowed_length), the power at most about FLT_MAX.
+     l -= multiplier * base^(L - allowed_length), where the power is at most about FLT_MAX.
      L is the length of the longest suffix of the accepted tokens that also occurs earlier, followed by this token.
-     Breakers strings ("\n", ":", ...) that end a repetition: a match never extends over the newest one. A breaker may
-              span several tokens. At most 40 bytes of each breaker count, and at most 20 tokens after its first one. A
-              token that contains a breaker is never penalised.
-     Range    multiplier >= 0, 0 = off; base >= 1; allowed_length >= 0 (0: all tokens of the window except the oldest);
-              last_n in [-1, 2^22], 0 = off, -1 = n_ctx_train; n_ctx_train in [0, 2^22]. The window is the smaller of
-              last_n and n_ctx_train.
+     Breakers Breakers are strings ("\n", ":", ...) that end a repetition: the repeated tokens never reach back over the
+              last breaker in the text. A breaker may span several tokens. Only the first 40 bytes of a breaker are
+              used, and only 20 tokens after its first token. A token that contains a breaker is never penalised.
+     Range    multiplier >= 0, 0 is off; base >= 1; allowed_length >= 0 (0 penalises all tokens of the window except the
+              oldest); last_n in [-1, 2^22], 0 is off, -1 means n_ctx_train; n_ctx_train in [0, 2^22]. The window is the
+              last min(last_n, n_ctx_train) accepted tokens.
               vocab may be NULL if n_breakers is 0 or the sampler is off.
-     Leaves   sorted = false, if a token would continue a repetition, penalised or not. Results below -FLT_MAX become
-              -FLT_MAX.
-     Cost     O(window) per apply.
+     Leaves   sorted = false, if any token would continue a repetition, even one too short to be penalised. Results
+              below -FLT_MAX become -FLT_MAX.
+     Cost     is O(window) each time the sampler is applied.
      Source   p-e-w, text-generation-webui PR 5677; koboldcpp; llama.cpp. */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
@@ -1026,74 +1092,89 @@ SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_trai
 
 /* samp_init_top_n_sigma -- masks every token with l < max - n * sigma. sigma is the population standard deviation of
    the unmasked logits.
-     Range    n finite; n <= 0 is off.   Ties  tokens of equal logits stay or are masked together.
-     Leaves   size: masked tokens stay in the array with -infinity. sorted stays true if their ids are in order.
+     Range    n is finite; n <= 0 is off.   Ties  Tokens of equal logits stay or are masked together.
+     Leaves   the size unchanged: masked tokens stay in the array with -infinity. `sorted` stays true if the ids of the
+              masked tokens are in ascending order.
      Source   Tang et al. 2024, "Top-n sigma: not all logits are you need"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
 /* samp_init_top_k -- keeps the k largest logits.
-     Range    k <= 0 is off.   Ties  the smaller id stays.   Leaves  sorted = true; fewer than k if fewer are unmasked.
+     Range    k <= 0 is off.   Ties  Of tokens with equal logits those with smaller ids stay.   Leaves  sorted = true,
+              and fewer than k tokens if fewer are unmasked.
      Source   Fan et al. 2018.
-   samp_init_top_k_ties -- keeps also all tokens that equal the last one: l >= the k-th largest logit. In samp_params it
-     is top_k_ties = 1.
-     MT19937  llama.cpp has no such sampler: the same cut.   Sharded  all tokens are listed.   Source  Hugging Face,
-              vLLM. */
+   samp_init_top_k_ties -- keeps the k largest logits and all tokens whose logit equals the k-th largest one. In
+     samp_params this is top_k_ties = 1.
+     MT19937  llama.cpp has no such sampler; the same tokens are kept.   Sharded  With samp_sample_sharded, the ranks
+              send each other all tokens.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
 /* Keeps the k largest logits, and all tokens that equal the last one. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 
-/* samp_init_tail_free -- cuts where the curve of sorted probabilities flattens. With p descending, a_i = |(p_i - p_i+1)
-   - (p_i+1 - p_i+2)| for i in [0, n - 2), normalised to the sum 1 (all equal if the sum is below 1e-6). It keeps the
-   first i tokens, i the smallest with a_0 + ... + a_i > z.
-     Range    z in (0, 1], 1 = off. Of at most two tokens all stay, masked ones too.
-     Leaves   sorted = true, p over all tokens.
+/* samp_init_tail_free -- cuts where the curve of sorted probabilities flattens. With p in descending order, the second
+   differences are a_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)| for i in [0, n - 2), divided by their sum (if the sum is
+   below 1e-6, all a_i are equal). The sampler keeps the first i tokens, where i is the smallest with a_0 + ... + a_i >
+   z.
+     Range    z in (0, 1], 1 is off. If there are at most two tokens, all of them stay, even masked ones.
+     Leaves   sorted = true, and p computed over all tokens before the cut.
      Source   Bricken 2019; llama.cpp until October 2024. */
 SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep);
 
 /* samp_init_typical -- keeps the tokens whose surprise is closest to the entropy H: orders tokens by | -ln p - H |
-   (then logit, id), and keeps the shortest prefix with a mass above p.
-     Range    p in (0, 1], 1 = off.   Leaves  that order, sorted = false, p over all tokens.
+   (then by logit and id), and keeps the shortest prefix whose probabilities sum to more than p.
+     Range    p in (0, 1], 1 is off.   Leaves  the tokens in that order, sorted = false, and p computed over all tokens
+              before the cut.
      Source   Meister et al. 2022, "Locally typical sampling"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep);
 
 /* samp_init_top_p -- keeps the smallest set of most likely tokens whose probabilities sum to at least p.
-     Cut      the shortest prefix in order with mass * 2^64 >= floor(p * 2^64) * Z. The token that crosses p stays.
-     Range    p in (0, 1], 1 = off.   Leaves  sorted = true, p over all tokens (not renormalised).
+     Cut      The shortest prefix in order stays whose sum of weights, times 2^64, is at least floor(p * 2^64) * Z. The
+              token with which the sum reaches p stays.
+     Range    p in (0, 1], 1 is off.   Leaves  sorted = true, and p computed over all tokens before the cut (it is not
+              renormalised).
      Source   Holtzman et al. 2019, nucleus sampling. */
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
 
 /* samp_init_min_p -- keeps tokens at least p times as likely as the most likely one: l >= max + ln p.
-     Range    p in [0, 1], 0 = off.   Ties  equal logits stay or go together; where min_keep decides, smaller ids stay.
-     Leaves   the order, unless min_keep decides: then sorted = true.
+     Range    p in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
+              decides how many stay: then those with smaller ids stay.
+     Leaves   the order unchanged, unless min_keep decides: then sorted = true.
      Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
 
 /* samp_init_top_a -- keeps tokens with p >= a p_max^2: few if one token is likely, many if no token is.
-     Cut      l >= max + ln a - ln Z; the first token always stays.
-     Range    a in [0, 1], 0 = off.   Ties  equal logits stay or go together; where min_keep decides, smaller ids stay.
-     Leaves   the order, unless min_keep decides: then sorted = true.
-     MT19937  llama.cpp has no such sampler: float probabilities in order, a prefix (as koboldcpp).
+     Cut      Tokens with l >= max + ln a - ln Z stay; the first token in order always stays.
+     Range    a in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
+              decides how many stay: then those with smaller ids stay.
+     Leaves   the order unchanged, unless min_keep decides: then sorted = true.
+     MT19937  llama.cpp has no such sampler; as in koboldcpp, float probabilities are compared in order, and a prefix
+              stays.
      Source   BlinkDL 2022 (RWKV), koboldcpp. */
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
 
 /* samp_init_p_less -- keeps tokens with p >= scale * sum p^2, the probability that two draws give the same token.
-     Cut      l >= max + ln(scale q / (2^40 z)), z the sum of weights, q as in DETERMINISM.
-     Range    scale in [0, 1], 0 = off, 1 = the paper's form, which has no parameter.   Ties, min_keep, leaves  as
-              top_a.
-     MT19937  llama.cpp has no such sampler: the same cut. This holds for the next three too.
+     Cut      Tokens with l >= max + ln(scale q / (2^40 z)) stay; z is the sum of weights, and q is defined in
+              DETERMINISM.
+     Range    scale in [0, 1], 0 is off, 1 is the form of the paper, which has no parameter.   Ties, min_keep, leaves
+              are those of samp_init_top_a.
+     MT19937  llama.cpp has no such sampler; the same tokens stay. This also holds for the next three samplers.
      Source   Tan et al. 2025, "p-less sampling", arXiv 2509.23234.
-   samp_init_p_less_norm -- the same paper's p-less-norm, which keeps more: tokens with p >= scale * (n sum p^2 - 1) /
-     (n - 1), n the number of unmasked tokens. The threshold is 0 for a uniform row, and p_less's for a row with one
-     certain token.
-     Cut      l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))); all unmasked tokens stay if n q <= z^2 or n is 1.
-     Range    scale in [0, 1], 0 = off, 1 = the paper's form.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  as top_a.
-     Masked   tokens count in the paper's n, but not here: a token that cannot be drawn does not change the threshold.
-   samp_init_epsilon -- keeps tokens with p >= epsilon; if there are none, those with the largest p.
-     Cut      l >= max + min(0, ln epsilon + ln Z).   Range  epsilon in [0, 1], 0 = off; usual: 3e-4 to 9e-4.
-   samp_init_eta -- keeps tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: it removes fewer tokens if
-     many are likely.
-     Cut      l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D), D the mean of max - l, so that H = ln Z + D.
-     Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
+   samp_init_p_less_norm -- the p-less-norm of the same paper, which keeps more tokens than p_less: those with p >=
+     scale * (n sum p^2 - 1) / (n - 1), where n is the number of unmasked tokens. The threshold is 0 for a row with
+     equal logits, and equals p_less' threshold for a row with one certain token.
+     Cut      Tokens with l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))) stay; all unmasked tokens stay if n q <=
+              z^2 or n is 1.
+     Range    scale in [0, 1], 0 is off, 1 is the form of the paper.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  are
+              those of samp_init_top_a.
+     Masked   tokens are counted in the paper's n, but not here: a token that cannot be drawn does not change the
+              threshold.
+   samp_init_epsilon -- keeps tokens with p >= epsilon; if no token has such a p, it keeps those with the largest p.
+     Cut      Tokens with l >= max + min(0, ln epsilon + ln Z) stay.   Range  epsilon in [0, 1], 0 is off; usual values
+              are 3e-4 to 9e-4.
+   samp_init_eta -- keeps tokens with p >= min(epsilon, sqrt(epsilon) e^-H), where H is the entropy: eta removes fewer
+     tokens than epsilon if many tokens are likely.
+     Cut      Tokens with l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D) stay; D is the mean of max - l, so that
+              H = ln Z + D.
+     Range    epsilon in [0, 1], 0 is off; usual values are 3e-4 to 4e-3.
      Source   epsilon and eta: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
 SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
 /* Keeps tokens with p >= scale * (n sum p^2 - 1) / (n - 1). */
@@ -1103,103 +1184,121 @@ SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
 /* Keeps tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */
 SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
 
-/* samp_init_top_h -- keeps the longest prefix in order whose entropy, of p renormalised over the prefix, is at most
-   alpha times the row's; at least the first token.
-     Entropy  ln Z + D as in eta, from the integer weights, in doubles; summed token after token until it is exceeded.
-     Range    alpha in (0, 1], 1 = off; its authors use 0.4.   Leaves  sorted = true.   MT19937  the same.
+/* samp_init_top_h -- keeps the longest prefix of the tokens in order whose entropy (of p renormalised over the prefix)
+   is at most alpha times the entropy of all tokens. The first token always stays.
+     Entropy  The entropy is ln Z + D as in samp_init_eta, computed in doubles from the integer weights, and summed
+              token after token until it exceeds the limit.
+     Range    alpha in (0, 1], 1 is off; the authors of the paper use 0.4.   Leaves  sorted = true.   MT19937  The same
+              tokens stay.
      Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
               Hugging Face's consider the first 100 tokens only, and sum in another way.
-   samp_init_min_k -- keeps the first k tokens in order, up to the cliff: k >= 1 is where (l_k - l_k+1) / k is largest
-     (the smallest such k), with l_1, l_2, ... the logits in order; but at least floor(tau / (l_1 - l_n)) tokens, for
-     rows without a cliff.
-     Range    finite; < 0 = off; 0: the cliff alone, which is the same at every temperature. The paper's tau is 3.
-     Leaves   sorted = true.   MT19937  the same.   l_n is the last unmasked logit.
+   samp_init_min_k -- keeps the first k tokens in order, up to the steepest fall of the logits (the cliff): with l_1,
+     l_2, ... the logits in order, k >= 1 is the smallest number for which (l_k - l_k+1) / k is largest. For rows
+     without a cliff, at least floor(tau / (l_1 - l_n)) tokens stay.
+     Range    tau is finite; tau < 0 is off; with tau 0 only the cliff decides, which is the same at every temperature.
+              The paper's tau is 3.
+     Leaves   sorted = true.   MT19937  The same tokens stay.   l_n is the last unmasked logit.
      Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
 SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
-/* Keeps the first k tokens in order, up to the cliff. */
+/* Keeps the first k tokens in order, up to the steepest fall of the logits. */
 SAMP_API samp_sampler *samp_init_min_k(float tau);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, removes all tokens of probability >= t except the least
    likely of them (of equal ones the largest id stays). It acts only if at least min_keep tokens remain.
-     Range    p in [0, 1], 0 = off; t in [0, 1], > 0.5 = off.   Leaves  p over all tokens, if it acted.
-     Draws    64 bits, one position (no bits if there is one candidate, but the position advances).
+     Range    p in [0, 1], 0 is off; t in [0, 1], a value > 0.5 is off.   Leaves  p computed over all tokens, if tokens
+              were removed.
+     Draws    64 random bits, and advances the position by one (if there is only one candidate it draws no bits, but the
+              position advances).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
 
-/* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends as soon as an end is likely.
-     p and n are the probabilities and number of the candidates; an end is a token that ends a generation.
-     Ends     if 3 n times the sum of the ends' p exceeds the sum of the other tokens' p: only the ends stay.
-     Else     in order of p, two tokens are merged if the text of one begins with that of the other: the more likely one
-              gets the sum of both. This includes ends that have a text. Then a token that does not end the text stays
-              if its p is at least 0.2, and of these k tokens only those whose share of the sum of the k and the ends is
-              at least 1 / (k + 1). If none of them is left, the only candidate is vocab's eot (or eos, if it has no
-              eot), with logit 1 and a p without meaning, even if it was masked or removed before.
-     Range    vocab: token_bytes, and eot or eos; the pointer is kept.   Leaves  sorted = true, p as above; logits stay.
-     Cost     O(n^2): put it after top_k. All in f32, so that it is the same with both random sources.
+/* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends the text as soon as an end is
+   likely. p and n are the probabilities and the number of the candidates; an "end" is a token that ends a generation.
+     Ends     If 3 n times the sum of the ends' p exceeds the sum of the other tokens' p, only the ends stay.
+     Else     The following happens if the ends are less likely. In order of p, two tokens are merged if the text of one
+              begins with the text of the other: the more likely of the two gets the sum of both p. Ends that have a
+              text are merged too. Then a token that is not an end stays if its p is at least 0.2. Let k be the number
+              of these tokens, and s the sum of their p and the ends' p: of the k tokens only those with p / s of at
+              least 1 / (k + 1) stay. If no such token is left, the only candidate is vocab's eot (or eos, if vocab has
+              no eot), with logit 1 and a p without meaning, even if this token was masked or removed before.
+     Range    vocab needs token_bytes, and eot or eos; the pointer is kept.   Leaves  sorted = true, p as above, and the
+              logits unchanged.
+     Cost     is O(n^2), so put the sampler after top_k. All computations are in f32, so that they are the same with
+              both random sources.
      Source   llama.cpp. */
 SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 
-/* samp_init_temp -- l *= 1 / t.
-     Range    t = 0: only the first token in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20];
-              1 = off.
-     Leaves   size. Results beyond +-FLT_MAX become +-FLT_MAX. sorted stays true unless rounding or t = 0 makes ties
-              that are out of order. */
+/* samp_init_temp -- the temperature: l *= 1 / t.
+     Range    t in [2^-20, 2^20], 1 is off; or t = 0: only the first token in order keeps its logit, and the others get
+              -infinity.
+     Leaves   the size unchanged. Results beyond +-FLT_MAX become +-FLT_MAX. `sorted` stays true unless rounding or t =
+              0 makes logits equal whose ids are not in ascending order. */
 SAMP_API samp_sampler *samp_init_temp(float t);
 
-/* samp_init_temp_ext -- dynamic temperature: T = lo + (hi - lo) * (H / ln n)^exponent, lo = max(0, t - delta), hi = t
-   + delta, H the entropy and n the number of the unmasked tokens; then as samp_init_temp(T). T below 2^-20 counts as 0.
-     Range    delta in [0, 2^20], 0: samp_init_temp(t); t as there; exponent in [0, 1000]. One token: nothing happens.
+/* samp_init_temp_ext -- dynamic temperature: applies the temperature T = lo + (hi - lo) * (H / ln n)^exponent, where lo
+   = max(0, t - delta), hi = t + delta, and H is the entropy and n the number of the unmasked tokens. The rest is as in
+   samp_init_temp(T); a T below 2^-20 counts as 0.
+     Range    delta in [0, 2^20]; with delta = 0 the sampler is samp_init_temp(t). t has the range of samp_init_temp;
+              exponent in [0, 1000]. If there is only one unmasked token, nothing changes.
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
 
 /* samp_init_smoothing -- bends the logits: l = max - factor d^2 (1 - c + c d), with d = max - l and c = (curve - 1) /
-   2. Tokens near the maximum move nearer to it (factor < 1), tokens far away move farther; a curve > 1 falls more
-   steeply.
-     Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 tokens next to the maximum rise above it.
-     Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted stays true if the array is still in order.
-     MT19937  llama.cpp has no such sampler: the same.   Cost  a pass over the whole row without a kernel; after a
-              truncation it is cheap.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
+   2. With a factor below 1, logits near the maximum move nearer to it, and logits far below it move farther away; with
+   a curve above 1 they fall more steeply.
+     Range    factor in [0, 1000], 0 is off; curve in [1, 10]. With a curve above 3, logits next to the maximum rise
+              above the maximum.
+     Leaves   the size unchanged. Results below -FLT_MAX become -FLT_MAX. `sorted` stays true if the array is still in
+              order.
+     MT19937  llama.cpp has no such sampler; the result is the same.   Cost  is one pass over the whole row without
+              SIMD; after a truncation it is small.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp
+              PR 6445. */
 SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
-/* samp_init_log_softmax -- logits become log-probabilities: l -= max + ln Z. Penalties after it multiply ln p, whatever
-   the zero of the logits was: in samp_params.order "log_softmax;penalties;...". Rounding aside, no token's probability
-   changes.
-     Leaves   size. sorted stays true unless rounding makes ties that are out of order.   MT19937  the same.
-     Cost     the exact Z, and a pass.   Source  Keskar et al. 2019, "CTRL"; transformers issue 47595. */
+/* samp_init_log_softmax -- turns logits into log-probabilities: l -= max + ln Z. Penalties after this sampler multiply
+   ln p, whatever number the model adds to all its logits; the order in samp_params is then "log_softmax;penalties;...".
+   Rounding aside, no token's probability changes.
+     Leaves   the size unchanged. `sorted` stays true unless rounding makes logits equal whose ids are not in ascending
+              order.   MT19937  The result is the same.
+     Cost     is the computation of the exact Z, and one pass over the row.   Source  Keskar et al. 2019, "CTRL";
+              transformers issue 47595. */
 SAMP_API samp_sampler *samp_init_log_softmax(void);
 
-/* samp_init_softmax -- sorts, and sets p of every token.   Leaves  sorted = true. */
+/* samp_init_softmax -- sorts the array, and sets p of every token.   Leaves  sorted = true. */
 SAMP_API samp_sampler *samp_init_softmax(void);
 
-/* samp_init_greedy -- selects the largest logit.   Ties  the smaller id. */
+/* samp_init_greedy -- selects the token with the largest logit.   Ties  Of equal logits the smaller id is selected. */
 SAMP_API samp_sampler *samp_init_greedy(void);
 
 /* samp_init_dist -- selects a token with probability w / Z.
-     Leaves   p of every token.   Draws  128 bits for each attempt (1.04 attempts on average), one position. */
+     Leaves   p set for every token.   Draws  128 random bits for each attempt of the rejection sampling (1.04 attempts
+              on average), and advances the position by one. */
 SAMP_API samp_sampler *samp_init_dist(uint64_t seed);
 
-/* samp_init_mirostat -- keeps the surprise (bits) of the chosen tokens near tau. It estimates Zipf's exponent s from
-   the m most likely tokens, s = sum t_i b_i / sum t_i^2, t_i = ln((i + 2) / (i + 1)), b_i = ln(p_i / p_i+1); keeps the
-   first k = ((s - 1) 2^mu / (1 - N^-(s - 1)))^(1 / s) tokens in order, N = n_vocab; draws one; then mu -= eta *
-   (surprise - tau).
-     Range    n_vocab >= 1, m >= 2; tau in [0, FLT_MAX / 2], eta >= 0 and finite. mu starts at 2 tau.
-     Leaves   sorted = true, p of the tokens kept.   Draws  as dist.
+/* samp_init_mirostat -- keeps the surprise (-log2 p, in bits) of the chosen tokens near tau. It estimates Zipf's
+   exponent s from the m most likely tokens: s = sum t_i b_i / sum t_i^2, with t_i = ln((i + 2) / (i + 1)) and b_i =
+   ln(p_i / p_i+1). Then it keeps the first k = ((s - 1) 2^mu / (1 - N^-(s - 1)))^(1 / s) tokens in order, with N =
+   n_vocab, and draws one of them. After the draw mu -= eta * (surprise - tau).
+     Range    n_vocab >= 1, m >= 2; tau in [0, FLT_MAX / 2]; eta >= 0 and finite. mu starts at 2 tau.
+     Leaves   sorted = true, and p of the tokens kept.   Draws  as samp_init_dist.
      Source   Basu et al. 2020, "Mirostat"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m);
 
-/* samp_init_mirostat_v2 -- the same aim without the estimate: keeps tokens with a surprise of at most mu bits (always
-   the first in order); draws one; then mu -= eta * (surprise - tau), with the surprise among the tokens kept.
-     Range    tau in [0, FLT_MAX / 2], eta >= 0 and finite. mu starts at 2 tau.   Leaves  p of the tokens kept.
-     Draws    as dist. */
+/* samp_init_mirostat_v2 -- keeps the surprise of the chosen tokens near tau, without mirostat's estimate: it keeps the
+   tokens with a surprise of at most mu bits (and always the first in order), and draws one of them. After the draw mu
+   -= eta * (surprise - tau), where the surprise is computed among the tokens kept.
+     Range    tau in [0, FLT_MAX / 2]; eta >= 0 and finite. mu starts at 2 tau.   Leaves  p of the tokens kept.
+     Draws    as samp_init_dist. */
 SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta);
 
 /* samp_init_adaptive_p -- selects a token, and prefers tokens whose probability is near a target. The target adapts to
    the probabilities of earlier tokens:
-     a = clamp(2 target - average of past probabilities, 0, 1);  x = |p - a| / 0.3;  l = 5 - 10 x^2 / (1 + x); then
-     dist. The average is weighted by decay^age and starts at target. The selected token's probability enters it when
-     the token is accepted; if another token is accepted, it does not. All steps are rounded to f32.
-     Range    target in [0, 1], < 0: plain dist; decay in [0, 0.99].
-     Leaves   l as above, sorted = false, p of every token (after).   Draws  as dist.
+     a = clamp(2 target - average of past probabilities, 0, 1);  x = |p - a| / 0.3;  l = 5 - 10 x^2 / (1 + x). From
+     these logits l it draws as samp_init_dist. The average is weighted by decay^age and starts at target. The
+     probability of the selected token enters the average when this token is accepted; if another token is accepted
+     instead, the average does not change. All steps are rounded to f32.
+     Range    target in [0, 1], a target < 0 means plain dist; decay in [0, 0.99].
+     Leaves   l as above, sorted = false, and p of every token by the new logits.   Draws  as samp_init_dist.
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
 
@@ -1515,11 +1614,11 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
 /* ---- src/api/text_error.h ---- */
-/* Why and where a text (a grammar, a request) was rejected. The caller passes one; functions of grammars and of peers
-   fill it. */
+/* Why and where a text (a grammar, or the JSON of a request) was rejected. The caller passes a pointer to this struct,
+   and the function that rejects the text fills it. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK: the text is valid */
-    size_t line, column; /* from 1; columns count bytes */
+    size_t line, column; /* the place of the error; both start at 1, and columns count bytes */
     char message[160];   /* what was expected */
 } samp_text_error;
 
@@ -2580,8 +2679,8 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #endif /* SAMPLING_DECLARED */
 
 /* ---- src/api/parts.h ---- */
-/* The error for a part's macro that is defined too late: this header was included before without it. The user gets one
-   error, not hundreds. */
+/* The compiler's error for the macro of an optional part that is defined too late, after this header was already
+   included without it. The user gets this one error instead of hundreds. */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif

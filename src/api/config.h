@@ -18,7 +18,7 @@
 #elif defined(SAMPLING_STATIC)
 #define SAMP_API static
 #elif defined(__GNUC__) && !defined(_WIN32)
-#define SAMP_API extern __attribute__((visibility("default"))) /* also where -fvisibility=hidden is the rule */
+#define SAMP_API extern __attribute__((visibility("default"))) /* exported even under -fvisibility=hidden */
 #else
 #define SAMP_API extern
 #endif

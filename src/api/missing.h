@@ -1,5 +1,6 @@
-/* The compiler's error for a function of an optional part whose macro is not defined. These functions are declared all
-   the same, if the compiler has an attribute that refuses their use: its error then names the missing macro. */
+/* The compiler's error for a call to a function of an optional part whose macro is not defined. If the compiler has an
+   attribute that forbids the use of a function, the functions of such a part are declared with this attribute, and the
+   compiler's error then names the missing macro. */
 #ifdef __has_attribute
 #if __has_attribute(unavailable)
 #define SAMP_MISSING(part) \

@@ -1,5 +1,5 @@
-/* The error for a part's macro that is defined too late: this header was included before without it. The user gets one
-   error, not hundreds. */
+/* The compiler's error for the macro of an optional part that is defined too late, after this header was already
+   included without it. The user gets this one error instead of hundreds. */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
