@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9350 samplers/greedy.h               21526 grammar/gbnf.h
-     296 api/config.h                     9394 samplers/choose.h               21825 grammar/regex.h
-     327 api/types.h                      9458 samplers/ratio.h                22230 grammar/derivatives.h
-     623 api/missing.h                    9526 samplers/draw.h                 23074 grammar/vocabulary.h
-     638 api/sample.h                     9613 samplers/dist.h                 23556 grammar/triggers.h
-     732 api/chains.h                     9646 samplers/gumbel.h               23893 grammar/matcher.h
-     999 api/samplers.h                   9718 watermark/function.h            24195 grammar/store.h
-    1313 api/gumbel.h                     9837 watermark/text.h                24499 grammar/moving.h
-    1336 api/operator.h                  10030 watermark/draw.h                24913 grammar/visits.h
-    1387 api/kv.h                        10246 samplers/mirostat.h             25201 grammar/states.h
-    1570 api/llama_cpp.h                 10496 samplers/adaptive_p.h           25366 grammar/items.h
-    1616 api/text_error.h                10651 samplers/custom.h               25494 grammar/masks.h
-    1633 api/grammar.h                   10714 config/describe.h               25710 grammar/runs.h
-    1902 api/shards.h                    10897 config/from_params.h            25937 grammar/entries.h
-    2001 api/peers.h                     10963 config/orders.h                 26462 grammar/accepting.h
-    2089 api/drafts.h                    11198 config/numbers.h                26804 grammar/waiting.h
-    2191 api/constraints.h               11342 config/set.h                    26933 grammar/history.h
-    2521 api/watermark.h                 11500 config/texts.h                  27065 grammar/room.h
-    2681 api/parts.h                     11631 config/settings.h               27422 grammar/sampler.h
-    2723 base/switches.h                 11745 life/rollback.h                 27669 grammar/forced.h
-    3049 base/random.h                   12005 life/chain.h                    27862 grammar/hooks.h
-    3072 base/mt19937.h                  12296 life/members.h                  27989 schema/head.h
-    3148 base/exact.h                    12413 life/update.h                   28176 schema/errors.h
-    3381 base/bits128.h                  12610 life/copy.h                     28289 schema/collections.h
-    3462 base/elements.h                 12781 rows/row.h                      28324 schema/references.h
-    3596 watermark/colours.h             13103 rows/reserve.h                  28602 schema/strings.h
-    3662 kernels/llama_cpp/contract.h    13175 rows/pieces.h                   28664 schema/numbers.h
-    3714 kernels/contract.h              13291 rows/thresholds.h               28873 schema/sets.h
-    3853 kernels/scalar.h                13400 rows/compact.h                  29132 schema/formats.h
-    4059 kernels/llama_cpp/scalar.h      13568 rows/sums.h                     29336 schema/scalars.h
-    4080 kernels/sets.h                  13715 rows/changes.h                  29647 schema/goals.h
-    4130 kernels/vectors.h               13799 rows/cuts.h                     29878 schema/alternatives.h
-    4249 kernels/avx512.h                14272 rows/typical.h                  30373 schema/objects.h
-    4335 kernels/avx2.h                  14603 rows/tail_free.h                30953 schema/arrays.h
-    4399 kernels/sse2.h                  14680 rows/selecting.h                31327 schema/whole.h
-    4416 kernels/neon.h                  14816 rows/mirostat.h                 31501 tags/head.h
-    4439 kernels/wasm.h                  14903 watermark/rows.h                31632 tags/words.h
-    4455 kernels/generic.h               15018 rows/flat.h                     31750 tags/inside.h
-    4475 kernels/shared.h                15068 rows/logprobs.h                 31895 tags/formats.h
-    4602 kernels/passes.h                15157 rows/step.h                     32309 grammar/grammars.h
-    5307 kernels/llama_cpp/passes.h      15175 rows/llama_cpp/sums.h           32376 peers/tables.h
-    5392 kernels/check.h                 15505 rows/llama_cpp/samplers.h       32788 peers/values.h
-    5415 kernels/dispatch.h              15989 rows/llama_cpp/step.h           33236 peers/llama_server.h
-    5626 core/array.h                    16021 run/apply.h                     33308 peers/fields.h
-    5968 core/table.h                    16108 run/writing.h                   33578 peers/requests.h
-    6194 core/windows.h                  16234 run/arrays.h                    33725 shards/head.h
-    6287 constraints/record.h            16314 run/arrays_llama_cpp.h          33882 shards/bytes.h
-    6354 watermark/record.h              16519 run/walk.h                      33980 shards/merging.h
-    6376 rows/work.h                     16628 run/finish.h                    34272 shards/row.h
-    6403 life/past.h                     16669 run/draw_llama_cpp.h            34411 shards/answers.h
-    6466 core/record.h                   16745 run/draw.h                      34969 shards/logprobs.h
-    6612 core/plans.h                    16825 run/sample.h                    35117 shards/taking.h
-    6651 core/fields.h                   16923 watermark/making.h              35274 shards/asking.h
-    6743 core/owners.h                   17155 watermark/tails.h               35411 shards/prefix.h
-    6823 core/mt19937.h                  17256 watermark/detect.h              35985 shards/plans.h
-    6882 core/no_mt19937.h               17485 run/verify.h                    36494 samplers/plans.h
-    6916 core/making.h                   17591 run/batch.h                     36767 shards/way.h
-    7051 core/streams.h                  17745 life/state.h                    36917 shards/memory.h
-    7092 life/state_fields.h             17928 operator/weights.h              36987 shards/batch.h
-    7188 samplers/llama_cpp.h            18017 operator/search.h               37396 drafts/head.h
-    7278 samplers/logit_bias.h           18159 operator/run.h                  37460 drafts/block.h
-    7384 samplers/patch.h                18328 kv/cells.h                      37656 drafts/tree.h
-    7435 samplers/penalties.h            18368 kv/making.h                     37794 drafts/relaxed.h
-    7591 samplers/dry.h                  18594 kv/slot.h                       37880 constraints/automaton.h
-    8058 samplers/cut.h                  18737 kv/sequences.h                  37984 constraints/making.h
-    8084 samplers/top_n_sigma.h          18873 kv/data.h                       38244 constraints/sampler.h
-    8197 samplers/top_k.h                18997 kv/update.h                     38340 constraints/constructors.h
-    8255 samplers/tail_free.h            19125 kv/state.h                      38709 constraints/patterns.h
-    8383 samplers/typical.h              19337 llama_cpp/functions.h           38918 constraints/looking.h
-    8462 samplers/top_p.h                19405 llama_cpp/object.h              38988 constraints/thinking.h
-    8508 samplers/min_p.h                19460 llama_cpp/vocabulary.h          39243 constraints/schedule.h
-    8551 samplers/by_sums.h              19538 text/reading.h                  39333 constraints/accepting.h
-    8707 samplers/top_h.h                19650 text/strings.h                  39518 constraints/drawing.h
-    8761 samplers/min_k.h                19751 text/values.h                   39709 constraints/state.h
-    8820 samplers/xtc.h                  19909 text/documents.h                39776 constraints/kind.h
-    8906 samplers/infill.h               19986 grammar/head.h                  39836 constraints/top_p_decay.h
-    9025 samplers/temperature.h          20028 grammar/tree.h                  39924 constraints/accessors.h
-    9198 samplers/smoothing.h            20692 grammar/building.h              40033 core/kinds.h
-    9287 samplers/softmax.h              21124 grammar/finishing.h             40086 base/restore.h
-    9321 samplers/drafted.h              21436 grammar/reading.h               40100 api/license.h
+       2 api/opening.h                    9351 samplers/greedy.h               21527 grammar/gbnf.h
+     296 api/config.h                     9395 samplers/choose.h               21826 grammar/regex.h
+     327 api/types.h                      9459 samplers/ratio.h                22231 grammar/derivatives.h
+     623 api/missing.h                    9527 samplers/draw.h                 23075 grammar/vocabulary.h
+     638 api/sample.h                     9614 samplers/dist.h                 23557 grammar/triggers.h
+     732 api/chains.h                     9647 samplers/gumbel.h               23894 grammar/matcher.h
+     999 api/samplers.h                   9719 watermark/function.h            24198 grammar/store.h
+    1313 api/gumbel.h                     9838 watermark/text.h                24506 grammar/moving.h
+    1336 api/operator.h                  10031 watermark/draw.h                24969 grammar/visits.h
+    1387 api/kv.h                        10247 samplers/mirostat.h             25261 grammar/states.h
+    1570 api/llama_cpp.h                 10497 samplers/adaptive_p.h           25426 grammar/items.h
+    1616 api/text_error.h                10652 samplers/custom.h               25554 grammar/masks.h
+    1633 api/grammar.h                   10715 config/describe.h               25770 grammar/runs.h
+    1903 api/shards.h                    10898 config/from_params.h            25997 grammar/entries.h
+    2002 api/peers.h                     10964 config/orders.h                 26522 grammar/accepting.h
+    2090 api/drafts.h                    11199 config/numbers.h                26864 grammar/waiting.h
+    2192 api/constraints.h               11343 config/set.h                    26993 grammar/history.h
+    2522 api/watermark.h                 11501 config/texts.h                  27125 grammar/room.h
+    2682 api/parts.h                     11632 config/settings.h               27482 grammar/sampler.h
+    2724 base/switches.h                 11746 life/rollback.h                 27730 grammar/forced.h
+    3050 base/random.h                   12006 life/chain.h                    27923 grammar/hooks.h
+    3073 base/mt19937.h                  12297 life/members.h                  28050 schema/head.h
+    3149 base/exact.h                    12414 life/update.h                   28237 schema/errors.h
+    3382 base/bits128.h                  12611 life/copy.h                     28350 schema/collections.h
+    3463 base/elements.h                 12782 rows/row.h                      28385 schema/references.h
+    3597 watermark/colours.h             13104 rows/reserve.h                  28663 schema/strings.h
+    3663 kernels/llama_cpp/contract.h    13176 rows/pieces.h                   28725 schema/numbers.h
+    3715 kernels/contract.h              13292 rows/thresholds.h               28934 schema/sets.h
+    3854 kernels/scalar.h                13401 rows/compact.h                  29193 schema/formats.h
+    4060 kernels/llama_cpp/scalar.h      13569 rows/sums.h                     29397 schema/scalars.h
+    4081 kernels/sets.h                  13716 rows/changes.h                  29708 schema/goals.h
+    4131 kernels/vectors.h               13800 rows/cuts.h                     29939 schema/alternatives.h
+    4250 kernels/avx512.h                14273 rows/typical.h                  30434 schema/objects.h
+    4336 kernels/avx2.h                  14604 rows/tail_free.h                31014 schema/arrays.h
+    4400 kernels/sse2.h                  14681 rows/selecting.h                31388 schema/whole.h
+    4417 kernels/neon.h                  14817 rows/mirostat.h                 31562 tags/head.h
+    4440 kernels/wasm.h                  14904 watermark/rows.h                31693 tags/words.h
+    4456 kernels/generic.h               15019 rows/flat.h                     31811 tags/inside.h
+    4476 kernels/shared.h                15069 rows/logprobs.h                 31956 tags/formats.h
+    4603 kernels/passes.h                15158 rows/step.h                     32370 grammar/grammars.h
+    5308 kernels/llama_cpp/passes.h      15176 rows/llama_cpp/sums.h           32437 peers/tables.h
+    5393 kernels/check.h                 15506 rows/llama_cpp/samplers.h       32849 peers/values.h
+    5416 kernels/dispatch.h              15990 rows/llama_cpp/step.h           33297 peers/llama_server.h
+    5627 core/array.h                    16022 run/apply.h                     33369 peers/fields.h
+    5969 core/table.h                    16109 run/writing.h                   33639 peers/requests.h
+    6195 core/windows.h                  16235 run/arrays.h                    33786 shards/head.h
+    6288 constraints/record.h            16315 run/arrays_llama_cpp.h          33943 shards/bytes.h
+    6355 watermark/record.h              16520 run/walk.h                      34041 shards/merging.h
+    6377 rows/work.h                     16629 run/finish.h                    34333 shards/row.h
+    6404 life/past.h                     16670 run/draw_llama_cpp.h            34472 shards/answers.h
+    6467 core/record.h                   16746 run/draw.h                      35030 shards/logprobs.h
+    6613 core/plans.h                    16826 run/sample.h                    35178 shards/taking.h
+    6652 core/fields.h                   16924 watermark/making.h              35335 shards/asking.h
+    6744 core/owners.h                   17156 watermark/tails.h               35472 shards/prefix.h
+    6824 core/mt19937.h                  17257 watermark/detect.h              36046 shards/plans.h
+    6883 core/no_mt19937.h               17486 run/verify.h                    36555 samplers/plans.h
+    6917 core/making.h                   17592 run/batch.h                     36828 shards/way.h
+    7052 core/streams.h                  17746 life/state.h                    36978 shards/memory.h
+    7093 life/state_fields.h             17929 operator/weights.h              37048 shards/batch.h
+    7189 samplers/llama_cpp.h            18018 operator/search.h               37457 drafts/head.h
+    7279 samplers/logit_bias.h           18160 operator/run.h                  37521 drafts/block.h
+    7385 samplers/patch.h                18329 kv/cells.h                      37717 drafts/tree.h
+    7436 samplers/penalties.h            18369 kv/making.h                     37855 drafts/relaxed.h
+    7592 samplers/dry.h                  18595 kv/slot.h                       37941 constraints/automaton.h
+    8059 samplers/cut.h                  18738 kv/sequences.h                  38045 constraints/making.h
+    8085 samplers/top_n_sigma.h          18874 kv/data.h                       38305 constraints/sampler.h
+    8198 samplers/top_k.h                18998 kv/update.h                     38401 constraints/constructors.h
+    8256 samplers/tail_free.h            19126 kv/state.h                      38770 constraints/patterns.h
+    8384 samplers/typical.h              19338 llama_cpp/functions.h           38979 constraints/looking.h
+    8463 samplers/top_p.h                19406 llama_cpp/object.h              39049 constraints/thinking.h
+    8509 samplers/min_p.h                19461 llama_cpp/vocabulary.h          39304 constraints/schedule.h
+    8552 samplers/by_sums.h              19539 text/reading.h                  39394 constraints/accepting.h
+    8708 samplers/top_h.h                19651 text/strings.h                  39579 constraints/drawing.h
+    8762 samplers/min_k.h                19752 text/values.h                   39770 constraints/state.h
+    8821 samplers/xtc.h                  19910 text/documents.h                39837 constraints/kind.h
+    8907 samplers/infill.h               19987 grammar/head.h                  39897 constraints/top_p_decay.h
+    9026 samplers/temperature.h          20029 grammar/tree.h                  39985 constraints/accessors.h
+    9199 samplers/smoothing.h            20693 grammar/building.h              40094 core/kinds.h
+    9288 samplers/softmax.h              21125 grammar/finishing.h             40147 base/restore.h
+    9322 samplers/drafted.h              21437 grammar/reading.h               40161 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1800,7 +1800,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
               was computed is dropped, beginning with what was not used for the longest time; it is computed again when
               it is needed. If one call needs more, more is dropped, and all of it only where the call needs all the
               memory; if that is not enough, so are the positions that samp_rollback goes back to. A call that needs
-              still more returns SAMP_E_FULL, and nothing has changed.
+              still more returns SAMP_E_FULL, and nothing has changed. A call that drops data takes longer: up to some
+              ten milliseconds with the default, in proportion to the limit beyond.
      Steps    A call takes fewer steps the more any sampler has computed before. If a sampler's position was dropped, it
               reads its text again; each token may take as many steps as a call.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).
@@ -24043,6 +24044,7 @@ enum { SAMPI_MASKS = 64 };
 typedef struct sampi_store {
     size_t serial;      /* no other store in the process has the same serial number */
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
+    size_t beside;      /* bytes that count in sampi_shared.bytes_gone; 0 before the store is replaced */
     size_t fixed;       /* the size of the block that begins with this struct, in bytes */
     size_t chunk;       /* the size of an ordinary chunk, in bytes */
     sampi_tree tree;    /* the tree of nodes; the grammar's own nodes come first */
@@ -24101,6 +24103,7 @@ typedef struct sampi_shared {
     sampi_held held;
     /* now: the current store (cache); gone: a list of replaced stores that calls may still read */
     sampi_store *now, *gone;
+    size_t bytes_gone; /* bytes of the replaced stores, which are not in `held` */
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* how many stores (caches) were replaced */
@@ -24247,8 +24250,9 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
         if (at <= chunk->size - bytes) return (char *)(chunk + 1) + at;
     }
     const size_t size = bytes > store->chunk ? bytes : store->chunk, whole = sizeof *chunk + size;
-    const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
     sampi_held *all = &m->shared->held;
+    (void)SAMPI_SIZE_ADD(&all->apart, whole); /* first, so that it is never less than the bytes of a store */
+    const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
     const size_t others = SAMPI_SIZE_GET(&all->bytes), most = SAMPI_SIZE_GET(&all->most) + m->d.held.beside;
     sampi_chunk *made = NULL;
     if (before + whole > store->most || others > most || before + whole > most - others)
@@ -24257,10 +24261,10 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
         made = (sampi_chunk *)SAMP_MALLOC(whole);
     if (!made) {
         (void)SAMPI_SIZE_ADD(&store->bytes, (size_t)0 - whole);
+        (void)SAMPI_SIZE_ADD(&all->apart, (size_t)0 - whole);
         sampi_fault(&m->d, SAMP_E_NOMEM);
         return NULL;
     }
-    (void)SAMPI_SIZE_ADD(&all->apart, whole);
     made->size = size;
     made->used = bytes;
     do made->behind = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
@@ -24270,14 +24274,15 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 
 static void sampi_store_free(sampi_shared *h, sampi_store *store)
 {
-    const size_t bytes = store->bytes;
+    const size_t bytes = store->bytes, beside = store->beside;
     for (sampi_chunk *chunk = store->chunks, *behind; chunk; chunk = behind) {
         behind = chunk->behind;
         SAMP_FREE(chunk);
     }
     SAMP_FREE(store->moved);
     SAMP_FREE(store);
-    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
+    (void)SAMPI_SIZE_ADD(&h->held.apart, beside - bytes);
+    (void)SAMPI_SIZE_ADD(&h->bytes_gone, (size_t)0 - beside);
 }
 
 /* The sizes of a store (a cache of nodes, states and entries) that is to be made. */
@@ -24371,8 +24376,9 @@ static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0
 
 /* The size of a store. USUAL is a quarter of the memory that samplers and workspaces do not use: the new store is made
    while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
-   quarter, it is nearly half of the memory, so that there is room for two stores; if few calls filled the old store, it
-   is as large as WIDE. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
+   quarter, it is nearly half of the memory, so that there is room for two stores, but then at most 16 MiB, because a
+   call waits while a store is replaced; if few calls filled the old store, it is as large as WIDE. WIDE is three
+   quarters, and WHOLE nearly all: for calls that need more. */
 typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE_WHOLE } sampi_store_size;
 
 /* Plans the store that follows `old` (NULL: the first one). `beside` is the number of bytes by which the limit may be
@@ -24380,7 +24386,7 @@ typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside,
                                             sampi_store_size wanted)
 {
-    enum { FEW = 256 };
+    enum { FEW = 256, QUICK = 1 << 24 };
     const bool few = old && SAMPI_INT_GET(&old->n_calls) < FEW;
     const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
                  left = most > others ? most - others : 0;
@@ -24401,7 +24407,8 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
     }
     plan.most = left / 4;
     const bool tight = sampi_store_sizes(h->grammar, &plan, size) > left / 8;
-    if (tight) plan.most = left / 2 - left / 32;
+    const size_t half = left / 2 - left / 32;
+    if (tight && plan.most < QUICK) plan.most = half < QUICK ? half : QUICK;
     if (tight && few) plan.shift = 0;
     if (wanted == SAMPI_STORE_WIDE || (tight && few)) plan.most = left - left / 4;
     if (wanted == SAMPI_STORE_WHOLE) plan.most = left - left / 16;
@@ -24514,11 +24521,13 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
 }
 
+enum { SAMPI_AGES = 124 };
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
-    uint32_t eldest;                 /* the largest age of a state */
+    int32_t states_of[SAMPI_AGES];   /* how many states have ages of each class (sampi_age_class) */
+    int32_t entries_of[SAMPI_AGES];  /* and how many entries */
     int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old store's clock, to which ages refer */
     sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
@@ -24537,6 +24546,25 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
+/* Returns the class of an age: four classes for each power of two, 0 for the newest. */
+static int32_t sampi_age_class(uint32_t age)
+{
+    int32_t k = 0;
+    for (int32_t step = 16; step > 0; step /= 2) {
+        if (age >> step < 4) continue;
+        age >>= step;
+        k += step;
+    }
+    return (int32_t)age + 4 * k;
+}
+
+/* Returns the largest age of a class. */
+static uint32_t sampi_age_of_class(int32_t class_of_age)
+{
+    if (class_of_age < 8) return (uint32_t)class_of_age;
+    const int32_t k = class_of_age / 4 - 1;
+    return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
+}
 /* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP
    nodes. */
 static bool sampi_has_a(int kind)
@@ -24556,16 +24584,17 @@ static void sampi_move_list(sampi_move *v)
     const sampi_store *from = v->from;
     for (int32_t i = 0; i < from->n_slots; i++) {
         const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
-        if (at >= 0) v->entries_in[at] = 1;
+        if (at < 0) continue;
+        v->entries_in[at] = 1;
+        v->entries_of[sampi_age_class(sampi_move_age(v, &from->entries[at].used))]++;
     }
     const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
     for (int32_t i = 0; i < n; i++) {
         const int32_t state = SAMPI_INT_GET(&from->state_of[i]);
-        const uint32_t age = state ? sampi_move_age(v, &from->states[state].used) : 0;
+        if (!state) continue;
         v->states_in[state] = 1;
-        if (age > v->eldest) v->eldest = age;
+        v->states_of[sampi_age_class(sampi_move_age(v, &from->states[state].used))]++;
     }
-    v->states_in[0] = 0;
 }
 
 /* Returns the slot of a mask of the old store in the tables `met` and `made_of`: the masks that were copied last,
@@ -24658,6 +24687,9 @@ static void sampi_move_nodes(const sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
     sampi_tree *to = &v->to->tree;
+    enum { PROBES = 64 };
+    sampi_node *slots = (sampi_node *)to->slots.data;
+    const uint32_t mask = (uint32_t)to->slots.n - 1;
     for (int32_t i = v->own; i < t->nodes.cap; i++) {
         if (!v->nodes[i]) continue;
         sampi_expr e = *sampi_at(t, i);
@@ -24671,9 +24703,11 @@ static void sampi_move_nodes(const sampi_move *v)
         if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
-        sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        /* a node for which the hash table has no slot is made again when it is next needed */
-        if (slot && *slot < 0) *slot = v->nodes[i];
+        /* The nodes differ from each other, so none is compared. One that finds no slot is made again when it is next
+           needed. */
+        uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
+        for (int32_t probes = 0; slots[slot] >= 0 && probes < PROBES; probes++) slot = (slot + 1) & mask;
+        if (slots[slot] < 0) slots[slot] = v->nodes[i];
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;
 }
@@ -24743,16 +24777,36 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Returns nearly the largest age up to which elements can be chosen: of entries and states (`states` is UINT32_MAX), or
-   of entries alone if `states` is the largest age of states. `fits` is an age for which there is room. */
-static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t states, const sampi_shared *h)
+/* Returns the first class of ages of which there are too many elements, going by their numbers alone. `states` is as
+   below. */
+static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
 {
-    for (uint32_t too_old = v->eldest + 1; too_old - fits > 1 + fits / 4;) {
-        const uint32_t age = fits + (too_old - fits) / 2;
+    const double nodes = (double)(SAMPI_INT_GET(&v->from->growth.n_nodes) - v->own) /
+                         (double)SAMPI_INT_GET(&v->from->n_states); /* of a state */
+    int32_t at = 0, n_states = 0, n_entries = 0;
+    for (; at < SAMPI_AGES; at++) {
+        n_entries += v->entries_of[at];
+        n_states += sampi_age_of_class(at) <= states ? v->states_of[at] : v->entries_of[at];
+        if (n_states > v->room.states || n_entries > v->room.entries || nodes * n_states > v->room.nodes) break;
+    }
+    return at;
+}
+
+/* Finds the oldest class of ages, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX),
+   or of entries alone where the age of states is given. `fits` is a class for which there is room, or -1. Few classes
+   are tried, because each takes a look at all elements. */
+static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t states, int32_t tries,
+                                     const sampi_shared *h)
+{
+    enum { NEAR = 3 };
+    int32_t too_old = sampi_move_too_old(v, states), at = too_old - 1;
+    for (int32_t n = 1; too_old - fits > 1 && (n <= tries || fits < 0); n++) {
+        const uint32_t age = sampi_age_of_class(at);
         if (sampi_move_choose(v, age, states < age ? states : age, h))
-            fits = age;
+            fits = at;
         else
-            too_old = age;
+            too_old = at;
+        at = fits < 0 && n < NEAR ? too_old - 1 : fits + (too_old - fits) / 2;
     }
     return fits;
 }
@@ -24762,17 +24816,19 @@ static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t state
    entries are chosen, without the states that were only needed to make them. Returns false if no state was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
-    uint32_t states = 0, entries = 0; /* ages */
     const int32_t taken = SAMPI_INT_GET(&v->from->n_entries),
                   n = taken < v->from->cap_entries ? taken : v->from->cap_entries;
     sampi_move_list(v);
-    if (sampi_move_choose(v, UINT32_MAX, UINT32_MAX, h)) return v->chosen.states > 0;
-    while (!sampi_move_choose(v, 0, 0, h)) {
-        v->first += n - v->first < 2 ? 1 : (n - v->first) / 2;
-        if (v->first >= n) return false;
+    const int32_t fits = sampi_move_find_class(v, -1, UINT32_MAX, 6, h);
+    if (fits < 0) {
+        do {
+            v->first += n - v->first < 2 ? 1 : (n - v->first) / 2;
+            if (v->first >= n) return false;
+        } while (!sampi_move_choose(v, 0, 0, h));
+        return v->chosen.states > 0;
     }
-    if (v->first == 0) states = sampi_move_find_age(v, 0, UINT32_MAX, h);
-    if (v->first == 0) entries = sampi_move_find_age(v, states, states, h);
+    uint32_t states = sampi_age_of_class(fits),
+             entries = sampi_age_of_class(sampi_move_find_class(v, fits, states, 2, h));
     while (!sampi_move_choose(v, entries, states, h)) { /* other calls have used more elements meanwhile */
         if (entries == 0) return false;
         entries /= 2;
@@ -24941,6 +24997,10 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
     if (!old) return true;
     (void)SAMPI_SIZE_ADD(&h->renewals, 1);
+    /* from now on it counts beside the limit: a call that still reads it must not take room from the others */
+    old->beside = SAMPI_SIZE_GET(&old->bytes);
+    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - old->beside);
+    (void)SAMPI_SIZE_ADD(&h->bytes_gone, old->beside);
     do old->behind = (sampi_store *)SAMPI_PTR_GET(&h->gone);
     while (!SAMPI_PTR_CAS(&h->gone, old->behind, old));
     return true;
@@ -27584,7 +27644,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
         memset(usage, 0, sizeof *usage);
         usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;
         usage->n_entries = (size_t)SAMPI_INT_GET(&m->store->n_entries);
-        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart);
+        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart) +
+                         SAMPI_SIZE_GET(&h->bytes_gone);
         usage->max_bytes = SAMPI_SIZE_GET(&h->held.most);
         usage->n_renewals = SAMPI_SIZE_GET(&h->renewals);
         sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);

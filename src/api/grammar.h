@@ -167,7 +167,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
               was computed is dropped, beginning with what was not used for the longest time; it is computed again when
               it is needed. If one call needs more, more is dropped, and all of it only where the call needs all the
               memory; if that is not enough, so are the positions that samp_rollback goes back to. A call that needs
-              still more returns SAMP_E_FULL, and nothing has changed.
+              still more returns SAMP_E_FULL, and nothing has changed. A call that drops data takes longer: up to some
+              ten milliseconds with the default, in proportion to the limit beyond.
      Steps    A call takes fewer steps the more any sampler has computed before. If a sampler's position was dropped, it
               reads its text again; each token may take as many steps as a call.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).

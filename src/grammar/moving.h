@@ -15,11 +15,13 @@ static inline void sampi_stamp(int32_t *used, int32_t now)
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
 }
 
+enum { SAMPI_AGES = 124 };
 typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
-    uint32_t eldest;                 /* the largest age of a state */
+    int32_t states_of[SAMPI_AGES];   /* how many states have ages of each class (sampi_age_class) */
+    int32_t entries_of[SAMPI_AGES];  /* and how many entries */
     int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old store's clock, to which ages refer */
     sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
@@ -38,6 +40,25 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
     return age > UINT32_MAX / 2 ? 0 : age;
 }
 
+/* Returns the class of an age: four classes for each power of two, 0 for the newest. */
+static int32_t sampi_age_class(uint32_t age)
+{
+    int32_t k = 0;
+    for (int32_t step = 16; step > 0; step /= 2) {
+        if (age >> step < 4) continue;
+        age >>= step;
+        k += step;
+    }
+    return (int32_t)age + 4 * k;
+}
+
+/* Returns the largest age of a class. */
+static uint32_t sampi_age_of_class(int32_t class_of_age)
+{
+    if (class_of_age < 8) return (uint32_t)class_of_age;
+    const int32_t k = class_of_age / 4 - 1;
+    return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
+}
 /* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP
    nodes. */
 static bool sampi_has_a(int kind)
@@ -57,16 +78,17 @@ static void sampi_move_list(sampi_move *v)
     const sampi_store *from = v->from;
     for (int32_t i = 0; i < from->n_slots; i++) {
         const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
-        if (at >= 0) v->entries_in[at] = 1;
+        if (at < 0) continue;
+        v->entries_in[at] = 1;
+        v->entries_of[sampi_age_class(sampi_move_age(v, &from->entries[at].used))]++;
     }
     const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
     for (int32_t i = 0; i < n; i++) {
         const int32_t state = SAMPI_INT_GET(&from->state_of[i]);
-        const uint32_t age = state ? sampi_move_age(v, &from->states[state].used) : 0;
+        if (!state) continue;
         v->states_in[state] = 1;
-        if (age > v->eldest) v->eldest = age;
+        v->states_of[sampi_age_class(sampi_move_age(v, &from->states[state].used))]++;
     }
-    v->states_in[0] = 0;
 }
 
 /* Returns the slot of a mask of the old store in the tables `met` and `made_of`: the masks that were copied last,
@@ -159,6 +181,9 @@ static void sampi_move_nodes(const sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
     sampi_tree *to = &v->to->tree;
+    enum { PROBES = 64 };
+    sampi_node *slots = (sampi_node *)to->slots.data;
+    const uint32_t mask = (uint32_t)to->slots.n - 1;
     for (int32_t i = v->own; i < t->nodes.cap; i++) {
         if (!v->nodes[i]) continue;
         sampi_expr e = *sampi_at(t, i);
@@ -172,9 +197,11 @@ static void sampi_move_nodes(const sampi_move *v)
         if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
-        sampi_node *slot = sampi_node_slot(to, e.kind, e.a, e.b, e.c);
-        /* a node for which the hash table has no slot is made again when it is next needed */
-        if (slot && *slot < 0) *slot = v->nodes[i];
+        /* The nodes differ from each other, so none is compared. One that finds no slot is made again when it is next
+           needed. */
+        uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
+        for (int32_t probes = 0; slots[slot] >= 0 && probes < PROBES; probes++) slot = (slot + 1) & mask;
+        if (slots[slot] < 0) slots[slot] = v->nodes[i];
     }
     v->to->growth.n_nodes = v->own + v->chosen.nodes;
 }
@@ -244,16 +271,36 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Returns nearly the largest age up to which elements can be chosen: of entries and states (`states` is UINT32_MAX), or
-   of entries alone if `states` is the largest age of states. `fits` is an age for which there is room. */
-static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t states, const sampi_shared *h)
+/* Returns the first class of ages of which there are too many elements, going by their numbers alone. `states` is as
+   below. */
+static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
 {
-    for (uint32_t too_old = v->eldest + 1; too_old - fits > 1 + fits / 4;) {
-        const uint32_t age = fits + (too_old - fits) / 2;
+    const double nodes = (double)(SAMPI_INT_GET(&v->from->growth.n_nodes) - v->own) /
+                         (double)SAMPI_INT_GET(&v->from->n_states); /* of a state */
+    int32_t at = 0, n_states = 0, n_entries = 0;
+    for (; at < SAMPI_AGES; at++) {
+        n_entries += v->entries_of[at];
+        n_states += sampi_age_of_class(at) <= states ? v->states_of[at] : v->entries_of[at];
+        if (n_states > v->room.states || n_entries > v->room.entries || nodes * n_states > v->room.nodes) break;
+    }
+    return at;
+}
+
+/* Finds the oldest class of ages, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX),
+   or of entries alone where the age of states is given. `fits` is a class for which there is room, or -1. Few classes
+   are tried, because each takes a look at all elements. */
+static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t states, int32_t tries,
+                                     const sampi_shared *h)
+{
+    enum { NEAR = 3 };
+    int32_t too_old = sampi_move_too_old(v, states), at = too_old - 1;
+    for (int32_t n = 1; too_old - fits > 1 && (n <= tries || fits < 0); n++) {
+        const uint32_t age = sampi_age_of_class(at);
         if (sampi_move_choose(v, age, states < age ? states : age, h))
-            fits = age;
+            fits = at;
         else
-            too_old = age;
+            too_old = at;
+        at = fits < 0 && n < NEAR ? too_old - 1 : fits + (too_old - fits) / 2;
     }
     return fits;
 }
@@ -263,17 +310,19 @@ static uint32_t sampi_move_find_age(sampi_move *v, uint32_t fits, uint32_t state
    entries are chosen, without the states that were only needed to make them. Returns false if no state was chosen. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
-    uint32_t states = 0, entries = 0; /* ages */
     const int32_t taken = SAMPI_INT_GET(&v->from->n_entries),
                   n = taken < v->from->cap_entries ? taken : v->from->cap_entries;
     sampi_move_list(v);
-    if (sampi_move_choose(v, UINT32_MAX, UINT32_MAX, h)) return v->chosen.states > 0;
-    while (!sampi_move_choose(v, 0, 0, h)) {
-        v->first += n - v->first < 2 ? 1 : (n - v->first) / 2;
-        if (v->first >= n) return false;
+    const int32_t fits = sampi_move_find_class(v, -1, UINT32_MAX, 6, h);
+    if (fits < 0) {
+        do {
+            v->first += n - v->first < 2 ? 1 : (n - v->first) / 2;
+            if (v->first >= n) return false;
+        } while (!sampi_move_choose(v, 0, 0, h));
+        return v->chosen.states > 0;
     }
-    if (v->first == 0) states = sampi_move_find_age(v, 0, UINT32_MAX, h);
-    if (v->first == 0) entries = sampi_move_find_age(v, states, states, h);
+    uint32_t states = sampi_age_of_class(fits),
+             entries = sampi_age_of_class(sampi_move_find_class(v, fits, states, 2, h));
     while (!sampi_move_choose(v, entries, states, h)) { /* other calls have used more elements meanwhile */
         if (entries == 0) return false;
         entries /= 2;

@@ -162,7 +162,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
         memset(usage, 0, sizeof *usage);
         usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;
         usage->n_entries = (size_t)SAMPI_INT_GET(&m->store->n_entries);
-        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart);
+        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart) +
+                         SAMPI_SIZE_GET(&h->bytes_gone);
         usage->max_bytes = SAMPI_SIZE_GET(&h->held.most);
         usage->n_renewals = SAMPI_SIZE_GET(&h->renewals);
         sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);

@@ -52,8 +52,9 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
         if (at <= chunk->size - bytes) return (char *)(chunk + 1) + at;
     }
     const size_t size = bytes > store->chunk ? bytes : store->chunk, whole = sizeof *chunk + size;
-    const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
     sampi_held *all = &m->shared->held;
+    (void)SAMPI_SIZE_ADD(&all->apart, whole); /* first, so that it is never less than the bytes of a store */
+    const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
     const size_t others = SAMPI_SIZE_GET(&all->bytes), most = SAMPI_SIZE_GET(&all->most) + m->d.held.beside;
     sampi_chunk *made = NULL;
     if (before + whole > store->most || others > most || before + whole > most - others)
@@ -62,10 +63,10 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
         made = (sampi_chunk *)SAMP_MALLOC(whole);
     if (!made) {
         (void)SAMPI_SIZE_ADD(&store->bytes, (size_t)0 - whole);
+        (void)SAMPI_SIZE_ADD(&all->apart, (size_t)0 - whole);
         sampi_fault(&m->d, SAMP_E_NOMEM);
         return NULL;
     }
-    (void)SAMPI_SIZE_ADD(&all->apart, whole);
     made->size = size;
     made->used = bytes;
     do made->behind = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
@@ -75,14 +76,15 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
 
 static void sampi_store_free(sampi_shared *h, sampi_store *store)
 {
-    const size_t bytes = store->bytes;
+    const size_t bytes = store->bytes, beside = store->beside;
     for (sampi_chunk *chunk = store->chunks, *behind; chunk; chunk = behind) {
         behind = chunk->behind;
         SAMP_FREE(chunk);
     }
     SAMP_FREE(store->moved);
     SAMP_FREE(store);
-    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - bytes);
+    (void)SAMPI_SIZE_ADD(&h->held.apart, beside - bytes);
+    (void)SAMPI_SIZE_ADD(&h->bytes_gone, (size_t)0 - beside);
 }
 
 /* The sizes of a store (a cache of nodes, states and entries) that is to be made. */
@@ -176,8 +178,9 @@ static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0
 
 /* The size of a store. USUAL is a quarter of the memory that samplers and workspaces do not use: the new store is made
    while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
-   quarter, it is nearly half of the memory, so that there is room for two stores; if few calls filled the old store, it
-   is as large as WIDE. WIDE is three quarters, and WHOLE nearly all: for calls that need more. */
+   quarter, it is nearly half of the memory, so that there is room for two stores, but then at most 16 MiB, because a
+   call waits while a store is replaced; if few calls filled the old store, it is as large as WIDE. WIDE is three
+   quarters, and WHOLE nearly all: for calls that need more. */
 typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE_WHOLE } sampi_store_size;
 
 /* Plans the store that follows `old` (NULL: the first one). `beside` is the number of bytes by which the limit may be
@@ -185,7 +188,7 @@ typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE
 static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside,
                                             sampi_store_size wanted)
 {
-    enum { FEW = 256 };
+    enum { FEW = 256, QUICK = 1 << 24 };
     const bool few = old && SAMPI_INT_GET(&old->n_calls) < FEW;
     const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
                  left = most > others ? most - others : 0;
@@ -206,7 +209,8 @@ static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *
     }
     plan.most = left / 4;
     const bool tight = sampi_store_sizes(h->grammar, &plan, size) > left / 8;
-    if (tight) plan.most = left / 2 - left / 32;
+    const size_t half = left / 2 - left / 32;
+    if (tight && plan.most < QUICK) plan.most = half < QUICK ? half : QUICK;
     if (tight && few) plan.shift = 0;
     if (wanted == SAMPI_STORE_WIDE || (tight && few)) plan.most = left - left / 4;
     if (wanted == SAMPI_STORE_WHOLE) plan.most = left - left / 16;
