@@ -178,7 +178,7 @@ typedef struct samp_params {
     const char *order;                 /* the order of the samplers, see samp_chain_from_params; NULL means the
                                           default order */
     samp_rng_kind rng;                 /* the random source; default SAMP_RNG_PHILOX */
-    int32_t n_ctx_train;               /* the number of tokens that -1 stands for in the two members ..._last_n:
+    int32_t n_ctx_train;               /* the number of tokens that -1 means in the two members ..._last_n:    
                                           default 4096, range [0, 2^22] */
     samp_sampler *grammar;             /* a grammar's sampler, which becomes the chain's first sampler and is owned
                                           by the chain: see samp_chain_from_params; default NULL */
