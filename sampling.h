@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9351 samplers/greedy.h               21527 grammar/gbnf.h
-     296 api/config.h                     9395 samplers/choose.h               21826 grammar/regex.h
-     327 api/types.h                      9459 samplers/ratio.h                22231 grammar/derivatives.h
-     623 api/missing.h                    9527 samplers/draw.h                 23075 grammar/vocabulary.h
-     638 api/sample.h                     9614 samplers/dist.h                 23557 grammar/triggers.h
-     732 api/chains.h                     9647 samplers/gumbel.h               23894 grammar/matcher.h
-     999 api/samplers.h                   9719 watermark/function.h            24198 grammar/store.h
-    1313 api/gumbel.h                     9838 watermark/text.h                24506 grammar/moving.h
-    1336 api/operator.h                  10031 watermark/draw.h                24969 grammar/visits.h
-    1387 api/kv.h                        10247 samplers/mirostat.h             25261 grammar/states.h
-    1570 api/llama_cpp.h                 10497 samplers/adaptive_p.h           25426 grammar/items.h
-    1616 api/text_error.h                10652 samplers/custom.h               25554 grammar/masks.h
-    1633 api/grammar.h                   10715 config/describe.h               25770 grammar/runs.h
-    1903 api/shards.h                    10898 config/from_params.h            25997 grammar/entries.h
-    2002 api/peers.h                     10964 config/orders.h                 26522 grammar/accepting.h
-    2090 api/drafts.h                    11199 config/numbers.h                26864 grammar/waiting.h
-    2192 api/constraints.h               11343 config/set.h                    26993 grammar/history.h
-    2522 api/watermark.h                 11501 config/texts.h                  27125 grammar/room.h
-    2682 api/parts.h                     11632 config/settings.h               27482 grammar/sampler.h
-    2724 base/switches.h                 11746 life/rollback.h                 27730 grammar/forced.h
-    3050 base/random.h                   12006 life/chain.h                    27923 grammar/hooks.h
-    3073 base/mt19937.h                  12297 life/members.h                  28050 schema/head.h
-    3149 base/exact.h                    12414 life/update.h                   28237 schema/errors.h
-    3382 base/bits128.h                  12611 life/copy.h                     28350 schema/collections.h
-    3463 base/elements.h                 12782 rows/row.h                      28385 schema/references.h
-    3597 watermark/colours.h             13104 rows/reserve.h                  28663 schema/strings.h
-    3663 kernels/llama_cpp/contract.h    13176 rows/pieces.h                   28725 schema/numbers.h
-    3715 kernels/contract.h              13292 rows/thresholds.h               28934 schema/sets.h
-    3854 kernels/scalar.h                13401 rows/compact.h                  29193 schema/formats.h
-    4060 kernels/llama_cpp/scalar.h      13569 rows/sums.h                     29397 schema/scalars.h
-    4081 kernels/sets.h                  13716 rows/changes.h                  29708 schema/goals.h
-    4131 kernels/vectors.h               13800 rows/cuts.h                     29939 schema/alternatives.h
-    4250 kernels/avx512.h                14273 rows/typical.h                  30434 schema/objects.h
-    4336 kernels/avx2.h                  14604 rows/tail_free.h                31014 schema/arrays.h
-    4400 kernels/sse2.h                  14681 rows/selecting.h                31388 schema/whole.h
-    4417 kernels/neon.h                  14817 rows/mirostat.h                 31562 tags/head.h
-    4440 kernels/wasm.h                  14904 watermark/rows.h                31693 tags/words.h
-    4456 kernels/generic.h               15019 rows/flat.h                     31811 tags/inside.h
-    4476 kernels/shared.h                15069 rows/logprobs.h                 31956 tags/formats.h
-    4603 kernels/passes.h                15158 rows/step.h                     32370 grammar/grammars.h
-    5308 kernels/llama_cpp/passes.h      15176 rows/llama_cpp/sums.h           32437 peers/tables.h
-    5393 kernels/check.h                 15506 rows/llama_cpp/samplers.h       32849 peers/values.h
-    5416 kernels/dispatch.h              15990 rows/llama_cpp/step.h           33297 peers/llama_server.h
-    5627 core/array.h                    16022 run/apply.h                     33369 peers/fields.h
-    5969 core/table.h                    16109 run/writing.h                   33639 peers/requests.h
-    6195 core/windows.h                  16235 run/arrays.h                    33786 shards/head.h
-    6288 constraints/record.h            16315 run/arrays_llama_cpp.h          33943 shards/bytes.h
-    6355 watermark/record.h              16520 run/walk.h                      34041 shards/merging.h
-    6377 rows/work.h                     16629 run/finish.h                    34333 shards/row.h
-    6404 life/past.h                     16670 run/draw_llama_cpp.h            34472 shards/answers.h
-    6467 core/record.h                   16746 run/draw.h                      35030 shards/logprobs.h
-    6613 core/plans.h                    16826 run/sample.h                    35178 shards/taking.h
-    6652 core/fields.h                   16924 watermark/making.h              35335 shards/asking.h
-    6744 core/owners.h                   17156 watermark/tails.h               35472 shards/prefix.h
-    6824 core/mt19937.h                  17257 watermark/detect.h              36046 shards/plans.h
-    6883 core/no_mt19937.h               17486 run/verify.h                    36555 samplers/plans.h
-    6917 core/making.h                   17592 run/batch.h                     36828 shards/way.h
-    7052 core/streams.h                  17746 life/state.h                    36978 shards/memory.h
-    7093 life/state_fields.h             17929 operator/weights.h              37048 shards/batch.h
-    7189 samplers/llama_cpp.h            18018 operator/search.h               37457 drafts/head.h
-    7279 samplers/logit_bias.h           18160 operator/run.h                  37521 drafts/block.h
-    7385 samplers/patch.h                18329 kv/cells.h                      37717 drafts/tree.h
-    7436 samplers/penalties.h            18369 kv/making.h                     37855 drafts/relaxed.h
-    7592 samplers/dry.h                  18595 kv/slot.h                       37941 constraints/automaton.h
-    8059 samplers/cut.h                  18738 kv/sequences.h                  38045 constraints/making.h
-    8085 samplers/top_n_sigma.h          18874 kv/data.h                       38305 constraints/sampler.h
-    8198 samplers/top_k.h                18998 kv/update.h                     38401 constraints/constructors.h
-    8256 samplers/tail_free.h            19126 kv/state.h                      38770 constraints/patterns.h
-    8384 samplers/typical.h              19338 llama_cpp/functions.h           38979 constraints/looking.h
-    8463 samplers/top_p.h                19406 llama_cpp/object.h              39049 constraints/thinking.h
-    8509 samplers/min_p.h                19461 llama_cpp/vocabulary.h          39304 constraints/schedule.h
-    8552 samplers/by_sums.h              19539 text/reading.h                  39394 constraints/accepting.h
-    8708 samplers/top_h.h                19651 text/strings.h                  39579 constraints/drawing.h
-    8762 samplers/min_k.h                19752 text/values.h                   39770 constraints/state.h
-    8821 samplers/xtc.h                  19910 text/documents.h                39837 constraints/kind.h
-    8907 samplers/infill.h               19987 grammar/head.h                  39897 constraints/top_p_decay.h
-    9026 samplers/temperature.h          20029 grammar/tree.h                  39985 constraints/accessors.h
-    9199 samplers/smoothing.h            20693 grammar/building.h              40094 core/kinds.h
-    9288 samplers/softmax.h              21125 grammar/finishing.h             40147 base/restore.h
-    9322 samplers/drafted.h              21437 grammar/reading.h               40161 api/license.h
+       2 api/opening.h                    9406 samplers/greedy.h               21582 grammar/gbnf.h
+     296 api/config.h                     9450 samplers/choose.h               21881 grammar/regex.h
+     327 api/types.h                      9514 samplers/ratio.h                22286 grammar/derivatives.h
+     623 api/missing.h                    9582 samplers/draw.h                 23130 grammar/vocabulary.h
+     638 api/sample.h                     9669 samplers/dist.h                 23612 grammar/triggers.h
+     746 api/chains.h                     9702 samplers/gumbel.h               23949 grammar/matcher.h
+    1040 api/samplers.h                   9774 watermark/function.h            24253 grammar/store.h
+    1354 api/gumbel.h                     9893 watermark/text.h                24561 grammar/moving.h
+    1382 api/operator.h                  10086 watermark/draw.h                25024 grammar/visits.h
+    1440 api/kv.h                        10302 samplers/mirostat.h             25316 grammar/states.h
+    1623 api/llama_cpp.h                 10552 samplers/adaptive_p.h           25481 grammar/items.h
+    1671 api/text_error.h                10707 samplers/custom.h               25609 grammar/masks.h
+    1688 api/grammar.h                   10770 config/describe.h               25825 grammar/runs.h
+    1958 api/shards.h                    10953 config/from_params.h            26052 grammar/entries.h
+    2057 api/peers.h                     11019 config/orders.h                 26577 grammar/accepting.h
+    2145 api/drafts.h                    11254 config/numbers.h                26919 grammar/waiting.h
+    2247 api/constraints.h               11398 config/set.h                    27048 grammar/history.h
+    2577 api/watermark.h                 11556 config/texts.h                  27180 grammar/room.h
+    2737 api/parts.h                     11687 config/settings.h               27537 grammar/sampler.h
+    2779 base/switches.h                 11801 life/rollback.h                 27785 grammar/forced.h
+    3105 base/random.h                   12061 life/chain.h                    27978 grammar/hooks.h
+    3128 base/mt19937.h                  12352 life/members.h                  28105 schema/head.h
+    3204 base/exact.h                    12469 life/update.h                   28292 schema/errors.h
+    3437 base/bits128.h                  12666 life/copy.h                     28405 schema/collections.h
+    3518 base/elements.h                 12837 rows/row.h                      28440 schema/references.h
+    3652 watermark/colours.h             13159 rows/reserve.h                  28718 schema/strings.h
+    3718 kernels/llama_cpp/contract.h    13231 rows/pieces.h                   28780 schema/numbers.h
+    3770 kernels/contract.h              13347 rows/thresholds.h               28989 schema/sets.h
+    3909 kernels/scalar.h                13456 rows/compact.h                  29248 schema/formats.h
+    4115 kernels/llama_cpp/scalar.h      13624 rows/sums.h                     29452 schema/scalars.h
+    4136 kernels/sets.h                  13771 rows/changes.h                  29763 schema/goals.h
+    4186 kernels/vectors.h               13855 rows/cuts.h                     29994 schema/alternatives.h
+    4305 kernels/avx512.h                14328 rows/typical.h                  30489 schema/objects.h
+    4391 kernels/avx2.h                  14659 rows/tail_free.h                31069 schema/arrays.h
+    4455 kernels/sse2.h                  14736 rows/selecting.h                31443 schema/whole.h
+    4472 kernels/neon.h                  14872 rows/mirostat.h                 31617 tags/head.h
+    4495 kernels/wasm.h                  14959 watermark/rows.h                31748 tags/words.h
+    4511 kernels/generic.h               15074 rows/flat.h                     31866 tags/inside.h
+    4531 kernels/shared.h                15124 rows/logprobs.h                 32011 tags/formats.h
+    4658 kernels/passes.h                15213 rows/step.h                     32425 grammar/grammars.h
+    5363 kernels/llama_cpp/passes.h      15231 rows/llama_cpp/sums.h           32492 peers/tables.h
+    5448 kernels/check.h                 15561 rows/llama_cpp/samplers.h       32904 peers/values.h
+    5471 kernels/dispatch.h              16045 rows/llama_cpp/step.h           33352 peers/llama_server.h
+    5682 core/array.h                    16077 run/apply.h                     33424 peers/fields.h
+    6024 core/table.h                    16164 run/writing.h                   33694 peers/requests.h
+    6250 core/windows.h                  16290 run/arrays.h                    33841 shards/head.h
+    6343 constraints/record.h            16370 run/arrays_llama_cpp.h          33998 shards/bytes.h
+    6410 watermark/record.h              16575 run/walk.h                      34096 shards/merging.h
+    6432 rows/work.h                     16684 run/finish.h                    34388 shards/row.h
+    6459 life/past.h                     16725 run/draw_llama_cpp.h            34527 shards/answers.h
+    6522 core/record.h                   16801 run/draw.h                      35085 shards/logprobs.h
+    6668 core/plans.h                    16881 run/sample.h                    35233 shards/taking.h
+    6707 core/fields.h                   16979 watermark/making.h              35390 shards/asking.h
+    6799 core/owners.h                   17211 watermark/tails.h               35527 shards/prefix.h
+    6879 core/mt19937.h                  17312 watermark/detect.h              36101 shards/plans.h
+    6938 core/no_mt19937.h               17541 run/verify.h                    36610 samplers/plans.h
+    6972 core/making.h                   17647 run/batch.h                     36883 shards/way.h
+    7107 core/streams.h                  17801 life/state.h                    37033 shards/memory.h
+    7148 life/state_fields.h             17984 operator/weights.h              37103 shards/batch.h
+    7244 samplers/llama_cpp.h            18073 operator/search.h               37512 drafts/head.h
+    7334 samplers/logit_bias.h           18215 operator/run.h                  37576 drafts/block.h
+    7440 samplers/patch.h                18384 kv/cells.h                      37772 drafts/tree.h
+    7491 samplers/penalties.h            18424 kv/making.h                     37910 drafts/relaxed.h
+    7647 samplers/dry.h                  18650 kv/slot.h                       37996 constraints/automaton.h
+    8114 samplers/cut.h                  18793 kv/sequences.h                  38100 constraints/making.h
+    8140 samplers/top_n_sigma.h          18929 kv/data.h                       38360 constraints/sampler.h
+    8253 samplers/top_k.h                19053 kv/update.h                     38456 constraints/constructors.h
+    8311 samplers/tail_free.h            19181 kv/state.h                      38825 constraints/patterns.h
+    8439 samplers/typical.h              19393 llama_cpp/functions.h           39034 constraints/looking.h
+    8518 samplers/top_p.h                19461 llama_cpp/object.h              39104 constraints/thinking.h
+    8564 samplers/min_p.h                19516 llama_cpp/vocabulary.h          39359 constraints/schedule.h
+    8607 samplers/by_sums.h              19594 text/reading.h                  39449 constraints/accepting.h
+    8763 samplers/top_h.h                19706 text/strings.h                  39634 constraints/drawing.h
+    8817 samplers/min_k.h                19807 text/values.h                   39825 constraints/state.h
+    8876 samplers/xtc.h                  19965 text/documents.h                39892 constraints/kind.h
+    8962 samplers/infill.h               20042 grammar/head.h                  39952 constraints/top_p_decay.h
+    9081 samplers/temperature.h          20084 grammar/tree.h                  40040 constraints/accessors.h
+    9254 samplers/smoothing.h            20748 grammar/building.h              40149 core/kinds.h
+    9343 samplers/softmax.h              21180 grammar/finishing.h             40202 base/restore.h
+    9377 samplers/drafted.h              21492 grammar/reading.h               40216 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -637,63 +637,72 @@ extern "C" {
 /* ===================================================================================================== >>api */
 /* ---- src/api/sample.h ---- */
 /* ---- 1. one call --------------------------------------------------------------------------------------------
-   From logits to a token: one row, a batch of rows, a draft. Also the memory of a draw, the texts of statuses, the
-   version and the instruction set in use. The functions of sections 2 and 3 make samplers and chains. */
+   Functions that turn logits into tokens: for one row (the logits of one sequence), a batch of rows, or a draft. Also
+   functions for the memory of a draw, the texts of statuses, the version and the instruction set in use. The functions
+   of sections 2 and 3 make samplers and chains. */
 
 /* samp_sample -- draws the next token and accepts it.
-     in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB. s must select a token (usually it is a
-              chain whose last sampler does)
+     in       logits [n_vocab] f32, which are only read; 1 <= n_vocab <= SAMP_MAX_VOCAB. s must select a token (usually
+              s is a chain whose last sampler selects)
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
-              SAMP_E_UNSUPPORTED (no sampler selects, or one that does not select follows it), or the status that the
-              sampler carries.
-     State    advances the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   at the first call (or samp_reserve) about 29 bytes per token of the vocabulary (41 with a custom sampler)
-              and 15 KiB; then none. */
+              SAMP_E_UNSUPPORTED (no sampler selects a token, or a sampler that does not select follows the one that
+              does), or the status that s carries.
+     State    The call advances the position by one if the sampler draws random numbers. After an error nothing has
+              changed.
+     Memory   The first call (or samp_reserve) allocates about 29 bytes per token of the vocabulary (41 with a custom
+              sampler) and 15 KiB; later calls allocate no memory. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
-/* samp_draw -- the same without accepting the token: mirostat's mu and the random state advance; penalties and dry do
-   not see the token. */
+/* samp_draw -- draws the next token as samp_sample does, but does not accept it: mirostat's mu and the random state
+   advance, but penalties and dry do not take note of the token. */
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
 /* samp_sample_batch -- draws and accepts a token for each of n_rows rows: rows [r] is the chain of row r.
      in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
-              may be there twice, nor a chain together with one of its members.
-     out      [n_rows] each row's token or negative status: SAMP_E_NULL (no chain), SAMP_E_RANGE (its row_index, n_top),
-              or a status of samp_sample. A row that fails leaves its chain unchanged and does not affect other rows.
+              may be in `rows` twice, nor a chain together with one of its members.
+     out      [n_rows] each row's token or negative status: SAMP_E_NULL (rows [r] is NULL), SAMP_E_RANGE (the row's
+              row_index or n_top), or a status of samp_sample. If a row fails, its chain is unchanged, and other rows
+              are not affected.
      Returns  SAMP_OK, even if rows failed. After other statuses nothing has changed: SAMP_E_NULL; SAMP_E_DTYPE;
               SAMP_E_EMPTY (n_vocab 0); SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a
               sampler twice); SAMP_E_NOMEM.
-     Token    the same as samp_sample's for the same row, in any batch, at any index, with any number of threads. Each
-              logit is converted to f32 when it is read (f64 is rounded; beyond +-FLT_MAX it becomes an infinity). The
-              logit of a masked token does not matter, even if it is NaN.
-     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits on every machine. The error is at most half a
-              unit in the float's last place plus 1e-12 + n 2^-41 for n unmasked tokens, because weights are integers
-              (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1 carry no information, and a
-              log-probability closer to 0 than that may be 0. "processed": of the candidates from which the chain's
-              selector draws, so after mirostat's truncation and of adaptive_p's own logits; greedy removes none.
-              Log-probabilities cost three more passes over the row.
-     Memory   one workspace per thread (samp_reserve). Chains that have one lend it; if there are too few, other chains
-              of the batch get one. Also, at each chain's first token, the memory for samp_rollback. Nothing else.
-     Threads  OpenMP, if the implementation is compiled with it: n_threads share the rows. */
+     Token    Each row's token is the one that samp_sample returns for the same row, in any batch, at any index, with
+              any number of threads. Each logit is converted to f32 when it is read (f64 is rounded; a value beyond
+              +-FLT_MAX becomes an infinity). The logit of a token that the mask excludes does not matter, even if it is
+              NaN.
+     Logprobs Log-probabilities are natural logarithms, l - max - ln (Z / 2^40), with the same bits on every machine.
+              Because weights are integers, their error is at most half a unit in the float's last place plus 1e-12 + n
+              2^-41 for n unmasked tokens (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1
+              carry no information, and a log-probability closer to 0 than this error may be 0. The member `processed`
+              is about the candidates from which the chain's last sampler draws: with mirostat after its truncation,
+              with adaptive_p by the logits that it computes; greedy removes no candidates. Log-probabilities cost three
+              more passes over the row.
+     Memory   The batch needs one workspace per thread (see samp_reserve). It uses the workspaces that its chains
+              already have; if there are too few, other chains of the batch get one. Also, at each chain's first token,
+              the memory for samp_rollback is allocated. No other memory is allocated.
+     Threads  If the implementation is compiled with OpenMP, n_threads threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
-/* samp_verify -- accepts a draft's tokens up to the first that fails, and one more token: samples and accepts row after
-     row as long as the sampled token is the draft's.
+/* samp_verify -- accepts a draft's tokens up to the first that fails its test, and one more token: it samples and
+   accepts
+     row after row as long as the sampled token is the next token of the draft.
      in       logits [n + 1 x n_vocab]: row i has the model's logits after i tokens of the draft
      out      [n + 1] the accepted tokens of the draft, then the next token, then -1
-     Exact    out has the tokens that samp_sample would give row by row, with any sampler and random source; probs are
-              not used.
-     Ratio    p is the distribution from which the chain's last sampler draws, q the draft's. The draft's token x is
-              accepted if u q(x) < p(x), with u uniform in [0, 1). Otherwise the token is drawn from max(0, p - q), or
-              from p if that is 0 everywhere. If the chain selects with greedy or a custom sampler, ratio is the same as
-              exact.
+     Exact    With the exact method, out has the tokens that samp_sample would return row by row, with any sampler and
+              random source; probs are not used.
+     Ratio    With the ratio method, let p be the distribution from which the chain's last sampler draws, and q the one
+              from which the draft was drawn. The draft's token x is accepted if u q(x) < p(x), with u uniform in [0,
+              1). Otherwise another token is drawn from max(0, p - q), or from p if max(0, p - q) is 0 everywhere. If
+              the last sampler is greedy or a custom sampler, the ratio method does the same as the exact one.
      Returns  a, the number of accepted tokens of the draft. If row a (> 0) cannot be sampled, out[a] is its status, and
-              the tokens before it are accepted. Negative, and nothing has changed: the status of row 0 (in out[0] too);
-              SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top, method, a probability outside [0, 1]; SAMP_E_NAN: a
-              probability; SAMP_E_UNSUPPORTED: ratio with MT19937.
-     State    that after a + 1 calls of samp_sample: rejected tokens do not advance the position.
-     Draws    Ratio: 128 random bits of a stream of its own at each position, in place of the last sampler's.
-     Cost     Ratio: that of samp_apply from the last sampler on; with ids, n_top steps for each candidate besides.
+              the tokens before it are accepted. After the following negative results nothing has changed: the status of
+              row 0 (in out[0] too); SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top, method, or a probability outside
+              [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: the ratio method with MT19937.
+     State    The chain's state is that after a + 1 calls of samp_sample: rejected tokens do not advance the position.
+     Draws    The ratio method draws 128 random bits at each position from a random stream of its own, in place of the
+              bits that the last sampler would draw.
+     Cost     The ratio method costs for each row as much as samp_apply of the last sampler to the array of candidates;
+              with ids, it also takes n_top steps for each candidate.
      Source   Leviathan et al. 2023, "Fast inference from transformers via speculative decoding"; vLLM's rejection
               sampler (probs NULL: its n-gram drafts), FlashInfer's chain_speculative_sampling. */
 SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
@@ -703,117 +712,132 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
    SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
-/* samp_isa_name -- the instruction set in use: "scalar", "generic" (gcc's and clang's vectors of 16 bytes), "sse2",
-     "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none": the compiler's flags, or the
-     rounding mode, would make tokens wrong, so the library gives none.
-   samp_isa_list -- the name of instruction set i = 0, 1, ... of those that are compiled in and work on this machine:
-     "scalar" first, the best last, then NULL.
-   samp_isa_force -- uses this instruction set from now on, in all threads; NULL: the best one. The tokens are the same.
-     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: this build does not know the name, or this CPU or system does not have it. */
+/* samp_isa_name -- returns the name of the instruction set in use: "scalar", "generic" (gcc's and clang's vectors of 16
+     bytes), "sse2", "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none" means that the
+     compiler's flags, or the rounding mode, would make tokens wrong, so that all samplers carry an error.
+   samp_isa_list -- returns the name of instruction set i = 0, 1, ... of those that are compiled in and work on this
+     machine: "scalar" is the first, the best one the last; for a larger i the result is NULL.
+   samp_isa_force -- makes all threads use the named instruction set from now on; NULL: the best one. The tokens do not
+     change.
+     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: this build does not know the name, or this CPU or system does not have the
+              instruction set. */
 SAMP_API const char *samp_isa_name(void);
-/* The name of instruction set i of those that work here; NULL behind the last. */
+/* Returns the name of instruction set i of those that work on this machine; NULL if i is too large. */
 SAMP_API const char *samp_isa_list(int i);
-/* Uses this instruction set from now on; NULL: the best one. */
+/* Makes all threads use the named instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
 
-/* samp_strerror -- the text of a status, never NULL.
-   samp_error_text -- a sentence for users: the field that samp_status, samp_check_params or samp_settings_set reported
-   (or NULL), the status, and for a wrong value of a setting the valid values: "top_p: a value is outside its range: a
-   number in (0, 1]". With SAMP_E_FORMAT of a setting "expected" and the valid values replace the status. With
-   SAMP_E_UNSUPPORTED the field's reason does: "compiler", "clone", "place" (see samp_chain_add). Writes at most size
-   bytes with the final 0; returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
-   samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
+/* samp_strerror -- returns the text of a status, never NULL.
+   samp_error_text -- writes an error as a sentence for users: the field that samp_status, samp_check_params or
+   samp_settings_set reported (or NULL), the text of the status, and, if a setting's value is wrong, the valid values:
+   "top_p: a value is outside its range: a number in (0, 1]". If the status is SAMP_E_FORMAT and the field a setting,
+   the word "expected" and the valid values replace the text of the status. If the status is SAMP_E_UNSUPPORTED and the
+   field is "compiler", "clone" or "place" (see samp_chain_add), the reason replaces it. The function writes at most
+   size bytes with the final 0; it returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
+   samp_version -- returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION, to compare with
+     the
+   SAMP_VERSION of the declarations. */
 SAMP_API const char *samp_strerror(int status);
-/* A sentence for users: field, status, valid values. */
+/* Writes an error as a sentence for users: field, status, valid values. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
-/* SAMP_VERSION of the file that was compiled. */
+/* Returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION. */
 SAMP_API int samp_version(void);
 
 /* ---- src/api/chains.h ---- */
 /* ---- 2. chains ----------------------------------------------------------------------------------------------
-   The usual chain from parameters, parameters by name (samp_settings), a vocabulary from a list, and a chain made by
-   hand. Then functions for any sampler: its status, text, seed, position, accepted tokens, counts, rollback and saved
-   state. */
+   Functions that make the usual chain from parameters, set parameters by name (samp_settings), make a vocabulary from a
+   list, and build a chain by hand. Then functions for any sampler: its status, its description as text, its seed,
+   position, accepted tokens and counts, rollback, and saved state. */
 
-/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
-   samp_plain_params -- the start for settings from other programs: nothing is cut, temp is 1, and the order is that of
-     most programs: penalties, then the temperature, then the truncations. The order names all samplers except infill
-     and log_softmax. So each member that you set takes effect, and the others stay off. */
+/* samp_default_params -- returns the defaults that the comments of samp_params give: llama.cpp's defaults, with seed 0.
+   samp_plain_params -- returns parameters to start from for settings of other programs: no sampler removes a token,
+     temp is 1, and the order is that of most programs: penalties, then the temperature, then the truncations. The order
+     names all samplers except infill and log_softmax. So each member that you set takes effect, and the others stay
+     off. */
 SAMP_API samp_params samp_default_params(void);
-/* All samplers off; temp 1, before the truncations. */
+/* Returns parameters with all samplers off: temp is 1, and comes before the truncations. */
 SAMP_API samp_params samp_plain_params(void);
 
-/* samp_check_params -- checks the parameters, also those of samplers that the order leaves out (but what mirostat 1 or
-   infill needs only if it is used). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, SAMP_E_UNSUPPORTED
-   (MT19937 under SAMP_NO_MT19937), or the status that the grammar carries. *field (may be NULL) gets the member's
-   name. */
+/* samp_check_params -- checks the parameters, even those of samplers that the order leaves out (but members that only
+   mirostat 1 or infill needs are checked only if that sampler is used). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN,
+   SAMP_E_NULL, SAMP_E_UNSUPPORTED (MT19937 if SAMP_NO_MT19937 is defined), or the status that the grammar carries.
+   *field (field may be NULL) gets the name of the wrong member. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- builds the chain that the parameters describe.
-     Order    grammar, logit_bias, then params->order, then the selector. The default order is
-              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature". Samplers that are on are added to it:
-              tfs_z after top_k; top_a, p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k after min_p;
-              smoothing_factor at the end. An order of yours may name all of these, and may repeat samplers or leave
-              them out. It may be written in letters: e penalties, d dry, s top_n_sigma, k top_k, f tail_free ("tfs_z"),
-              y typ_p, p top_p, m min_p, a top_a, l p_less, o p_less_norm, c epsilon_cutoff, h eta_cutoff, b top_h, g
-              min_k, x xtc, i infill (needs params->vocab), t temperature, q smoothing_factor, n log_softmax. infill and
-              log_softmax run only if the order names them. "" is an empty order: no truncation, no temperature.
-     Selector dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
-     Mirostat the chain is grammar, logit_bias, temp, mirostat, and nothing else (as in llama.cpp).
-     Grammar  params->grammar is a sampler that masks: samp_init_grammar's or one of your own. A sampler that selects is
-              SAMP_E_RANGE. The chain owns the grammar from now on; on failure it is freed. A grammar that is in a chain
-              already is SAMP_E_RANGE and stays there: each chain needs its own (samp_clone).
-     Returns  the chain; if a parameter is bad the chain carries the error (samp_status). NULL: no memory. *status (may
-              be NULL) gets the status. Free the chain with samp_free. */
+     Order    The chain has the grammar first, then logit_bias, then the samplers that params->order names, and last the
+              sampler that selects. The default order is
+              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature". Other samplers that are on are added
+              to this default: tfs_z after top_k; top_a, p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k
+              after min_p; smoothing_factor at the end. An order of yours may name all of these samplers, and may repeat
+              them or leave them out. It may be written in letters: e penalties, d dry, s top_n_sigma, k top_k, f
+              tail_free ("tfs_z"), y typ_p, p top_p, m min_p, a top_a, l p_less, o p_less_norm, c epsilon_cutoff, h
+              eta_cutoff, b top_h, g min_k, x xtc, i infill (needs params->vocab), t temperature, q smoothing_factor, n
+              log_softmax. infill and log_softmax run only if the order names them. The order "" is empty: the chain has
+              no truncation and no temperature.
+     Selects  The sampler that selects is dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
+     Mirostat With mirostat 1 or 2 the chain is grammar, logit_bias, temp, mirostat, and nothing else (as in llama.cpp).
+     Grammar  params->grammar is a sampler that masks tokens: one of samp_init_grammar, or your own. A sampler that
+              selects a token is SAMP_E_RANGE there. The chain owns the grammar from now on; on failure the grammar is
+              freed. A grammar that is already in a chain is SAMP_E_RANGE and stays in that chain: each chain needs its
+              own copy (samp_clone).
+     Returns  the chain; if a parameter is bad, the chain carries the error (samp_status). NULL: no memory. *status
+              (status may be NULL) gets the status. Free the chain with samp_free. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
 
-/* Orders for samp_params. LLAMA: llama.cpp's, the default (NULL). CANONICAL: that of most servers (Hugging Face, vLLM),
-   with the temperature before the truncations, so that top_p and others cut the distribution that is drawn from. */
+/* Two orders for the member `order` of samp_params. SAMP_ORDER_LLAMA is llama.cpp's order, which an order of NULL also
+   means. SAMP_ORDER_CANONICAL is the order of most servers (Hugging Face, vLLM): the temperature comes before the
+   truncations, so that top_p and others cut the distribution from which the token is drawn. */
 #define SAMP_ORDER_LLAMA     "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
 #define SAMP_ORDER_CANONICAL "penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc"
 
 /* samp_chain_update -- gives a chain of samp_chain_from_params new parameters between two tokens, and keeps its state.
-     Keeps    the position; samp_prev; the windows of penalties and dry (if they were off or shorter, samp_prev's tokens
-              where these go back further); mirostat's mu; adaptive_p's average; the state of MT19937, if the seed and
-              the sampler stay (dist's is lost while temp is 0). A chain inside a chain keeps the outer chain's random
-              source. Everything else, the seed too, is as in a new chain. Pointers to members made from parameters
-              become invalid.
-     By hand  samplers that were not made from parameters stay, with their state. One in front of all, behind all, or
-              directly in front of the selector keeps that place. Another one follows the sampler of the kind that it
-              followed before, or if that is gone, the nearest one before it.
-     Grammar  params->grammar NULL, or a member of the chain: the chain's grammar stays (samp_chain_remove removes it).
-              Another grammar takes the place of the one from parameters, which is freed, or becomes the first member.
-              It begins with the next token. The chain owns it from now on; on failure it is freed: then set the member
-              to NULL.
+     Keeps    The chain keeps the position; the tokens of samp_prev; the windows (last tokens) of penalties and dry,
+              which get more tokens from samp_prev if they were off or shorter before; mirostat's mu; adaptive_p's
+              average; the state of MT19937, if the seed and the sampler stay (dist's state is lost while temp is 0). A
+              chain inside a chain keeps the outer chain's random source. Everything else, the seed too, is as in a new
+              chain. Pointers to members that were made from parameters become invalid.
+     By hand  Samplers that were not made from parameters stay in the chain, with their state. Such a sampler at the
+              beginning, at the end, or directly before the selecting sampler keeps that place. At another place, it
+              follows the same kind of sampler as before, or if there is no such sampler any more, the nearest one that
+              came before.
+     Grammar  If params->grammar is NULL or a member of the chain, the chain's grammar stays (samp_chain_remove removes
+              it). Another grammar replaces the one that was made from parameters, which is freed, or becomes the first
+              member. Its text begins with the next token. The chain owns the grammar from now on; on failure it is
+              freed: then set params->grammar to NULL.
      Returns  SAMP_OK. After other statuses nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain),
-              a status of samp_check_params, or the one that the chain carries. SAMP_E_UNSUPPORTED: a sampler would
-              follow a sampler that selects (samp_chain_add), for example in a chain made by hand. Allocates. */
+              a status of samp_check_params, or the status that the chain carries. SAMP_E_UNSUPPORTED: a sampler would
+              follow a sampler that selects (see samp_chain_add), for example in a chain made by hand. The function
+              allocates memory. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
 
 /* samp_batch_from_params -- makes or updates the chains of a batch from the parameters of its requests.
-     in, out  rows [n_rows]: NULL becomes a new chain, other chains are updated (samp_chain_update). When a request
-              leaves, free its chain and set the pointer to NULL; when it moves, copy the pointer. A row that is not to
-              change must not be in the call.
-     in       params [n_rows]; each grammar belongs to its row alone, and may stay set from call to call
-     out      status [n_rows], may be NULL: each row's status. A row that failed is unchanged, for example still NULL.
+     in, out  rows [n_rows]: the chain of each request. A NULL becomes a new chain, other chains are updated
+              (samp_chain_update). When a request ends, free its chain and set the pointer to NULL; when it moves to
+              another index, move the pointer. Leave chains that should not change out of the call.
+     in       params [n_rows]; each grammar belongs to its row's chain alone, and may stay set from call to call
+     out      status [n_rows], may be NULL: each row's status. The chain of a row that failed is unchanged: a NULL is
+              still NULL.
      Returns  SAMP_OK, or the first status of a row that is not SAMP_OK. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
 
-/* samp_settings_new -- samp_default_params() whose members are set by name and text: for bindings, command lines, files
-   of settings. It owns everything that its members point to. NULL: no memory.
+/* samp_settings_new -- makes settings: the values of samp_default_params(), whose members samp_settings_set then sets
+   by name and text (for bindings, command lines, files of settings). The settings own everything that their members
+   point to. NULL: no memory.
    samp_settings_free -- frees settings; takes NULL.
-   samp_settings_params -- the settings as samp_params, for samp_check_params, samp_chain_from_params and others. NULL
-   only for NULL. The next call that sets a member changes the struct.
-   One thread at a time. */
+   samp_settings_params -- returns the settings as samp_params, for samp_check_params, samp_chain_from_params and
+     others.
+   It returns NULL only if settings is NULL. The next call that sets a member changes this struct.
+   Only one thread at a time may use settings. */
 SAMP_API samp_settings *samp_settings_new(void);
 /* Frees settings; takes NULL. */
 SAMP_API void samp_settings_free(samp_settings *settings);
-/* The settings as samp_params. */
+/* Returns the settings as samp_params. */
 SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
 
-/* samp_settings_set -- sets a member of samp_params to the value of a text. Numbers are written as in the C locale,
-     with nothing before or after them, no blanks either. value NULL sets the default.
-     name     the member's name: "top_k", "dry_base"; or a sampler's name in an order, for its first number:
+/* samp_settings_set -- sets a member of samp_params to the value of a text. Numbers are written as in the C locale, and
+     nothing may come before or after them, not even blanks. A value of NULL sets the default.
+     name     the member's name: "top_k", "dry_base"; or a sampler's name as in params.order, for its first number:
               "temperature" (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties"
               (penalty_last_n)
      value    integers: "40", "-1". Floats: "0.95", "1e-3", rounded to the nearest float, ties to even.
@@ -822,44 +846,50 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               dry_breakers: one breaker, or "none" for no breaker at all. Entries of these two are added to the
               list, as llama-cli's repeated options are; the first breaker replaces the defaults. To start a list anew,
               set NULL first: logit_bias is empty then, dry_breakers has the defaults.
-     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or a member that a text cannot set
-              (vocab; n_logit_bias, which follows logit_bias); SAMP_E_FORMAT: no text of this form; SAMP_E_RANGE: too
-              large for the member's type, a float that is not 0 but would round to 0, an empty breaker, another word
-              for rng; SAMP_E_NOMEM. *field (may be NULL) gets the member's name, or `name` if it is unknown; NULL with
-              SAMP_OK. After an error nothing has changed. samp_check_params checks later whether the value is in the
-              member's range.
-     Memory   order and the two lists are copied; each copy is one block. */
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name is NULL; SAMP_E_NAME: no member has this name, or a text cannot set
+              the member (vocab; n_logit_bias, which follows logit_bias); SAMP_E_FORMAT: the text does not have the form
+              above; SAMP_E_RANGE: the number is too large for the member's type, or is not 0 but would round to 0, the
+              breaker is empty, or rng is another word; SAMP_E_NOMEM. *field (field may be NULL) gets the member's name,
+              or `name` if it is unknown; with SAMP_OK it gets NULL. After an error nothing has changed. This function
+              does not check whether the value is in the member's range: samp_check_params does.
+     Memory   order, logit_bias and dry_breakers are copied; each copy is one block. */
 SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
 
-/* samp_settings_get -- a member's value as text; samp_settings_set reads it back as the same value.
-   samp_settings_takes -- the values that a member may have, for users: "a number in (0, 1]"; for order all names.
-     out      buf [size]: the text, shortened if necessary, always with a final 0 (size 0: nothing; buf may be NULL)
-     Returns  the length of the whole text without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED:
-              get of a list, or of an order that is NULL. */
+/* samp_settings_get -- writes a member's value as text; samp_settings_set reads this text back as the same value.
+   samp_settings_takes -- writes which values a member may have, as a text for users: "a number in (0, 1]"; for order
+     the
+   names of all samplers.
+     out      buf [size]: the text, shortened if necessary, always with a final 0 (if size is 0, nothing is written, and
+              buf may be NULL)
+     Returns  the length of the whole text without the 0; SAMP_E_NULL; SAMP_E_NAME: no member has this name;
+              SAMP_E_UNSUPPORTED: samp_settings_get of a list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
-/* The values that a member may have, for users to read. */
+/* Writes which values a member may have, as a text for users. */
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
-/* samp_settings_set_vocab -- gives the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
-   breakers. For token_bytes and user see samp_vocab. Sets the member n_vocab too. Chains made from these settings use
-   the vocabulary, so free the settings after them. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (n_vocab < 0). */
+/* samp_settings_set_vocab -- gives the settings a vocabulary of n_vocab tokens that they own; the sampler dry needs it
+   for its breakers. samp_vocab describes token_bytes and user. The function sets the member n_vocab too. Chains made
+   from these settings use the vocabulary, so free these chains before the settings. Returns SAMP_OK, SAMP_E_NULL,
+   SAMP_E_RANGE (n_vocab < 0). */
 SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
                                      const char *(*token_bytes)(const samp_vocab *vocab, samp_token token,
                                                                 size_t *n_bytes),
                                      void *user);
 
-/* samp_settings_use_vocab -- gives the settings a vocabulary of yours, for dry and infill. The settings and the chains
-     made from them keep the pointer; these chains do not need the settings any more. Sets the member n_vocab too. NULL:
-     no vocabulary; n_vocab stays. Returns SAMP_OK, SAMP_E_NULL (settings), SAMP_E_RANGE (n_vocab < 0).
-   samp_vocab_init -- makes a vocabulary from a list of its tokens' bytes, for callers without a function, such as
-     bindings.
-     in       bytes: those of all tokens, one after the other; n_bytes [n_vocab]: the number of each token's bytes, 0
-              for control tokens. eog [n_eog], eos, eot: see samp_vocab.
-     Returns  the vocabulary, which has copies of everything. NULL on error; *status (may be NULL): SAMP_E_NULL
-              (n_bytes; bytes or eog where there are any), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB; 2^31 bytes or
-              more; eog is not a token; eos or eot is neither a token nor -1), SAMP_E_NOMEM.
-     Memory   one block.   Threads  the vocabulary never changes, so any number of samplers may use it at once. It must
-              outlive them.
+/* samp_settings_use_vocab -- gives the settings a vocabulary that you own, for dry and infill. The settings and the
+   chains
+     made from them keep the pointer, so these chains may outlive the settings. The function sets the member n_vocab
+     too. If vocab is NULL, the settings have no vocabulary, and n_vocab does not change. Returns SAMP_OK, SAMP_E_NULL
+     (settings), SAMP_E_RANGE (n_vocab < 0).
+   samp_vocab_init -- makes a vocabulary from a list of its tokens' bytes, for callers that cannot pass a function
+     token_bytes, such as bindings.
+     in       bytes: the bytes of all tokens, one token after the other; n_bytes [n_vocab]: the number of each token's
+              bytes, 0 for control tokens. eog [n_eog], eos, eot: see samp_vocab.
+     Returns  the vocabulary, which has copies of everything. NULL on error; *status (status may be NULL): SAMP_E_NULL
+              (n_bytes; or bytes or eog, if their number is not 0), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB; 2^31
+              bytes or more; eog is not a token; eos or eot is neither a token nor -1), SAMP_E_NOMEM.
+     Memory   is one block.   Threads  The vocabulary never changes, so any number of samplers may use it at the same
+              time. It must outlive them.
    samp_vocab_free -- frees a vocabulary of samp_vocab_init; takes NULL. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
 /* Makes a vocabulary from a list of its tokens' bytes. */
@@ -873,127 +903,138 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab);
 SAMP_API samp_sampler *samp_chain_init(void);
 
 /* samp_chain_add -- adds a sampler at the end.
-   samp_chain_insert -- inserts it at index i, 0 .. samp_chain_n, in front of the sampler that is there now. The chain
-     owns the sampler from now on, on failure too.
-     Returns  SAMP_OK; or the sampler's own status if it carries an error: it is in the chain, which now carries the
-              error too.
-              SAMP_E_RANGE: s is in a chain already, or contains this chain; then nothing has changed. Or `chain` is not
+   samp_chain_insert -- inserts a sampler at index i, 0 .. samp_chain_n, in front of the sampler that is there now. Both
+     functions make the chain the owner of the sampler, even on failure.
+     Returns  SAMP_OK; or the sampler's own status if the sampler carries an error: then it is in the chain, which now
+              carries the error too.
+              SAMP_E_RANGE: s is already in a chain, or contains this chain; then nothing has changed. Or `chain` is not
               a chain; then s is freed, as it is if `chain` is NULL (SAMP_E_NULL).
-              With the following errors s is freed, and the chain carries the error from now on, because it has no
-              sampler: SAMP_E_NULL, SAMP_E_NOMEM (field "sampler"); SAMP_E_RANGE (field "i"); SAMP_E_UNSUPPORTED (field
-              "place"): s does not select but would follow a sampler that does, with nothing between them that ends the
-              selection. It concerns grammars, built-in samplers that are on and do not select, and chains that end with
-              one of these. A draw would fail or ignore s: put it in front, with samp_chain_insert. Under MT19937, where
-              a selection stays as in llama.cpp, only grammars are refused. */
+              With the following errors s is freed, and the chain carries the error from now on, because it does not
+              contain s: SAMP_E_NULL, SAMP_E_NOMEM (field "sampler"); SAMP_E_RANGE (field "i"); SAMP_E_UNSUPPORTED
+              (field "place"): s does not select a token but would follow a sampler that does, with no sampler between
+              them that undoes the selection. Such an s is a grammar, a built-in sampler that is on and does not select,
+              or a chain that ends with one of these. A draw would fail or ignore s, so insert s before the selecting
+              sampler, with samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are
+              refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
 /* Inserts a sampler at index i. */
 SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
-/* samp_chain_get -- sampler i, 0 .. n - 1, which the chain still owns; NULL if there is none.
-   samp_chain_n -- the number of samplers in the chain.
-   samp_chain_remove -- removes sampler i; the caller owns it now. It keeps the random source that the chain has set,
-   until it joins another chain. */
+/* samp_chain_get -- returns sampler i, 0 .. samp_chain_n - 1, which the chain still owns; NULL if i is out of range.
+   samp_chain_n -- returns the number of samplers in the chain.
+   samp_chain_remove -- removes sampler i from the chain and returns it; the caller owns it then. The sampler keeps the
+   random source that the chain has set, until it is added to another chain. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i);
 /* The number of samplers in the chain. */
 SAMP_API int32_t samp_chain_n(const samp_sampler *chain);
-/* Removes sampler i from the chain; the caller owns it then. */
+/* Removes sampler i from the chain and returns it; the caller owns it then. */
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 
-/* samp_status -- the error that a sampler carries since it was made, or SAMP_OK. *field (may be NULL) gets the name of
-   the parameter, as in samp_params. A chain carries the first error of its members. */
+/* samp_status -- returns the error that a sampler has carried since it was made, or SAMP_OK. *field (field may be NULL)
+   gets the name of the wrong parameter, as in samp_params. A chain carries the first error of its members. */
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- sets the random source of a sampler and all its members; MT19937 also means llama.cpp's arithmetic.
-   The source starts at the seed; mirostat's mu starts anew if it has overflowed in that arithmetic. Returns SAMP_OK,
-   SAMP_E_NULL, SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 under SAMP_NO_MT19937. Members added later get their chain's
-   source. */
+   The random source starts at the sampler's seed; mirostat's mu starts anew if it has overflowed in the new arithmetic.
+   Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 if SAMP_NO_MT19937 is defined. Samplers that
+   are added to a chain later get the chain's random source. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
-/* samp_get_seed -- the seed of the last sampler that draws random numbers and is on; 0 if there is none. */
+/* samp_get_seed -- returns the seed of the last sampler in the chain that draws random numbers and is on; 0 if there is
+   no such sampler. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
 
-/* samp_child_seed -- the seed of sample i of several from one request: the first 64 bits of Philox at counter (i, all
-   ones, 0) with the request's seed as key; no draw uses this counter. Seeds of different i, or of different requests,
-   are as independent as random numbers: two are equal with probability 2^-64. Sample 0 has another seed than the
-   request. */
+/* samp_child_seed -- returns a seed for answer i, if a request asks for several answers: the first 64 bits of Philox at
+   counter (i, all ones, 0) with the request's seed as key; no draw uses this counter. Seeds of different i, or of
+   different requests, are as independent as random numbers: two seeds are equal with probability 2^-64. The seed of
+   answer 0 is not the request's seed. */
 SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i);
 
-/* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
-   outside a chain keeps its own. Each successful samp_sample, samp_draw or samp_apply of a sampler that draws advances
-   it by one, even if only one token was left. samp_accept does not. Only SAMP_RNG_PHILOX uses it. */
+/* samp_get_position, samp_set_position -- return or set the position, which is the number of the next draw. A chain
+   keeps the position for its members; a sampler outside a chain keeps its own. Each successful samp_sample, samp_draw
+   or samp_apply of a sampler that draws advances the position by one, even if only one token was left to draw.
+   samp_accept does not advance it. Only SAMP_RNG_PHILOX uses the position. */
 SAMP_API uint64_t samp_get_position(const samp_sampler *s);
 /* Sets the number of the next draw. */
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 
 /* samp_prev -- copies the last accepted tokens of a chain, at most n, oldest first; returns their number.
-   samp_last -- the last accepted token, or SAMP_E_EMPTY.
-   samp_set_n_prev -- sets how many tokens are kept (default 64; 0 .. 2^20), and forgets those kept so far. It
-     allocates. */
+   samp_last -- returns the last accepted token, or SAMP_E_EMPTY.
+   samp_set_n_prev -- sets how many tokens are kept for samp_prev (default 64; 0 .. 2^20), and forgets the tokens kept
+     so far. The function allocates memory. */
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
-/* The last accepted token, or SAMP_E_EMPTY. */
+/* Returns the last accepted token, or SAMP_E_EMPTY. */
 SAMP_API samp_token samp_last(const samp_sampler *chain);
 /* Sets how many tokens are kept for samp_prev. */
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
-/* samp_rollback -- takes back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
-     State    position, mt19937, windows, mu, averages and samp_prev of s and all its members become what they were
-              before the first draw since the token in front of these; if there was no draw before the first of these
-              tokens, before its samp_accept. Draws after the last accepted token are taken back too; with n = 0 only
-              these. samp_perf's counts stay.
-     Tokens   each successful samp_accept counts as one token, also for a prompt, and each token of samp_sample, of a
-              batch, of samp_verify. A token of samp_grammar_sample counts once for the chain and once for the grammar.
-     Kept     the last 64 tokens, or as many as samp_set_rollback has set. All are forgotten when s changes in another
-              way: by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by a call on a member. A clone has
-              the tokens of its original; a saved state has none. A chain keeps the tokens for its members.
-     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, because one may refuse: if
-              one does, those before it, which have gone back, accept the tokens again.
+/* samp_rollback -- takes back the last n accepted tokens, as if they had never been drawn: for drafts, and for texts
+   that turn out to be banned.
+     State    The position, the state of MT19937, the last tokens of penalties and dry, mirostat's mu, adaptive_p's
+              averages and the tokens of samp_prev become, in s and all its members, what they were before the first of
+              the n tokens was drawn (or, if it was not drawn, before its samp_accept). Draws since the token before the
+              first of the n, and draws after the last accepted token, are taken back too; with n = 0 only the latter
+              are. samp_perf's counts stay.
+     Tokens   Each successful samp_accept counts as one token, also for a prompt, and so does each token of samp_sample,
+              of a batch, or of samp_verify. A token of samp_grammar_sample counts once for the chain and once for the
+              grammar.
+     Kept     The last 64 tokens can be taken back, or as many as samp_set_rollback has set. The record of all of them
+              is lost when s changes in another way: by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by
+              a call on a member. A clone has the record of its original; a saved state has no record. A chain keeps the
+              record for its members.
+     Custom   samplers with an accept function need a rollback function (samp_sampler_i). They are rolled back first,
+              because one of them may refuse: then those that were already rolled back accept the tokens again.
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler has
               no rollback; the status that a custom sampler returns, or that s carries; SAMP_E_NOMEM (grammars). After
               an error nothing has changed. Exception: if samp_prev has fewer than n tokens, and a custom sampler
-              refuses, the custom samplers in front of it stay rolled back.
-     Memory   none, except for grammars.   Cost  O(n); for penalties n times the cost of samp_accept.
-   samp_rollback_depth -- how many tokens can be taken back now. 0 if a custom sampler has an accept but no rollback; a
-     grammar may keep fewer tokens than the chain. Or SAMP_E_NULL, or the status that s carries.
-   samp_set_rollback -- sets how many tokens are kept, 0 .. 2^20, and forgets those kept so far. 0: nothing is kept, so
-     a draw cannot be taken back either. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
-     Memory   for each token 12 bytes (a sampler outside a chain 8, one that does not draw 4). A chain adds 4 for
-              penalties, 12 for dry, 16 for adaptive_p, 4 for each mirostat, inner chain and mt19937; grammars add more.
-              It is allocated by this call, by samp_reserve, or at the first token; if that fails at the first token,
-              nothing is kept. Samplers without state need none. */
+              refuses, the custom samplers before it in the chain stay rolled back.
+     Memory   is allocated only by grammars.   Cost  O(n); for penalties n times the cost of samp_accept.
+   samp_rollback_depth -- returns how many tokens can be taken back now: 0 if a custom sampler has an accept function
+     but no rollback; a grammar may keep fewer tokens than the chain. Or it returns SAMP_E_NULL, or the status that s
+     carries.
+   samp_set_rollback -- sets how many tokens can be taken back, 0 .. 2^20, and forgets the tokens kept so far. With 0
+     no token is kept, so a draw cannot be taken back either. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM
+     (then nothing has changed).
+     Memory   Each token that can be taken back needs 12 bytes (in a sampler outside a chain 8, in one that does not
+              draw 4). A chain adds 4 bytes for penalties, 12 for dry, 16 for adaptive_p, 4 for each mirostat, inner
+              chain and MT19937; grammars add more. This memory is allocated by samp_set_rollback, by samp_reserve, or
+              at the first token; if it cannot be allocated at the first token, no token can be taken back. Samplers
+              without state need no memory. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
 /* Sets how many tokens are kept for samp_rollback. */
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
 /* How many tokens samp_rollback can take back now. */
 SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
-/* samp_state_save, samp_state_load -- write a sampler's state as bytes, and read it, to go on elsewhere. The state is:
-   position, mt19937, the accepted tokens of penalties, dry and samp_prev, mirostat's mu, adaptive_p's averages and
-   pending selection; for a chain its own state and all its members'. samp_perf's counts and the settings are not in it:
-   load into a sampler with the settings of the saved one (kinds, order, parameters, breakers, seeds, random source,
-   samp_set_n_prev).
-   samp_state_size -- the number of bytes that samp_state_save writes now; 0 if it would fail.
-     bytes    [size]. save needs size >= samp_state_size(s) and writes that many; load needs exactly these. The same
-              state has the same bytes on every machine.
-     Custom   samplers with ctx NULL have nothing to save; others are SAMP_E_UNSUPPORTED.
+/* samp_state_save, samp_state_load -- write a sampler's state as bytes, and read these bytes, to continue a text later
+   or on another machine. The state is: the position, the state of MT19937, the accepted tokens of penalties, dry and
+   samp_prev, mirostat's mu, adaptive_p's averages and selected token; the state of a chain is its own and that of all
+   its members. samp_perf's counts and the settings are not saved: load the state into a sampler with the same settings
+   as the saved one (kinds, order, parameters, breakers, seeds, random source, samp_set_n_prev).
+   samp_state_size -- returns the number of bytes that samp_state_save writes now; 0 if it would fail.
+     bytes    [size]. samp_state_save needs size >= samp_state_size(s) and writes samp_state_size(s) bytes;
+              samp_state_load needs exactly these bytes. The same state has the same bytes on every machine.
+     Custom   samplers whose ctx is NULL have nothing to save; other custom samplers are SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum finds accidents, not forgery), too few
               or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM; SAMP_E_FULL: the text
               exceeds a grammar's limits. After an error nothing has changed.
-     Memory   none, except to load a grammar's state.   Cost  O(bytes). */
+     Memory   is allocated only to load a grammar's state.   Cost  O(size). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 /* Writes a sampler's state, samp_state_size bytes. */
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
 /* Reads a state that samp_state_save has written. */
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 
-/* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- sets them to 0. */
+/* samp_perf -- returns the counts and the time of samp_sample and samp_draw on this sampler.
+   samp_perf_reset -- sets these counts and the time to 0. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
 /* Sets the counts to 0. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
-/* samp_describe -- the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... -> dist(seed=1)";
-   '?' marks a sampler whose values switch it off. Works like snprintf: writes at most size bytes with the final 0, and
-   returns the length of the whole text, or SAMP_E_NULL. */
+/* samp_describe -- writes the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... ->
+   dist(seed=1)"; '?' marks a sampler whose values switch it off. Like snprintf, it writes at most size bytes with the
+   final 0, and returns the length of the whole text, or SAMP_E_NULL. */
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 
 /* ---- src/api/samplers.h ---- */
@@ -1312,19 +1353,24 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/gumbel.h ---- */
 /* ---- coupled draws (SAMPLING_GUMBEL) ----
-   One more constructor of section 3. Its sampler draws so that similar rows mostly get the same token. */
+   The constructor of one more sampler. With the same seed and position, this sampler mostly draws the same token from
+   similar logits. */
 
-/* samp_init_gumbel -- selects a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
-   E / w wins. E is an exponential random number, a function of (seed, position, token id) alone. This is the Gumbel-max
-   trick: the token with the largest logit + Gumbel noise.
-     Couples  with one seed, chains with similar distributions mostly get the same token: a draft model and the model,
-              two temperatures, two versions of a model. A truncation that keeps the winner does not change the token.
-     Exactly  E = -ln((2 k + 1) 2^-53), k the upper 52 bits of the first 64 of Philox at (position, stream, id), ln as
-              in >>math; E / w is one division of doubles. Of equal quotients the larger logit wins, then the smaller
-              id.
-     Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
-     MT19937  llama.cpp has no such sampler: the same.
-     Cost     1.5 ns for each candidate with AVX-512, 2.5 ns with AVX2, 15 ns where the chain goes step by step.
+/* samp_init_gumbel -- selects a token with probability w / Z, as samp_init_dist does (w is the token's weight, Z the
+   sum of weights): the token with the smallest E / w is selected (needs SAMPLING_GUMBEL). E is an exponential random
+   number for each token, a function of (seed, position, token id) alone. This is the Gumbel-max trick, which selects
+   the token with the largest sum of its logit and Gumbel noise.
+     Couples  Chains that have the same seed and similar distributions mostly select the same token: a draft model and
+              the model, two temperatures, two versions of a model. A truncation that keeps the selected token does not
+              change the choice.
+     Exactly  E = -ln((2 k + 1) 2^-53), where k is the upper 52 of the first 64 bits of Philox at (position, stream,
+              id), and ln is the function of >>math; E / w is one division of doubles. Of tokens with equal quotients
+              the one with the larger logit is selected, then the one with the smaller id.
+     Leaves   p set for every token.   Draws  64 random bits for each token, and advances the position by one.   Ratio
+              In samp_verify's ratio method the sampler draws as samp_init_dist does.
+     MT19937  llama.cpp has no such sampler; the token is the same.
+     Cost     is 1.5 ns for each candidate with AVX-512, 2.5 ns with AVX2, and 15 ns if the chain applies its samplers
+              one by one to an array of candidates.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 #ifndef SAMPLING_GUMBEL_DECLARED
@@ -1335,41 +1381,48 @@ SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 #ifndef SAMP_NO_OPERATOR
 /* ---- src/api/operator.h ---- */
 /* ---- 4. the operator ----------------------------------------------------------------------------------------
-   samp_random_sample: one index from a row of logits and a random number, without samplers. */
+   samp_random_sample: functions that pick one index from a row of logits by a random number, without samplers. */
 
-/* Sampling as the operator of a tensor library: created once, run on many rows, in the caller's memory. It has no
-   state, and the random number is an argument. Many threads may run one operator at once, each with its own
-   workspace. */
+/* Sampling as an operator of a tensor library: the operator is created once and run on many rows, in memory that the
+   caller provides. It has no state, and the random number is an argument. Many threads may run one operator at the same
+   time, each with its own workspace. */
 typedef struct samp_random_sample samp_random_sample;
 
 /* samp_random_sample_create -- makes an operator.
-     result   any of the eight integer types    probs  SAMP_F16, SAMP_BF16, SAMP_F32 or SAMP_F64
-     n        1 .. SAMP_MAX_VOCAB logits, and at most as many as result can number (SAMP_I8: 128)
+     result   the type of the index: any of the eight integer types.    probs  the type of the logits: SAMP_F16,
+              SAMP_BF16, SAMP_F32 or SAMP_F64
+     n        the number of logits, 1 .. SAMP_MAX_VOCAB, and at most as many as the type `result` can number (SAMP_I8:
+              128)
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_DTYPE, SAMP_E_EMPTY (n = 0), SAMP_E_RANGE (n),
               SAMP_E_NOMEM.   Free it with samp_random_sample_destroy, which takes NULL.
-   samp_random_sample_workspace_size -- the bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more
-     unless probs is SAMP_F32. */
+   samp_random_sample_workspace_size -- returns the bytes of workspace that samp_random_sample_run needs; 0 if op is
+     NULL. They are about 33 KiB + n / 4 bytes, and 4 n bytes more unless probs is SAMP_F32. */
 SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
-/* The bytes that a run needs; 0 for NULL. */
+/* Returns the bytes of workspace that samp_random_sample_run needs; 0 if op is NULL. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
 /* Frees an operator; takes NULL. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
 
 /* samp_random_sample_run -- samples one index.
-     probs    [n] logits, in spite of the name; read only, aligned as its elements are. -INFINITY is a masked index.
+     probs    [n] the logits, in spite of the name; they are only read, and are aligned as their elements are. A logit
+              of -INFINITY masks its index.
      result   [1] out: the index, in [0, n)
-     random   in [0, 1)    topp  in [0, 1]; 1 = all    topk  in [1, n]; n = all    temperature  >= 0 and finite
-     Argmax   if random or topp or temperature is 0, or topk is 1.
-     Else     with the logits in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
-              c_i = w_0 + ... + w_i: the first i with c_i >= random * min(topp * c_n-1, c_topk-1). The nucleus is that
-              of the whole row, not of the first topk, and nothing is renormalised: random spans the kept mass.
-     Exact    (l - max) / temperature is two f32 steps, w is rounded to 2^-40 (see DETERMINISM), sums are exact, random
-              and random * topp are rounded down to 2^-64, the threshold up to 2^-40: the same index on every machine.
-              SAMP_F64: l - max is computed in double, then rounded to f32; elements that are equal then are ties.
-     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (too small; its alignment does not matter); SAMP_E_NAN (a
-              parameter; NaN or +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY (all masked). After
-              an error *result is unchanged.
-     Memory   the workspace alone.   Cost  O(n): some passes over the row, most over a few parts of it; no sort.
+     random   a random number in [0, 1).    topp  in [0, 1]; 1 keeps all.    topk  in [1, n]; n keeps all.
+              temperature >= 0 and finite
+     Argmax   The index of the largest logit is the result if random, topp or temperature is 0, or topk is 1.
+     Else     let the logits be in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
+              c_i = w_0 + ... + w_i. The result is the first i with c_i >= random * min(topp * c_n-1, c_topk-1). So topp
+              cuts the distribution of the whole row, not that of the first topk; and nothing is renormalised: random in
+              [0, 1) is scaled to the sum of what both keep.
+     Exact    The index is the same on every machine: (l - max) / temperature is computed in two f32 steps, w is rounded
+              to 2^-40 (see DETERMINISM), sums are exact, random and random * topp are rounded down to 2^-64, and the
+              threshold is rounded up to 2^-40. With SAMP_F64, l - max is computed in double and then rounded to f32;
+              elements that are equal after this are ties.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (the workspace is too small; its alignment does not matter);
+              SAMP_E_NAN (a parameter is NaN; NaN or +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY
+              (all logits are masked). After an error *result is unchanged.
+     Memory   Only the workspace is used.   Cost  O(n): some passes over the whole row, and more passes over a few parts
+              of it; no sort.
      Source   the random-sample operator of InfiniCore. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
@@ -1569,42 +1622,44 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #if defined(SAMPLING_LLAMA_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/llama_cpp.h ---- */
 /* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) ---------------------------------------------------------------
-   A chain samples from a llama_context, serves in a llama.cpp program as its sampler object, and gets its vocabulary
-   from a llama_vocab. */
+   Functions for programs that use llama.cpp: a chain of this library samples from a llama_context, replaces llama.cpp's
+   own sampler object, and gets its vocabulary from a llama_vocab. */
 
 /* llama.h may be included before this file, after it, or not at all. Link a libllama of 2025 or later. To get exactly
-   llama.cpp's tokens, set the chain to SAMP_RNG_MT19937. */
+   llama.cpp's tokens, set the chain's random source to SAMP_RNG_MT19937. */
 struct llama_sampler;
 struct llama_context;
 struct llama_vocab;
 
-/* samp_llama_sample -- draws the next token and accepts it, as llama_sampler_sample does, but directly from the logits:
-   it fills no array of candidates.
-     in       idx: which output of the last llama_decode, numbered as in llama_get_logits_ith
-     Returns  the token, or as samp_sample; SAMP_E_NULL also if that output has no logits. */
+/* samp_llama_sample -- draws the next token and accepts it, as llama_sampler_sample does, but directly from the logits,
+   without an array of candidates.
+     in       idx: the index of an output of the last llama_decode, numbered as in llama_get_logits_ith
+     Returns  the token, or a status of samp_sample; SAMP_E_NULL also if this output has no logits. */
 SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context *ctx, int32_t idx);
 
-/* samp_llama_init -- makes llama.cpp's sampler object of a chain, or of any sampler outside a chain: for
-   llama_sampler_sample, llama_sampler_apply, llama_sampler_chain_add and other functions of llama.cpp. The object owns
-   the chain from now on.
-   samp_llama_chain -- the chain of such an object, which still owns it: to change, save or describe it, or to read its
-     seed or counts. NULL: s is not such an object.
-     Works    with each layout of llama.cpp's interface (6, 10 and 12 functions); on the CPU, not in the device's graph.
-     Errors   llama.cpp's apply has no status: an array that samp_apply refuses gets selected = -1, and
-              llama_sampler_sample then ends the program. samp_status shows before whether the chain carries an error. A
-              clone that fails is NULL.
-     Returns  NULL: chain is NULL or in a chain, or there is no memory; the caller still owns it.
-              Free the object with llama_sampler_free.
-     Memory   two pointers, from llama_sampler_init. */
+/* samp_llama_init -- wraps a chain, or any sampler that is in no chain, in a sampler object of llama.cpp, which
+   llama_sampler_sample, llama_sampler_apply, llama_sampler_chain_add and other functions of llama.cpp take. The object
+   owns the chain from now on.
+   samp_llama_chain -- returns the chain in such an object, which still owns it: to change, save or describe the chain,
+     or to read its seed or counts. NULL: s is not an object of samp_llama_init.
+     Works    with each layout of the struct llama_sampler_i of llama.cpp (6, 10 and 12 functions). Sampling runs on the
+              CPU, not in llama.cpp's compute graph on a device.
+     Errors   The apply function of llama.cpp returns no status: an array that samp_apply refuses gets selected = -1,
+              and llama_sampler_sample then ends the program. To avoid this, ask samp_status first whether the chain
+              carries an error. If a clone fails, llama_sampler_clone returns NULL.
+     Returns  the object; NULL if chain is NULL or in another chain, or if there is no memory: then the caller still
+              owns the chain. Free the object with llama_sampler_free.
+     Memory   The object has two pointers, allocated by llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
-/* The chain of such an object, which still owns it. */
+/* Returns the chain in an object of samp_llama_init, which still owns it. */
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
-/* samp_llama_vocab -- the vocabulary of a model, for samplers that need one: copies of all pieces (those of control
-   tokens are empty), and the tokens that end a generation. Its tokenize calls llama.cpp, so the model must outlive it.
-   That tokenize never gives control tokens, with one exception: <text> in a grammar may be a control token.
-     Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
-   samp_llama_vocab_free -- frees it; takes NULL. */
+/* samp_llama_vocab -- makes a samp_vocab from a model's vocabulary, for samplers that need one: copies of the bytes of
+   all tokens (those of control tokens are empty), and the tokens that end a generation. Its function tokenize calls
+   llama.cpp, so the model must outlive the samp_vocab. This function never returns control tokens, with one exception:
+   <text> in a grammar may be a control token.
+     Returns  the vocabulary; NULL if vocab is NULL, or if there is no memory.   Memory  is one block.
+   samp_llama_vocab_free -- frees such a vocabulary; takes NULL. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
 /* Frees a vocabulary of samp_llama_vocab; takes NULL. */
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
