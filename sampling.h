@@ -20479,7 +20479,7 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* The progress within a list of members, computed from a MEMBERS node. A slot stands for a witness, a required member
+/* The progress within a list of members, computed from a MEMBERS node. A slot is for one witness, a required member
    whose name is not listed; it is open until the witness comes. */
 typedef struct sampi_opening {
     sampi_list list;
@@ -21881,7 +21881,7 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 /* ---- src/grammar/regex.h ---- */
 /* ---- regular expressions ----
    The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
-   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE stands before the text's first byte, FF
+   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE comes before the text's first byte, FF
    behind its last byte. sampi_regex_unmark then removes FE from the front and FF from the end of the matched texts. The
    result matches the texts without marks that the expression matches. */
 
@@ -22316,7 +22316,7 @@ typedef struct sampi_deriver {
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
-    int32_t last;       /* the class of the byte with which it found a text last time */
+    int32_t last;       /* the class of the byte with which sampi_search last found a text */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
     int64_t charged;    /* how many steps sampi_charge has counted in all */
@@ -22904,7 +22904,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 }
 
 enum {
-    SAMPI_FARTHEST = 1 << 20, /* stands for an infinite distance, if no text is possible */
+    SAMPI_FARTHEST = 1 << 20, /* an infinite distance, as no text is possible */
     /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
     SAMPI_FAR_IN = 256
 };
@@ -23031,7 +23031,7 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
     }
 }
 
-/* Returns whether a node that has been reached is known to match some text. */
+/* Returns whether the facts about a node that the search has reached show that it matches some text. */
 static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
 {
     const int32_t known = sampi_known(&d->tree, n);
@@ -29044,7 +29044,7 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
     return !x->status;
 }
 
-/* Returns the string that stands for the value of a number or string of the document. Equal values have the same
+/* Returns the string that represents the value of a number or string of the document. Equal values have the same
    string: 1 and 1.0, for example. */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
@@ -31869,8 +31869,8 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
    document. Each of them is read by its own reader from a copy of its text. The position of an error in the copy is
    converted to the position in the document. */
 
-/* Returns the offset in the document's source of byte `at` of a string. An escape in the source may stand for several
-   bytes. */
+/* Returns the offset in the document's source of byte `at` of a string. An escape in the source may be several bytes of
+   the string. */
 static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;

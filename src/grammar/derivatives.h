@@ -30,7 +30,7 @@ typedef struct sampi_deriver {
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
     sampi_pairs queued; /* the nodes that sampi_search has reached */
-    int32_t last;       /* the class of the byte with which it found a text last time */
+    int32_t last;       /* the class of the byte with which sampi_search last found a text */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
     int64_t charged;    /* how many steps sampi_charge has counted in all */
@@ -618,7 +618,7 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 }
 
 enum {
-    SAMPI_FARTHEST = 1 << 20, /* stands for an infinite distance, if no text is possible */
+    SAMPI_FARTHEST = 1 << 20, /* an infinite distance, as no text is possible */
     /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
     SAMPI_FAR_IN = 256
 };
@@ -745,7 +745,7 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
     }
 }
 
-/* Returns whether a node that has been reached is known to match some text. */
+/* Returns whether the facts about a node that the search has reached show that it matches some text. */
 static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
 {
     const int32_t known = sampi_known(&d->tree, n);

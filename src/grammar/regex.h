@@ -1,6 +1,6 @@
 /* ---- regular expressions ----
    The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
-   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE stands before the text's first byte, FF
+   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE comes before the text's first byte, FF
    behind its last byte. sampi_regex_unmark then removes FE from the front and FF from the end of the matched texts. The
    result matches the texts without marks that the expression matches. */
 

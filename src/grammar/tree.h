@@ -395,7 +395,7 @@ static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
 
-/* The progress within a list of members, computed from a MEMBERS node. A slot stands for a witness, a required member
+/* The progress within a list of members, computed from a MEMBERS node. A slot is for one witness, a required member
    whose name is not listed; it is open until the witness comes. */
 typedef struct sampi_opening {
     sampi_list list;

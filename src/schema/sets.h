@@ -55,7 +55,7 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
     return !x->status;
 }
 
-/* Returns the string that stands for the value of a number or string of the document. Equal values have the same
+/* Returns the string that represents the value of a number or string of the document. Equal values have the same
    string: 1 and 1.0, for example. */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {

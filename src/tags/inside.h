@@ -3,8 +3,8 @@
    document. Each of them is read by its own reader from a copy of its text. The position of an error in the copy is
    converted to the position in the document. */
 
-/* Returns the offset in the document's source of byte `at` of a string. An escape in the source may stand for several
-   bytes. */
+/* Returns the offset in the document's source of byte `at` of a string. An escape in the source may be several bytes of
+   the string. */
 static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
