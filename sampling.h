@@ -215,80 +215,80 @@
      623 api/missing.h                    9582 samplers/draw.h                 23130 grammar/vocabulary.h
      638 api/sample.h                     9669 samplers/dist.h                 23612 grammar/triggers.h
      746 api/chains.h                     9702 samplers/gumbel.h               23949 grammar/matcher.h
-    1040 api/samplers.h                   9774 watermark/function.h            24253 grammar/store.h
-    1354 api/gumbel.h                     9893 watermark/text.h                24561 grammar/moving.h
-    1382 api/operator.h                  10086 watermark/draw.h                25024 grammar/visits.h
-    1440 api/kv.h                        10302 samplers/mirostat.h             25316 grammar/states.h
-    1623 api/llama_cpp.h                 10552 samplers/adaptive_p.h           25481 grammar/items.h
-    1671 api/text_error.h                10707 samplers/custom.h               25609 grammar/masks.h
-    1688 api/grammar.h                   10770 config/describe.h               25825 grammar/runs.h
-    1958 api/shards.h                    10953 config/from_params.h            26052 grammar/entries.h
-    2057 api/peers.h                     11019 config/orders.h                 26577 grammar/accepting.h
-    2145 api/drafts.h                    11254 config/numbers.h                26919 grammar/waiting.h
-    2247 api/constraints.h               11398 config/set.h                    27048 grammar/history.h
-    2577 api/watermark.h                 11556 config/texts.h                  27180 grammar/room.h
-    2737 api/parts.h                     11687 config/settings.h               27537 grammar/sampler.h
-    2779 base/switches.h                 11801 life/rollback.h                 27785 grammar/forced.h
-    3105 base/random.h                   12061 life/chain.h                    27978 grammar/hooks.h
-    3128 base/mt19937.h                  12352 life/members.h                  28105 schema/head.h
-    3204 base/exact.h                    12469 life/update.h                   28292 schema/errors.h
-    3437 base/bits128.h                  12666 life/copy.h                     28405 schema/collections.h
-    3518 base/elements.h                 12837 rows/row.h                      28440 schema/references.h
-    3652 watermark/colours.h             13159 rows/reserve.h                  28718 schema/strings.h
-    3718 kernels/llama_cpp/contract.h    13231 rows/pieces.h                   28780 schema/numbers.h
-    3770 kernels/contract.h              13347 rows/thresholds.h               28989 schema/sets.h
-    3909 kernels/scalar.h                13456 rows/compact.h                  29248 schema/formats.h
-    4115 kernels/llama_cpp/scalar.h      13624 rows/sums.h                     29452 schema/scalars.h
-    4136 kernels/sets.h                  13771 rows/changes.h                  29763 schema/goals.h
-    4186 kernels/vectors.h               13855 rows/cuts.h                     29994 schema/alternatives.h
-    4305 kernels/avx512.h                14328 rows/typical.h                  30489 schema/objects.h
-    4391 kernels/avx2.h                  14659 rows/tail_free.h                31069 schema/arrays.h
-    4455 kernels/sse2.h                  14736 rows/selecting.h                31443 schema/whole.h
-    4472 kernels/neon.h                  14872 rows/mirostat.h                 31617 tags/head.h
-    4495 kernels/wasm.h                  14959 watermark/rows.h                31748 tags/words.h
-    4511 kernels/generic.h               15074 rows/flat.h                     31866 tags/inside.h
-    4531 kernels/shared.h                15124 rows/logprobs.h                 32011 tags/formats.h
-    4658 kernels/passes.h                15213 rows/step.h                     32425 grammar/grammars.h
-    5363 kernels/llama_cpp/passes.h      15231 rows/llama_cpp/sums.h           32492 peers/tables.h
-    5448 kernels/check.h                 15561 rows/llama_cpp/samplers.h       32904 peers/values.h
-    5471 kernels/dispatch.h              16045 rows/llama_cpp/step.h           33352 peers/llama_server.h
-    5682 core/array.h                    16077 run/apply.h                     33424 peers/fields.h
-    6024 core/table.h                    16164 run/writing.h                   33694 peers/requests.h
-    6250 core/windows.h                  16290 run/arrays.h                    33841 shards/head.h
-    6343 constraints/record.h            16370 run/arrays_llama_cpp.h          33998 shards/bytes.h
-    6410 watermark/record.h              16575 run/walk.h                      34096 shards/merging.h
-    6432 rows/work.h                     16684 run/finish.h                    34388 shards/row.h
-    6459 life/past.h                     16725 run/draw_llama_cpp.h            34527 shards/answers.h
-    6522 core/record.h                   16801 run/draw.h                      35085 shards/logprobs.h
-    6668 core/plans.h                    16881 run/sample.h                    35233 shards/taking.h
-    6707 core/fields.h                   16979 watermark/making.h              35390 shards/asking.h
-    6799 core/owners.h                   17211 watermark/tails.h               35527 shards/prefix.h
-    6879 core/mt19937.h                  17312 watermark/detect.h              36101 shards/plans.h
-    6938 core/no_mt19937.h               17541 run/verify.h                    36610 samplers/plans.h
-    6972 core/making.h                   17647 run/batch.h                     36883 shards/way.h
-    7107 core/streams.h                  17801 life/state.h                    37033 shards/memory.h
-    7148 life/state_fields.h             17984 operator/weights.h              37103 shards/batch.h
-    7244 samplers/llama_cpp.h            18073 operator/search.h               37512 drafts/head.h
-    7334 samplers/logit_bias.h           18215 operator/run.h                  37576 drafts/block.h
-    7440 samplers/patch.h                18384 kv/cells.h                      37772 drafts/tree.h
-    7491 samplers/penalties.h            18424 kv/making.h                     37910 drafts/relaxed.h
-    7647 samplers/dry.h                  18650 kv/slot.h                       37996 constraints/automaton.h
-    8114 samplers/cut.h                  18793 kv/sequences.h                  38100 constraints/making.h
-    8140 samplers/top_n_sigma.h          18929 kv/data.h                       38360 constraints/sampler.h
-    8253 samplers/top_k.h                19053 kv/update.h                     38456 constraints/constructors.h
-    8311 samplers/tail_free.h            19181 kv/state.h                      38825 constraints/patterns.h
-    8439 samplers/typical.h              19393 llama_cpp/functions.h           39034 constraints/looking.h
-    8518 samplers/top_p.h                19461 llama_cpp/object.h              39104 constraints/thinking.h
-    8564 samplers/min_p.h                19516 llama_cpp/vocabulary.h          39359 constraints/schedule.h
-    8607 samplers/by_sums.h              19594 text/reading.h                  39449 constraints/accepting.h
-    8763 samplers/top_h.h                19706 text/strings.h                  39634 constraints/drawing.h
-    8817 samplers/min_k.h                19807 text/values.h                   39825 constraints/state.h
-    8876 samplers/xtc.h                  19965 text/documents.h                39892 constraints/kind.h
-    8962 samplers/infill.h               20042 grammar/head.h                  39952 constraints/top_p_decay.h
-    9081 samplers/temperature.h          20084 grammar/tree.h                  40040 constraints/accessors.h
-    9254 samplers/smoothing.h            20748 grammar/building.h              40149 core/kinds.h
-    9343 samplers/softmax.h              21180 grammar/finishing.h             40202 base/restore.h
-    9377 samplers/drafted.h              21492 grammar/reading.h               40216 api/license.h
+    1040 api/samplers.h                   9774 watermark/function.h            24254 grammar/store.h
+    1354 api/gumbel.h                     9893 watermark/text.h                24563 grammar/moving.h
+    1382 api/operator.h                  10086 watermark/draw.h                25026 grammar/visits.h
+    1440 api/kv.h                        10302 samplers/mirostat.h             25319 grammar/states.h
+    1623 api/llama_cpp.h                 10552 samplers/adaptive_p.h           25484 grammar/items.h
+    1671 api/text_error.h                10707 samplers/custom.h               25612 grammar/masks.h
+    1688 api/grammar.h                   10770 config/describe.h               25828 grammar/runs.h
+    1958 api/shards.h                    10953 config/from_params.h            26055 grammar/entries.h
+    2057 api/peers.h                     11019 config/orders.h                 26580 grammar/accepting.h
+    2145 api/drafts.h                    11254 config/numbers.h                26922 grammar/waiting.h
+    2247 api/constraints.h               11398 config/set.h                    27051 grammar/history.h
+    2577 api/watermark.h                 11556 config/texts.h                  27183 grammar/room.h
+    2737 api/parts.h                     11687 config/settings.h               27540 grammar/sampler.h
+    2779 base/switches.h                 11801 life/rollback.h                 27788 grammar/forced.h
+    3105 base/random.h                   12061 life/chain.h                    27981 grammar/hooks.h
+    3128 base/mt19937.h                  12352 life/members.h                  28108 schema/head.h
+    3204 base/exact.h                    12469 life/update.h                   28295 schema/errors.h
+    3437 base/bits128.h                  12666 life/copy.h                     28408 schema/collections.h
+    3518 base/elements.h                 12837 rows/row.h                      28443 schema/references.h
+    3652 watermark/colours.h             13159 rows/reserve.h                  28721 schema/strings.h
+    3718 kernels/llama_cpp/contract.h    13231 rows/pieces.h                   28783 schema/numbers.h
+    3770 kernels/contract.h              13347 rows/thresholds.h               28992 schema/sets.h
+    3909 kernels/scalar.h                13456 rows/compact.h                  29251 schema/formats.h
+    4115 kernels/llama_cpp/scalar.h      13624 rows/sums.h                     29455 schema/scalars.h
+    4136 kernels/sets.h                  13771 rows/changes.h                  29766 schema/goals.h
+    4186 kernels/vectors.h               13855 rows/cuts.h                     29997 schema/alternatives.h
+    4305 kernels/avx512.h                14328 rows/typical.h                  30492 schema/objects.h
+    4391 kernels/avx2.h                  14659 rows/tail_free.h                31072 schema/arrays.h
+    4455 kernels/sse2.h                  14736 rows/selecting.h                31446 schema/whole.h
+    4472 kernels/neon.h                  14872 rows/mirostat.h                 31620 tags/head.h
+    4495 kernels/wasm.h                  14959 watermark/rows.h                31751 tags/words.h
+    4511 kernels/generic.h               15074 rows/flat.h                     31869 tags/inside.h
+    4531 kernels/shared.h                15124 rows/logprobs.h                 32014 tags/formats.h
+    4658 kernels/passes.h                15213 rows/step.h                     32428 grammar/grammars.h
+    5363 kernels/llama_cpp/passes.h      15231 rows/llama_cpp/sums.h           32495 peers/tables.h
+    5448 kernels/check.h                 15561 rows/llama_cpp/samplers.h       32907 peers/values.h
+    5471 kernels/dispatch.h              16045 rows/llama_cpp/step.h           33355 peers/llama_server.h
+    5682 core/array.h                    16077 run/apply.h                     33427 peers/fields.h
+    6024 core/table.h                    16164 run/writing.h                   33697 peers/requests.h
+    6250 core/windows.h                  16290 run/arrays.h                    33844 shards/head.h
+    6343 constraints/record.h            16370 run/arrays_llama_cpp.h          34001 shards/bytes.h
+    6410 watermark/record.h              16575 run/walk.h                      34099 shards/merging.h
+    6432 rows/work.h                     16684 run/finish.h                    34391 shards/row.h
+    6459 life/past.h                     16725 run/draw_llama_cpp.h            34530 shards/answers.h
+    6522 core/record.h                   16801 run/draw.h                      35088 shards/logprobs.h
+    6668 core/plans.h                    16881 run/sample.h                    35236 shards/taking.h
+    6707 core/fields.h                   16979 watermark/making.h              35393 shards/asking.h
+    6799 core/owners.h                   17211 watermark/tails.h               35530 shards/prefix.h
+    6879 core/mt19937.h                  17312 watermark/detect.h              36104 shards/plans.h
+    6938 core/no_mt19937.h               17541 run/verify.h                    36613 samplers/plans.h
+    6972 core/making.h                   17647 run/batch.h                     36886 shards/way.h
+    7107 core/streams.h                  17801 life/state.h                    37036 shards/memory.h
+    7148 life/state_fields.h             17984 operator/weights.h              37106 shards/batch.h
+    7244 samplers/llama_cpp.h            18073 operator/search.h               37515 drafts/head.h
+    7334 samplers/logit_bias.h           18215 operator/run.h                  37579 drafts/block.h
+    7440 samplers/patch.h                18384 kv/cells.h                      37775 drafts/tree.h
+    7491 samplers/penalties.h            18424 kv/making.h                     37913 drafts/relaxed.h
+    7647 samplers/dry.h                  18650 kv/slot.h                       37999 constraints/automaton.h
+    8114 samplers/cut.h                  18793 kv/sequences.h                  38103 constraints/making.h
+    8140 samplers/top_n_sigma.h          18929 kv/data.h                       38363 constraints/sampler.h
+    8253 samplers/top_k.h                19053 kv/update.h                     38459 constraints/constructors.h
+    8311 samplers/tail_free.h            19181 kv/state.h                      38828 constraints/patterns.h
+    8439 samplers/typical.h              19393 llama_cpp/functions.h           39037 constraints/looking.h
+    8518 samplers/top_p.h                19461 llama_cpp/object.h              39107 constraints/thinking.h
+    8564 samplers/min_p.h                19516 llama_cpp/vocabulary.h          39362 constraints/schedule.h
+    8607 samplers/by_sums.h              19594 text/reading.h                  39452 constraints/accepting.h
+    8763 samplers/top_h.h                19706 text/strings.h                  39637 constraints/drawing.h
+    8817 samplers/min_k.h                19807 text/values.h                   39828 constraints/state.h
+    8876 samplers/xtc.h                  19965 text/documents.h                39895 constraints/kind.h
+    8962 samplers/infill.h               20042 grammar/head.h                  39955 constraints/top_p_decay.h
+    9081 samplers/temperature.h          20084 grammar/tree.h                  40043 constraints/accessors.h
+    9254 samplers/smoothing.h            20748 grammar/building.h              40152 core/kinds.h
+    9343 samplers/softmax.h              21180 grammar/finishing.h             40205 base/restore.h
+    9377 samplers/drafted.h              21492 grammar/reading.h               40219 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -24099,10 +24099,11 @@ enum { SAMPI_MASKS = 64 };
 typedef struct sampi_store {
     size_t serial;      /* no other store in the process has the same serial number */
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
-    size_t beside;      /* bytes that count in sampi_shared.bytes_gone; 0 before the store is replaced */
-    size_t fixed;       /* the size of the block that begins with this struct, in bytes */
-    size_t chunk;       /* the size of an ordinary chunk, in bytes */
-    sampi_tree tree;    /* the tree of nodes; the grammar's own nodes come first */
+    /* the bytes of a replaced store, which bytes_gone of sampi_shared counts; 0 before it is replaced */
+    size_t beside;
+    size_t fixed;    /* the size of the block that begins with this struct, in bytes */
+    size_t chunk;    /* the size of an ordinary chunk, in bytes */
+    sampi_tree tree; /* the tree of nodes; the grammar's own nodes come first */
     sampi_growth growth;
     int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
     sampi_lex *states; /* state 0 is the dead state, which matches no text */
@@ -24158,7 +24159,7 @@ typedef struct sampi_shared {
     sampi_held held;
     /* now: the current store (cache); gone: a list of replaced stores that calls may still read */
     sampi_store *now, *gone;
-    size_t bytes_gone; /* bytes of the replaced stores, which are not in `held` */
+    size_t bytes_gone; /* the bytes of the replaced stores, which the memory account leaves out */
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* how many stores (caches) were replaced */
@@ -24306,7 +24307,8 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
     }
     const size_t size = bytes > store->chunk ? bytes : store->chunk, whole = sizeof *chunk + size;
     sampi_held *all = &m->shared->held;
-    (void)SAMPI_SIZE_ADD(&all->apart, whole); /* first, so that it is never less than the bytes of a store */
+    /* counted first, so that `apart` is never less than the bytes of all stores */
+    (void)SAMPI_SIZE_ADD(&all->apart, whole);
     const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
     const size_t others = SAMPI_SIZE_GET(&all->bytes), most = SAMPI_SIZE_GET(&all->most) + m->d.held.beside;
     sampi_chunk *made = NULL;
@@ -24581,8 +24583,8 @@ typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
-    int32_t states_of[SAMPI_AGES];   /* how many states have ages of each class (sampi_age_class) */
-    int32_t entries_of[SAMPI_AGES];  /* and how many entries */
+    int32_t states_of[SAMPI_AGES];   /* for each class of ages (sampi_age_class): how many states have such an age */
+    int32_t entries_of[SAMPI_AGES];  /* for each class of ages: how many entries have such an age */
     int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old store's clock, to which ages refer */
     sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
@@ -24758,8 +24760,8 @@ static void sampi_move_nodes(const sampi_move *v)
         if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
-        /* The nodes differ from each other, so none is compared. One that finds no slot is made again when it is next
-           needed. */
+        /* All nodes differ from each other, so no node is compared. A node for which the table has no slot is made
+           again when it is next needed. */
         uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
         for (int32_t probes = 0; slots[slot] >= 0 && probes < PROBES; probes++) slot = (slot + 1) & mask;
         if (slots[slot] < 0) slots[slot] = v->nodes[i];
@@ -24832,12 +24834,12 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Returns the first class of ages of which there are too many elements, going by their numbers alone. `states` is as
-   below. */
+/* Returns the first class of ages of which there are too many elements for the room, estimated from their numbers.
+   `states` is as in sampi_move_find_class. */
 static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
 {
     const double nodes = (double)(SAMPI_INT_GET(&v->from->growth.n_nodes) - v->own) /
-                         (double)SAMPI_INT_GET(&v->from->n_states); /* of a state */
+                         (double)SAMPI_INT_GET(&v->from->n_states); /* the mean number of nodes of a state */
     int32_t at = 0, n_states = 0, n_entries = 0;
     for (; at < SAMPI_AGES; at++) {
         n_entries += v->entries_of[at];
@@ -24847,9 +24849,9 @@ static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
     return at;
 }
 
-/* Finds the oldest class of ages, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX),
-   or of entries alone where the age of states is given. `fits` is a class for which there is room, or -1. Few classes
-   are tried, because each takes a look at all elements. */
+/* Returns nearly the oldest class of ages up to which elements can be chosen: entries and states (`states` is
+   UINT32_MAX), or entries alone if `states` is the largest age of states. `fits` is a class for which there is room, or
+   -1. Few classes are tried, because each try looks at all elements. */
 static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t states, int32_t tries,
                                      const sampi_shared *h)
 {
@@ -25052,7 +25054,8 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
     if (!old) return true;
     (void)SAMPI_SIZE_ADD(&h->renewals, 1);
-    /* from now on it counts beside the limit: a call that still reads it must not take room from the others */
+    /* from now on the replaced store does not count in the limit: a call that still reads it must not take room from
+       others */
     old->beside = SAMPI_SIZE_GET(&old->bytes);
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - old->beside);
     (void)SAMPI_SIZE_ADD(&h->bytes_gone, old->beside);

@@ -150,10 +150,11 @@ enum { SAMPI_MASKS = 64 };
 typedef struct sampi_store {
     size_t serial;      /* no other store in the process has the same serial number */
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
-    size_t beside;      /* bytes that count in sampi_shared.bytes_gone; 0 before the store is replaced */
-    size_t fixed;       /* the size of the block that begins with this struct, in bytes */
-    size_t chunk;       /* the size of an ordinary chunk, in bytes */
-    sampi_tree tree;    /* the tree of nodes; the grammar's own nodes come first */
+    /* the bytes of a replaced store, which bytes_gone of sampi_shared counts; 0 before it is replaced */
+    size_t beside;
+    size_t fixed;    /* the size of the block that begins with this struct, in bytes */
+    size_t chunk;    /* the size of an ordinary chunk, in bytes */
+    sampi_tree tree; /* the tree of nodes; the grammar's own nodes come first */
     sampi_growth growth;
     int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
     sampi_lex *states; /* state 0 is the dead state, which matches no text */
@@ -209,7 +210,7 @@ typedef struct sampi_shared {
     sampi_held held;
     /* now: the current store (cache); gone: a list of replaced stores that calls may still read */
     sampi_store *now, *gone;
-    size_t bytes_gone; /* bytes of the replaced stores, which are not in `held` */
+    size_t bytes_gone; /* the bytes of the replaced stores, which the memory account leaves out */
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* how many stores (caches) were replaced */

@@ -20,8 +20,8 @@ typedef struct sampi_move {
     const sampi_store *from;
     sampi_store *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
-    int32_t states_of[SAMPI_AGES];   /* how many states have ages of each class (sampi_age_class) */
-    int32_t entries_of[SAMPI_AGES];  /* and how many entries */
+    int32_t states_of[SAMPI_AGES];   /* for each class of ages (sampi_age_class): how many states have such an age */
+    int32_t entries_of[SAMPI_AGES];  /* for each class of ages: how many entries have such an age */
     int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old store's clock, to which ages refer */
     sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
@@ -197,8 +197,8 @@ static void sampi_move_nodes(const sampi_move *v)
         if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
-        /* The nodes differ from each other, so none is compared. One that finds no slot is made again when it is next
-           needed. */
+        /* All nodes differ from each other, so no node is compared. A node for which the table has no slot is made
+           again when it is next needed. */
         uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
         for (int32_t probes = 0; slots[slot] >= 0 && probes < PROBES; probes++) slot = (slot + 1) & mask;
         if (slots[slot] < 0) slots[slot] = v->nodes[i];
@@ -271,12 +271,12 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Returns the first class of ages of which there are too many elements, going by their numbers alone. `states` is as
-   below. */
+/* Returns the first class of ages of which there are too many elements for the room, estimated from their numbers.
+   `states` is as in sampi_move_find_class. */
 static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
 {
     const double nodes = (double)(SAMPI_INT_GET(&v->from->growth.n_nodes) - v->own) /
-                         (double)SAMPI_INT_GET(&v->from->n_states); /* of a state */
+                         (double)SAMPI_INT_GET(&v->from->n_states); /* the mean number of nodes of a state */
     int32_t at = 0, n_states = 0, n_entries = 0;
     for (; at < SAMPI_AGES; at++) {
         n_entries += v->entries_of[at];
@@ -286,9 +286,9 @@ static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
     return at;
 }
 
-/* Finds the oldest class of ages, nearly, of which elements can be chosen: of entries and states (states: UINT32_MAX),
-   or of entries alone where the age of states is given. `fits` is a class for which there is room, or -1. Few classes
-   are tried, because each takes a look at all elements. */
+/* Returns nearly the oldest class of ages up to which elements can be chosen: entries and states (`states` is
+   UINT32_MAX), or entries alone if `states` is the largest age of states. `fits` is a class for which there is room, or
+   -1. Few classes are tried, because each try looks at all elements. */
 static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t states, int32_t tries,
                                      const sampi_shared *h)
 {

@@ -53,7 +53,8 @@ static void *sampi_store_room(sampi_matcher *m, size_t bytes)
     }
     const size_t size = bytes > store->chunk ? bytes : store->chunk, whole = sizeof *chunk + size;
     sampi_held *all = &m->shared->held;
-    (void)SAMPI_SIZE_ADD(&all->apart, whole); /* first, so that it is never less than the bytes of a store */
+    /* counted first, so that `apart` is never less than the bytes of all stores */
+    (void)SAMPI_SIZE_ADD(&all->apart, whole);
     const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
     const size_t others = SAMPI_SIZE_GET(&all->bytes), most = SAMPI_SIZE_GET(&all->most) + m->d.held.beside;
     sampi_chunk *made = NULL;

@@ -28,7 +28,8 @@ static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
     if (!old) return true;
     (void)SAMPI_SIZE_ADD(&h->renewals, 1);
-    /* from now on it counts beside the limit: a call that still reads it must not take room from the others */
+    /* from now on the replaced store does not count in the limit: a call that still reads it must not take room from
+       others */
     old->beside = SAMPI_SIZE_GET(&old->bytes);
     (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - old->beside);
     (void)SAMPI_SIZE_ADD(&h->bytes_gone, old->beside);
