@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9406 samplers/greedy.h               21582 grammar/gbnf.h
-     296 api/config.h                     9450 samplers/choose.h               21881 grammar/regex.h
-     327 api/types.h                      9514 samplers/ratio.h                22286 grammar/derivatives.h
-     623 api/missing.h                    9582 samplers/draw.h                 23130 grammar/vocabulary.h
-     638 api/sample.h                     9669 samplers/dist.h                 23612 grammar/triggers.h
-     746 api/chains.h                     9702 samplers/gumbel.h               23949 grammar/matcher.h
-    1040 api/samplers.h                   9774 watermark/function.h            24254 grammar/store.h
-    1354 api/gumbel.h                     9893 watermark/text.h                24563 grammar/moving.h
-    1382 api/operator.h                  10086 watermark/draw.h                25026 grammar/visits.h
-    1440 api/kv.h                        10302 samplers/mirostat.h             25319 grammar/states.h
-    1623 api/llama_cpp.h                 10552 samplers/adaptive_p.h           25484 grammar/items.h
-    1671 api/text_error.h                10707 samplers/custom.h               25612 grammar/masks.h
-    1688 api/grammar.h                   10770 config/describe.h               25828 grammar/runs.h
-    1958 api/shards.h                    10953 config/from_params.h            26055 grammar/entries.h
-    2057 api/peers.h                     11019 config/orders.h                 26580 grammar/accepting.h
-    2145 api/drafts.h                    11254 config/numbers.h                26922 grammar/waiting.h
-    2247 api/constraints.h               11398 config/set.h                    27051 grammar/history.h
-    2577 api/watermark.h                 11556 config/texts.h                  27183 grammar/room.h
-    2737 api/parts.h                     11687 config/settings.h               27540 grammar/sampler.h
-    2779 base/switches.h                 11801 life/rollback.h                 27788 grammar/forced.h
-    3105 base/random.h                   12061 life/chain.h                    27981 grammar/hooks.h
-    3128 base/mt19937.h                  12352 life/members.h                  28108 schema/head.h
-    3204 base/exact.h                    12469 life/update.h                   28295 schema/errors.h
-    3437 base/bits128.h                  12666 life/copy.h                     28408 schema/collections.h
-    3518 base/elements.h                 12837 rows/row.h                      28443 schema/references.h
-    3652 watermark/colours.h             13159 rows/reserve.h                  28721 schema/strings.h
-    3718 kernels/llama_cpp/contract.h    13231 rows/pieces.h                   28783 schema/numbers.h
-    3770 kernels/contract.h              13347 rows/thresholds.h               28992 schema/sets.h
-    3909 kernels/scalar.h                13456 rows/compact.h                  29251 schema/formats.h
-    4115 kernels/llama_cpp/scalar.h      13624 rows/sums.h                     29455 schema/scalars.h
-    4136 kernels/sets.h                  13771 rows/changes.h                  29766 schema/goals.h
-    4186 kernels/vectors.h               13855 rows/cuts.h                     29997 schema/alternatives.h
-    4305 kernels/avx512.h                14328 rows/typical.h                  30492 schema/objects.h
-    4391 kernels/avx2.h                  14659 rows/tail_free.h                31072 schema/arrays.h
-    4455 kernels/sse2.h                  14736 rows/selecting.h                31446 schema/whole.h
-    4472 kernels/neon.h                  14872 rows/mirostat.h                 31620 tags/head.h
-    4495 kernels/wasm.h                  14959 watermark/rows.h                31751 tags/words.h
-    4511 kernels/generic.h               15074 rows/flat.h                     31869 tags/inside.h
-    4531 kernels/shared.h                15124 rows/logprobs.h                 32014 tags/formats.h
-    4658 kernels/passes.h                15213 rows/step.h                     32428 grammar/grammars.h
-    5363 kernels/llama_cpp/passes.h      15231 rows/llama_cpp/sums.h           32495 peers/tables.h
-    5448 kernels/check.h                 15561 rows/llama_cpp/samplers.h       32907 peers/values.h
-    5471 kernels/dispatch.h              16045 rows/llama_cpp/step.h           33355 peers/llama_server.h
-    5682 core/array.h                    16077 run/apply.h                     33427 peers/fields.h
-    6024 core/table.h                    16164 run/writing.h                   33697 peers/requests.h
-    6250 core/windows.h                  16290 run/arrays.h                    33844 shards/head.h
-    6343 constraints/record.h            16370 run/arrays_llama_cpp.h          34001 shards/bytes.h
-    6410 watermark/record.h              16575 run/walk.h                      34099 shards/merging.h
-    6432 rows/work.h                     16684 run/finish.h                    34391 shards/row.h
-    6459 life/past.h                     16725 run/draw_llama_cpp.h            34530 shards/answers.h
-    6522 core/record.h                   16801 run/draw.h                      35088 shards/logprobs.h
-    6668 core/plans.h                    16881 run/sample.h                    35236 shards/taking.h
-    6707 core/fields.h                   16979 watermark/making.h              35393 shards/asking.h
-    6799 core/owners.h                   17211 watermark/tails.h               35530 shards/prefix.h
-    6879 core/mt19937.h                  17312 watermark/detect.h              36104 shards/plans.h
-    6938 core/no_mt19937.h               17541 run/verify.h                    36613 samplers/plans.h
-    6972 core/making.h                   17647 run/batch.h                     36886 shards/way.h
-    7107 core/streams.h                  17801 life/state.h                    37036 shards/memory.h
-    7148 life/state_fields.h             17984 operator/weights.h              37106 shards/batch.h
-    7244 samplers/llama_cpp.h            18073 operator/search.h               37515 drafts/head.h
-    7334 samplers/logit_bias.h           18215 operator/run.h                  37579 drafts/block.h
-    7440 samplers/patch.h                18384 kv/cells.h                      37775 drafts/tree.h
-    7491 samplers/penalties.h            18424 kv/making.h                     37913 drafts/relaxed.h
-    7647 samplers/dry.h                  18650 kv/slot.h                       37999 constraints/automaton.h
-    8114 samplers/cut.h                  18793 kv/sequences.h                  38103 constraints/making.h
-    8140 samplers/top_n_sigma.h          18929 kv/data.h                       38363 constraints/sampler.h
-    8253 samplers/top_k.h                19053 kv/update.h                     38459 constraints/constructors.h
-    8311 samplers/tail_free.h            19181 kv/state.h                      38828 constraints/patterns.h
-    8439 samplers/typical.h              19393 llama_cpp/functions.h           39037 constraints/looking.h
-    8518 samplers/top_p.h                19461 llama_cpp/object.h              39107 constraints/thinking.h
-    8564 samplers/min_p.h                19516 llama_cpp/vocabulary.h          39362 constraints/schedule.h
-    8607 samplers/by_sums.h              19594 text/reading.h                  39452 constraints/accepting.h
-    8763 samplers/top_h.h                19706 text/strings.h                  39637 constraints/drawing.h
-    8817 samplers/min_k.h                19807 text/values.h                   39828 constraints/state.h
-    8876 samplers/xtc.h                  19965 text/documents.h                39895 constraints/kind.h
-    8962 samplers/infill.h               20042 grammar/head.h                  39955 constraints/top_p_decay.h
-    9081 samplers/temperature.h          20084 grammar/tree.h                  40043 constraints/accessors.h
-    9254 samplers/smoothing.h            20748 grammar/building.h              40152 core/kinds.h
-    9343 samplers/softmax.h              21180 grammar/finishing.h             40205 base/restore.h
-    9377 samplers/drafted.h              21492 grammar/reading.h               40219 api/license.h
+       2 api/opening.h                    9463 samplers/greedy.h               21639 grammar/gbnf.h
+     296 api/config.h                     9507 samplers/choose.h               21938 grammar/regex.h
+     327 api/types.h                      9571 samplers/ratio.h                22343 grammar/derivatives.h
+     623 api/missing.h                    9639 samplers/draw.h                 23187 grammar/vocabulary.h
+     638 api/sample.h                     9726 samplers/dist.h                 23669 grammar/triggers.h
+     746 api/chains.h                     9759 samplers/gumbel.h               24006 grammar/matcher.h
+    1040 api/samplers.h                   9831 watermark/function.h            24311 grammar/store.h
+    1354 api/gumbel.h                     9950 watermark/text.h                24620 grammar/moving.h
+    1382 api/operator.h                  10143 watermark/draw.h                25083 grammar/visits.h
+    1440 api/kv.h                        10359 samplers/mirostat.h             25376 grammar/states.h
+    1623 api/llama_cpp.h                 10609 samplers/adaptive_p.h           25541 grammar/items.h
+    1671 api/text_error.h                10764 samplers/custom.h               25669 grammar/masks.h
+    1688 api/grammar.h                   10827 config/describe.h               25885 grammar/runs.h
+    1958 api/shards.h                    11010 config/from_params.h            26112 grammar/entries.h
+    2072 api/peers.h                     11076 config/orders.h                 26637 grammar/accepting.h
+    2166 api/drafts.h                    11311 config/numbers.h                26979 grammar/waiting.h
+    2285 api/constraints.h               11455 config/set.h                    27108 grammar/history.h
+    2634 api/watermark.h                 11613 config/texts.h                  27240 grammar/room.h
+    2794 api/parts.h                     11744 config/settings.h               27597 grammar/sampler.h
+    2836 base/switches.h                 11858 life/rollback.h                 27845 grammar/forced.h
+    3162 base/random.h                   12118 life/chain.h                    28038 grammar/hooks.h
+    3185 base/mt19937.h                  12409 life/members.h                  28165 schema/head.h
+    3261 base/exact.h                    12526 life/update.h                   28352 schema/errors.h
+    3494 base/bits128.h                  12723 life/copy.h                     28465 schema/collections.h
+    3575 base/elements.h                 12894 rows/row.h                      28500 schema/references.h
+    3709 watermark/colours.h             13216 rows/reserve.h                  28778 schema/strings.h
+    3775 kernels/llama_cpp/contract.h    13288 rows/pieces.h                   28840 schema/numbers.h
+    3827 kernels/contract.h              13404 rows/thresholds.h               29049 schema/sets.h
+    3966 kernels/scalar.h                13513 rows/compact.h                  29308 schema/formats.h
+    4172 kernels/llama_cpp/scalar.h      13681 rows/sums.h                     29512 schema/scalars.h
+    4193 kernels/sets.h                  13828 rows/changes.h                  29823 schema/goals.h
+    4243 kernels/vectors.h               13912 rows/cuts.h                     30054 schema/alternatives.h
+    4362 kernels/avx512.h                14385 rows/typical.h                  30549 schema/objects.h
+    4448 kernels/avx2.h                  14716 rows/tail_free.h                31129 schema/arrays.h
+    4512 kernels/sse2.h                  14793 rows/selecting.h                31503 schema/whole.h
+    4529 kernels/neon.h                  14929 rows/mirostat.h                 31677 tags/head.h
+    4552 kernels/wasm.h                  15016 watermark/rows.h                31808 tags/words.h
+    4568 kernels/generic.h               15131 rows/flat.h                     31926 tags/inside.h
+    4588 kernels/shared.h                15181 rows/logprobs.h                 32071 tags/formats.h
+    4715 kernels/passes.h                15270 rows/step.h                     32485 grammar/grammars.h
+    5420 kernels/llama_cpp/passes.h      15288 rows/llama_cpp/sums.h           32552 peers/tables.h
+    5505 kernels/check.h                 15618 rows/llama_cpp/samplers.h       32964 peers/values.h
+    5528 kernels/dispatch.h              16102 rows/llama_cpp/step.h           33412 peers/llama_server.h
+    5739 core/array.h                    16134 run/apply.h                     33484 peers/fields.h
+    6081 core/table.h                    16221 run/writing.h                   33754 peers/requests.h
+    6307 core/windows.h                  16347 run/arrays.h                    33901 shards/head.h
+    6400 constraints/record.h            16427 run/arrays_llama_cpp.h          34058 shards/bytes.h
+    6467 watermark/record.h              16632 run/walk.h                      34156 shards/merging.h
+    6489 rows/work.h                     16741 run/finish.h                    34448 shards/row.h
+    6516 life/past.h                     16782 run/draw_llama_cpp.h            34587 shards/answers.h
+    6579 core/record.h                   16858 run/draw.h                      35145 shards/logprobs.h
+    6725 core/plans.h                    16938 run/sample.h                    35293 shards/taking.h
+    6764 core/fields.h                   17036 watermark/making.h              35450 shards/asking.h
+    6856 core/owners.h                   17268 watermark/tails.h               35587 shards/prefix.h
+    6936 core/mt19937.h                  17369 watermark/detect.h              36161 shards/plans.h
+    6995 core/no_mt19937.h               17598 run/verify.h                    36670 samplers/plans.h
+    7029 core/making.h                   17704 run/batch.h                     36943 shards/way.h
+    7164 core/streams.h                  17858 life/state.h                    37093 shards/memory.h
+    7205 life/state_fields.h             18041 operator/weights.h              37163 shards/batch.h
+    7301 samplers/llama_cpp.h            18130 operator/search.h               37572 drafts/head.h
+    7391 samplers/logit_bias.h           18272 operator/run.h                  37636 drafts/block.h
+    7497 samplers/patch.h                18441 kv/cells.h                      37832 drafts/tree.h
+    7548 samplers/penalties.h            18481 kv/making.h                     37970 drafts/relaxed.h
+    7704 samplers/dry.h                  18707 kv/slot.h                       38056 constraints/automaton.h
+    8171 samplers/cut.h                  18850 kv/sequences.h                  38160 constraints/making.h
+    8197 samplers/top_n_sigma.h          18986 kv/data.h                       38420 constraints/sampler.h
+    8310 samplers/top_k.h                19110 kv/update.h                     38516 constraints/constructors.h
+    8368 samplers/tail_free.h            19238 kv/state.h                      38885 constraints/patterns.h
+    8496 samplers/typical.h              19450 llama_cpp/functions.h           39094 constraints/looking.h
+    8575 samplers/top_p.h                19518 llama_cpp/object.h              39164 constraints/thinking.h
+    8621 samplers/min_p.h                19573 llama_cpp/vocabulary.h          39419 constraints/schedule.h
+    8664 samplers/by_sums.h              19651 text/reading.h                  39509 constraints/accepting.h
+    8820 samplers/top_h.h                19763 text/strings.h                  39694 constraints/drawing.h
+    8874 samplers/min_k.h                19864 text/values.h                   39885 constraints/state.h
+    8933 samplers/xtc.h                  20022 text/documents.h                39952 constraints/kind.h
+    9019 samplers/infill.h               20099 grammar/head.h                  40012 constraints/top_p_decay.h
+    9138 samplers/temperature.h          20141 grammar/tree.h                  40100 constraints/accessors.h
+    9311 samplers/smoothing.h            20805 grammar/building.h              40209 core/kinds.h
+    9400 samplers/softmax.h              21237 grammar/finishing.h             40262 base/restore.h
+    9434 samplers/drafted.h              21549 grammar/reading.h               40276 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1957,85 +1957,100 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 #if defined(SAMPLING_SHARDS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/shards.h ---- */
 /* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) --------------------------------------------------------------
-   Rows whose logits are spread over ranks, as tensor parallelism leaves them: each rank has a slice of the vocabulary.
-   samp_sample_sharded gives every rank the token that one machine would get. With samp_shard_begin, _message and _take
-   the caller sends the messages itself. */
+   Functions for logits that are spread over ranks (machines or GPUs), as tensor parallelism leaves them: each rank has
+   the logits of a slice (a range of consecutive tokens) of the vocabulary. samp_sample_sharded gives every rank the
+   token that one machine with all logits would draw. With samp_shard_begin, samp_shard_message and samp_shard_take the
+   caller sends the messages between the ranks itself. */
 
-/* One rank's slice of the vocabulary, and its memory to work in. For one batch at a time. */
+/* A shard: one rank's slice of the vocabulary (a range of consecutive tokens), and working memory. A shard samples one
+   batch at a time. */
 typedef struct samp_shard samp_shard;
 
-/* samp_shard_merge -- merges two messages of the same round: into [n] = into and from [n]. Associative and commutative.
-     If the bytes are no messages, or of different rounds, the result says so and samp_shard_take returns SAMP_E_FORMAT.
-     Any alignment is allowed. It reads and writes only the two messages, so any thread or rank may call it. */
+/* samp_shard_merge -- merges two messages of the same round: the message into [n] becomes the merge of into [n] and
+   from
+     [n]. The merge is associative and commutative. If the bytes are not messages, or of different rounds, the merged
+     message is marked as bad, and samp_shard_take returns SAMP_E_FORMAT. Any alignment is allowed. The function reads
+     and writes only the two messages, so any thread or rank may call it. */
 SAMP_API void samp_shard_merge(void *into, const void *from, size_t n);
 typedef void (*samp_merge)(void *into, const void *from, size_t n);
 
-/* How messages get to the other ranks. One of the two functions is enough (MPI has the first, NCCL the second); if both
-   are there, allreduce is used. They return 0 or an error: a negative samp_status, or any other number for
-   SAMP_E_DEVICE. */
+/* The functions that send messages to the other ranks. One of the two functions is enough (MPI has the first, NCCL the
+   second); if neither is NULL, allreduce is used. They return 0 or an error: a negative samp_status, or any other
+   number, which then counts as SAMP_E_DEVICE. */
 typedef struct samp_ranks {
-    /* bytes [n] = the merge of all ranks' bytes [n], in any order. n is the same on all ranks. */
+    /* Replaces bytes [n] by the merge of all ranks' bytes [n], merged in any order. n is the same on all ranks. */
     int (*allreduce)(void *user, void *bytes, size_t n, samp_merge merge);
-    /* all [n_ranks x n] = the bytes [n] of all ranks, in any order. */
+    /* Writes the bytes [n] of all ranks to all [n_ranks x n], in any order. */
     int (*allgather)(void *user, const void *bytes, size_t n, void *all);
     void *user;
 } samp_ranks;
 
-/* samp_shard_init -- makes the shard of a rank that has tokens first .. first + length - 1 of n_vocab. The slices of
-     all ranks together are the vocabulary; they may be uneven, or empty.
+/* samp_shard_init -- makes the shard of a rank whose slice is the tokens first .. first + length - 1 of n_vocab. The
+   slices
+     of all ranks together are the vocabulary; they may have different lengths, or be empty.
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
-     Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
-     Memory   little here. At the first batch, and at each one larger than all before: for each of its rows (at most 128
-              at a time) 8 bytes a token of the slice and 36 KiB, and once 29 bytes a token of the slice. A row whose
-              chain has tail_free, infill, mirostat with m > 256, top_k with ties, top_p with a decay, top_h, min_k or
-              log_softmax takes 12 bytes a token of the vocabulary more. Without an allreduce also n_ranks times 23 KiB
-              a row.
-   samp_shard_free -- frees it; takes NULL. A running batch is dropped as by samp_shard_drop: the chain of each row that
-     has no token yet is as before the batch. */
+     Returns  the shard; NULL on error; *status (status may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
+     Memory   This function allocates little. The first batch, and each batch with more rows than all before, allocates
+              for each of its rows (at most 128 at a time) 8 bytes per token of the slice and 36 KiB, and once 29 bytes
+              per token of the slice. A row whose chain has tail_free, infill, mirostat with m > 256, top_k with ties,
+              top_p with a decay, top_h, min_k or log_softmax needs 12 bytes more per token of the vocabulary. Without
+              an allreduce, n_ranks times 23 KiB more are allocated for each row.
+   samp_shard_free -- frees a shard; takes NULL. A running batch is dropped as by samp_shard_drop: the chain of each row
+     that has no token yet is as before the batch. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 /* Frees a shard; takes NULL. */
 SAMP_API void samp_shard_free(samp_shard *shard);
 
-/* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice. Every rank gets the same tokens
-     and ends with the same chains, those that one machine with whole rows would have. All ranks call it, each with the
-     same chains in the same state.
-     in       rows [n_rows]: as in samp_sample_batch. slice: as logits there, but for the slice: n_vocab is its length
-              (0: data is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs: on all
-              ranks or on none, with the same n_top; each rank gets all of them. n_threads is not used.
-     out      [n_rows] each row's token or status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first member.
-     Returns  SAMP_OK, even if rows failed. After an error, each row that has no token yet has the status in `out`, and
-              its chain is unchanged. The same on all ranks: an error in the call of any rank (as samp_sample_batch);
-              SAMP_E_RANGE: slices that overlap or leave gaps, a different n_vocab, n_ranks or n_rows; SAMP_E_FORMAT: a
-              different chain, seed, position, n_top or version of the library, or damaged messages.
-              Only on the ranks concerned: SAMP_E_NULL (shard, ranks, no function), a function's own status.
-     Rounds   Each is one allreduce of all rows; more than 128 rows go in groups of 128. The first has 1,104 bytes.
-              If a truncation leaves at most 256 tokens: 1 more (2 for typical below 0.85), less than 4 KiB a row in all
-              (1.5 KB with top_k 40). Temperature alone, or min_p that leaves more tokens: 2 more, 19 bytes a rank.
-              If more than 256 tokens are left, and a sum over the row decides which or changes their logits: 2 more, up
-              to 10 KB, if at most a thousand are left (top_k: 1 more); else 3 more: for a nucleus some 9 KB, at most
-              18 KB (one row in a thousand takes a fourth; a nucleus that ends among thousands of different logits
-              within a thousandth of a nat up to six, 64 KiB); for a floor by sums, temp_ext, adaptive_p 2.5 KB.
-              typical, xtc, min_keep above 256: up to 4 more. After a cut that leaves so many tokens each further sum or
-              floor takes 1 more, each further nucleus 2.
-              A draw may take 1 more (its eight attempts all fail once in 10^11); logprobs take 2, 7 bytes for each of
-              n_top. Samplers that list all tokens, if more than 256 are left (tail_free, infill, top_k with ties, top_p
-              with a decay, top_h, min_k, log_softmax): 7 bytes a token, 2,048 tokens a round. */
+/* samp_sample_sharded -- samples a batch as samp_sample_batch does, from logits of which each rank has a slice. Every
+   rank
+     gets the same tokens, and its chains end in the same state, as on one machine with whole rows. All ranks must call
+     the function, each with the same chains in the same state.
+     in       rows [n_rows]: as in samp_sample_batch. slice: as the argument `logits` of samp_sample_batch, but only for
+              the slice: n_vocab is the length of the slice (if it is 0, data is not read), stride and mask belong to
+              the slice, and bit i of the mask is token first + i. logprobs must be given on all ranks or on none, with
+              the same n_top; each rank gets all log-probabilities. n_threads is not used.
+     out      [n_rows] each row's token or status, the same on every rank: a status of samp_sample_batch, or
+              SAMP_E_UNSUPPORTED: MT19937, a custom sampler, or a grammar that is not the chain's first member.
+     Returns  SAMP_OK, even if rows failed. After an error, each row that has no token yet has the error in `out`, and
+              its chain is unchanged. These errors are returned on all ranks: an error of samp_sample_batch in the call
+              of any rank; SAMP_E_RANGE: slices overlap or leave gaps, or ranks differ in n_vocab, n_ranks or n_rows;
+              SAMP_E_FORMAT: ranks differ in a chain, seed, position, n_top or the version of the library, or messages
+              are damaged. These errors are returned only on the ranks where they occur: SAMP_E_NULL (shard, ranks, or
+              both functions of ranks), and a status that a function of ranks returned.
+     Rounds   A round is one allreduce for all rows together; more than 128 rows are sampled in groups of 128. The first
+              round sends 1,104 bytes for all rows; the numbers of rounds below are in addition to it.
+              If a truncation leaves at most 256 tokens, there is 1 more round (2 with typical below 0.85), and less
+              than 4 KiB a row in all rounds together (1.5 KB with top_k 40). With the temperature alone, or a min_p
+              that leaves more tokens, there are 2 more rounds, with 19 bytes for each rank.
+              If more than 256 tokens are left, and a sum over the row decides which tokens stay or changes their
+              logits, there are 2 more rounds and up to 10 KB if at most a thousand tokens are left (top_k: 1 more
+              round). If more are left, there are 3 more rounds: top_p sends some 9 KB, at most 18 KB (one row in a
+              thousand takes a fourth round; a top_p that ends among thousands of different logits within a thousandth
+              of a nat takes up to six rounds, and 64 KiB); a threshold that depends on sums, temp_ext and adaptive_p
+              send 2.5 KB. typical, xtc and a min_keep above 256 take up to 4 more rounds. After a truncation that
+              leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 2.
+              A draw may take 1 more round (its first eight attempts all fail once in 10^11 draws); logprobs take 2 more
+              rounds and 7 bytes for each of n_top. If more than 256 tokens are left, samplers that need a list of all
+              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax) send 7 bytes
+              for each token, 2,048 tokens in a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
-/* The same in steps, for callers that send messages themselves. Begin; then, as long as samp_shard_message returns one,
-   replace it in place by the merge of all ranks' messages (samp_shard_merge), and call samp_shard_take.
-   samp_shard_begin -- begins a batch of up to 128 rows. An error in the call is in the first message, so that all ranks
-     learn of it. The arguments must live until the last message is taken. Returns SAMP_OK or SAMP_E_NULL (shard).
-   samp_shard_message -- this rank's message of the next round, *n bytes, to be replaced in place; NULL and 0: there is
-     none, because the batch is done or dropped, or none has begun. *n is the same on every rank.
+/* These functions do the same as samp_sample_sharded in steps, for callers that send messages themselves. Call
+   samp_shard_begin; then, as long as samp_shard_message returns a message, replace the message in place by the merge of
+   all ranks' messages (samp_shard_merge), and call samp_shard_take.
+   samp_shard_begin -- begins a batch of up to 128 rows. If the arguments are wrong, the first message contains the
+     error, so that all ranks get it. The arguments must live until the last message is taken. Returns SAMP_OK or
+     SAMP_E_NULL (shard).
+   samp_shard_message -- returns this rank's message of the next round, *n bytes, which the caller replaces in place. It
+     returns NULL, and sets *n to 0, if the batch is done or dropped, or if no batch has begun. *n is the same on every
+     rank.
    samp_shard_take -- reads the merged message. Returns SAMP_OK or the batch's status, as samp_sample_sharded.
    samp_shard_drop -- drops a running batch: each row that has no token yet gets the status, and its chain is as before
      the batch. */
 SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                               samp_token *out);
-/* This rank's message of the next round, to be replaced in place by the merged one. */
+/* Returns this rank's message of the next round, which the caller replaces in place by the merged message. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
 /* Reads the merged message. */
 SAMP_API int samp_shard_take(samp_shard *shard);
@@ -2064,46 +2079,49 @@ typedef enum samp_peer {
     SAMP_PEER_OPENAI = 0,       /* servers of OpenAI's API: a chat completion or a completion */
     SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
-    SAMP_PEER_LLAMA_SERVER = 3, /* a request to llama.cpp's server: its own, or one of OpenAI's API */
+    SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a request in its own format, or in that of OpenAI's API */
     SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
     SAMP_PEER_ANTHROPIC = 5,    /* Anthropic's Messages API, and servers that offer it */
-    SAMP_PEER_SGLANG = 6 /* SGLang: SamplingParams, its own request ("sampling_params"), or one of OpenAI's API */
+    SAMP_PEER_SGLANG = 6 /* SGLang: SamplingParams, or a request in its own format ("sampling_params") or OpenAI's */
 } samp_peer;
 
-/* What a request contains besides settings. */
+/* What a request to another program contains besides settings. */
 typedef struct samp_request {
     samp_text_error error;   /* SAMP_OK, or an error and its place in the request */
     char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
-    bool seeded;             /* the request has a seed; if not, the settings keep theirs */
-    bool with_prompt;        /* true: accept the prompt, for penalties and dry; false: they must not see it */
+    bool seeded;             /* true: the request has a seed; false: the settings keep their own seed */
+    bool with_prompt;        /* true: let the chain accept the prompt, for penalties and dry; false: do not */
     int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
 } samp_request;
 
-/* samp_settings_from -- sets the settings that a request to another program asks for: with its names, defaults, ranges
-     and order of samplers, and their meaning there. The settings own copies of the request's lists.
-     in       json: one object, as that program takes it; a null is the same as an absent field. Ends with 0. A server's
-              own defaults (command line, Modelfile, generation_config.json) must be written into it.
-              handled: names of fields that the caller handles, the last followed by NULL; they are not read. NULL: no
-              such field
-     in, out  settings: n_vocab, n_ctx_train, vocab and rng stay, because no request has them: set them before. n_vocab
-              is needed for a logit bias; n_ctx_train must be no less than the length of a text, where penalties look at
-              all of it. The seed stays if the request has no seed, or asks for a random one (-1). Everything else is
-              the request's value, or that program's default.
-     out      *request (may be NULL)
+/* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
+   defaults,
+     ranges and order of samplers, and with the meaning that it gives them. The settings own copies of the request's
+     lists.
+     in       json: one JSON object in that program's format, a string that ends with 0; a field that is null counts as
+              absent. Defaults that the server itself has (command line, Modelfile, generation_config.json) must be
+              written into the object.
+              handled: the names of fields that the caller handles, the last name followed by NULL; these fields are not
+              read. NULL: the caller handles no fields
+     in, out  settings: n_vocab, n_ctx_train, vocab and rng do not change, because no request has them: set them before.
+              n_vocab is needed for a logit bias; n_ctx_train must be at least the length of the text if penalties look
+              at the whole text. The seed does not change if the request has no seed, or asks for a random one (-1). All
+              other settings get the request's value, or that program's default.
+     out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
-              lengths, stops, streams, log-probabilities, n (see samp_child_seed). SAMPI_PEERS in >>peers lists them.
-              All other fields are read, or are an error.
-              tool_choice and function_call may be "auto", "none" or null. Other values force a call, and are
-              SAMP_E_UNSUPPORTED. So are tools with "strict" or a grammar for OpenAI, vLLM, Anthropic and SGLang, unless
-              the request calls no tool (tool_choice "none"). llama-server constrains a call once it has begun, whether
-              it is strict or not; the caller must do that.
-     Thinking A limit of thinking is not a setting, because the tags that begin and end thinking are the model's. The
-              number of tokens is in request->thinking_budget, for samp_init_thinking; if request is NULL, it is
-              SAMP_E_UNSUPPORTED. The fields are: vLLM's thinking_token_budget; llama-server's reasoning_budget_tokens
-              and thinking_budget_tokens (for both programs -1 is no limit; of llama-server's two fields the last one
-              with a number counts); Anthropic's thinking ("disabled" is 0, "adaptive" is no limit); SGLang's
-              custom_params.thinking_budget and max_thinking_tokens (a number below 0 is no limit). The caller must
-              tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
+              lengths, stops, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
+              lists these fields. All other fields are read, or are an error.
+              tool_choice and function_call may be "auto", "none" or null. Other values force a tool call, and are
+              SAMP_E_UNSUPPORTED. For OpenAI, vLLM, Anthropic and SGLang, tools with "strict" or a grammar are
+              SAMP_E_UNSUPPORTED too, unless the request calls no tool (tool_choice "none"). llama-server constrains
+              each tool call once it has begun, whether it is strict or not; here the caller must do that.
+     Thinking A limit of thinking is not a setting, because each model has its own tags that begin and end thinking. The
+              limit is stored in request->thinking_budget as a number of tokens, for samp_init_thinking; if request is
+              NULL, a limit is SAMP_E_UNSUPPORTED. The fields are: vLLM's thinking_token_budget; llama-server's
+              reasoning_budget_tokens and thinking_budget_tokens (for both programs -1 is no limit; of llama-server's
+              two fields the last one with a number counts); Anthropic's thinking ("disabled" is 0, "adaptive" is no
+              limit); SGLang's custom_params.thinking_budget and max_thinking_tokens (a number below 0 is no limit). The
+              caller must tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
               output_config.effort) are skipped: they are words for the prompt's template, not numbers of tokens.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
@@ -2111,19 +2129,22 @@ typedef struct samp_request {
               samp_check_params for the result (n_vocab, vocab). After an error only *request has changed.
      Meaning  A value means what it means to the program: a value that the program takes as off is off, a value that it
               silently moves into its range is moved, a value that it refuses is refused. The same holds for the ways to
-              write a number. 4e1 is 40. 40.5 is 40 for llama-server and Ollama, and is refused for others. 2^32 + 5 is
-              5 for these two. true is 1 for vLLM, llama-server and, outside of sampling_params, SGLang; "0.5" is 0.5
-              for vLLM and, outside of sampling_params, SGLang. JSON has no difference between 2 and 2.0, so
-              transformers, which distinguishes them, accepts both here. The kept tokens and their probabilities are the
-              program's, except for its rounding, and for tokens that are equal at a cut: here the smaller id is kept.
-              transformers' top_k keeps all tokens equal to its last one, so top_k_ties is 1 (slices, >>shards, need 0);
-              vLLM's does so on some devices only. The drawn tokens differ, because each program has its own random
-              numbers; with rng "mt19937" llama-server's tokens are the same.
+              write a number: for an integer, 4e1 is read as 40; 40.5 is read as 40 for llama-server and Ollama, and
+              refused for the other programs; 2^32 + 5 is read as 5 for llama-server and Ollama. The value true is read
+              as 1 for vLLM, llama-server and, outside of sampling_params, SGLang; the string "0.5" is read as 0.5 for
+              vLLM and, outside of sampling_params, SGLang. transformers distinguishes 2 and 2.0, but JSON does not, so
+              both are accepted here. The kept tokens and their probabilities are those of the program, except for its
+              rounding, and except for tokens of equal probability at the point where a sampler cuts: here the smaller
+              id is kept. transformers' top_k keeps all tokens that equal the last one kept, so for transformers
+              top_k_ties is set to 1 (samp_sample_sharded needs 0); vLLM's top_k does the same on some devices only. The
+              drawn tokens differ from the program's, because each program has its own random numbers; with rng
+              "mt19937" llama-server's tokens are the same.
      Penalties of OpenAI, vLLM and SGLang look at generated tokens only, but vLLM's repetition_penalty also looks at the
-              prompt: a request with both is SAMP_E_UNSUPPORTED. SGLang applies its repetition_penalty after its other
-              penalties and before logit_bias: a request with it and one of them is SAMP_E_UNSUPPORTED.
-     Order    SGLang keeps the tokens that both top_k and top_p keep, each of the whole distribution. With a min_p the
-              cuts follow each other, as in its flashinfer backend.
+              prompt: a vLLM request with repetition_penalty and another penalty is SAMP_E_UNSUPPORTED. SGLang applies
+              its repetition_penalty after its other penalties and before logit_bias: a request with repetition_penalty
+              and one of these is SAMP_E_UNSUPPORTED.
+     Order    SGLang applies top_k and top_p each to the whole distribution, and keeps the tokens that both keep. If the
+              request has a min_p, the truncations are applied one after the other, as in SGLang's flashinfer backend.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
               Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for Python; SGLang's sampling/ and
               layers/sampler.py; all as of 2026: >>peers has files and versions. */
@@ -2144,91 +2165,108 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
 #if defined(SAMPLING_DRAFTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/drafts.h ---- */
 /* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ----------------------------------------------------------
-   samp_verify tests a draft token by token. This part adds a test of a draft as a whole, drafts that branch, and a more
-   lenient test. */
+   samp_verify tests a draft (tokens that a cheaper source proposes) token by token. This part adds a test of a draft as
+   a whole, a test of drafts that branch, and a more lenient test. */
 
-/* Common to all three: samp_verify's contract about p, q, the draft, errors and state holds here too, unless the
-   comment says otherwise. Afterwards the chain's samplers, grammars too, have accepted the tokens in `out` and no
-   others. */
+/* Common to the three functions of this part: what samp_verify's comment says about p, q, the draft, errors and state
+   holds for them too, unless their comment says otherwise. After a call the chain's samplers, grammars too, have
+   accepted the tokens in `out` and no others. */
 
-/* samp_verify_block -- tests a draft as a whole. The output has the same distribution as with the ratio test, and on
-   average at least as much of the draft is accepted: a token that the ratio test would reject may be kept for the sake
-   of the tokens after it.
-     in       logits [n + 1 x n_vocab], draft: as samp_verify's
+/* samp_verify_block -- tests a draft as a whole. The output has the same distribution as with the ratio method of
+   samp_verify, and on average at least as much of the draft is accepted: a token that the ratio method would reject may
+   be kept for the sake of the tokens after it.
+     in       logits [n + 1 x n_vocab] and draft: as in samp_verify
      out      [n + 1] the accepted tokens, then the next token, then -1
-     Formula  x(i) is the draft's token i = 1 .. n; P(i) is the distribution that it should have, Q(i) the one that it
-              was drawn from. r(0) = 1, r(i) = min(1, r(i - 1) P(i)(x(i)) / Q(i)(x(i))), S(i) = sum over tokens of
-              max(r(i) P(i + 1) - Q(i + 1), 0), h(i) = S(i) / (S(i) + 1 - r(i)), h(n) = r(n). The first a tokens are
-              accepted: a is the largest i with u(i) < h(i), u(i) uniform in [0, 1), or 0. The next token is drawn from
-              max(r(a) P(a + 1) - Q(a + 1), 0), or from P(a + 1) if that is 0 everywhere; after the whole draft from P(n
-              + 1). It may be the draft's token a + 1. If greedy or a custom sampler selects, it is the exact method.
-     Exactly  r in units of 2^-63, rounded down; r P and Q in units of the weight of one token, 2^40 at the maximum,
-              both rounded down; comparisons of integers. 0 / 0 counts as 1.
-     Returns  a, the number of accepted tokens, or as samp_verify. If row a (> 0) cannot be sampled, out[a] is its
-              status: a bad row ends the draft, and the tokens before it are tested as a draft of their own. The
-              following errors come before any change. SAMP_E_FULL: n is above the tokens that samp_set_rollback keeps
-              (64): keep more, or shorten the draft, which is as valid. SAMP_E_RANGE: n > 0 and s is in a chain.
-              SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. If a custom
-              sampler's own rollback fails, the call ends with its status, and more tokens are accepted than reported.
-     State    that after a + 1 calls of samp_sample. But samp_perf has counted the other tokens too, and samp_rollback
-              has lost older tokens for n + 1 tokens of this draft. An earlier draw whose token was not accepted stays.
-     Draws    128 bits of a stream of its own: u(i) at the position of the first row, attempt i; the next token at its
-              own row's position, attempt 0. So a later call never uses the same bits again, which exactness in
-              distribution needs.
-     Cost     each row as in the ratio test, row a once more, and the rollback; with SAMP_BAN_REWIND, where a string was
-              complete, the rows that stay once more.   Memory  samp_rollback's, at the first token; and samp_reserve's.
-              Threads  as samp_sample.
+     Formula  x(i) is the draft's token i = 1 .. n; P(i) is the distribution that the chain gives for this token, and
+              Q(i) the one from which x(i) was drawn. r(0) = 1, r(i) = min(1, r(i - 1) P(i)(x(i)) / Q(i)(x(i))), S(i) =
+              sum over tokens of max(r(i) P(i + 1) - Q(i + 1), 0), h(i) = S(i) / (S(i) + 1 - r(i)), h(n) = r(n). The
+              first a tokens are accepted: a is the largest i with u(i) < h(i), where u(i) is uniform in [0, 1), or 0 if
+              no i is such. The next token is drawn from max(r(a) P(a + 1) - Q(a + 1), 0), or from P(a + 1) if that is 0
+              everywhere; if the whole draft is accepted, it is drawn from P(n + 1). The next token may equal the
+              draft's token a + 1. If the chain selects with greedy or a custom sampler, the function does the same as
+              the exact method of samp_verify.
+     Exactly  r is computed in units of 2^-63, rounded down; r P and Q in units in which the most likely token has the
+              weight 2^40, both rounded down; integers are compared. 0 / 0 counts as 1.
+     Returns  a, the number of accepted tokens, or a status of samp_verify. If row a (> 0) cannot be sampled, out[a] is
+              its status: a bad row ends the draft, and the tokens before it are tested as a draft of their own. After
+              the following errors nothing has changed. SAMP_E_FULL: n is above the number of tokens that samp_rollback
+              can take back (64 by default): let samp_set_rollback keep more, or shorten the draft, which is as valid.
+              SAMP_E_RANGE: n > 0 and s is in a chain. SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, or a custom sampler
+              with an accept and no rollback. If a custom sampler's own rollback fails, the call ends with its status,
+              and more tokens are accepted than reported.
+     State    The chain's state is that after a + 1 calls of samp_sample. But samp_perf has counted the rejected tokens
+              too, and samp_rollback can take back fewer of the older tokens, because this draft has used the memory of
+              n + 1 tokens. An earlier draw whose token was not accepted is not taken back.
+     Draws    128 random bits for each number, from a stream of its own: u(i) at the position of the first row, attempt
+              i; the next token at the position of its own row, attempt 0. So a later call never uses the same bits
+              again, which is necessary for an exact distribution.
+     Cost     Each row costs as much as in the ratio method, row a is computed once more, and the rollback is added.
+              With SAMP_BAN_REWIND, if a string was complete, the rows of the accepted tokens are computed once more.
+              Memory The memory for samp_rollback is allocated at the first token, as is that of samp_reserve.   Threads
+               as samp_sample.
      Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
 SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                    samp_token *out);
 
 /* samp_verify_tree -- tests a draft that branches, in which several tokens may follow the same one: accepts a path, and
    one more token.
-     in       parent [n]: the index of the token that token j follows, in -1 .. j - 1; -1: j comes first. draft: has one
-              row of probabilities for each token: the distribution that it was drawn from, given the earlier tokens
-              with the same parent. For draws without replacement that is q without these tokens, divided by its sum.
-              logits [n + 1 x n_vocab]: row 0 has the model's logits before the draft, row j + 1 those after token j.
-     out      [n + 1] the tokens of the path, then the next token, then -1
+     in       parent [n]: parent [j] is the index of the token that token j follows, in -1 .. j - 1; -1: token j is a
+              first token of the draft. draft: has one row of probabilities for each token: the distribution from which
+              the token was drawn, given the earlier tokens with the same parent. For draws without replacement this is
+              q without these earlier tokens, divided by its sum. logits [n + 1 x n_vocab]: row 0 has the model's logits
+              before the draft, row j + 1 the logits after token j.
+     out      [n + 1] the tokens of the accepted path, then the next token, then -1
      path     [n] the path's tokens as indices of the draft, then -1; may be NULL
-     Exact    the tokens of samp_sample, row by row, as long as the draft has them. Of equal tokens with the same parent
-              the first counts. Any chain, both random sources; probs are not used.
-     Ratio    the children of the path's end are tried in turn. Child x, drawn from q, is accepted if u q(x) < p(x), u
-              uniform in [0, 1); else p becomes max(0, p - q), divided by its sum, or stays if that is 0 everywhere.
-              After the last child, or the 64th, a token is drawn from p. The output has the distribution of draws
-              without a draft. For a draft without branches the result is samp_verify's, bit for bit.
-     Returns  the length of the path, or as samp_verify; SAMP_E_NULL: parent; SAMP_E_RANGE: a parent out of range.
-     Draws    Ratio: samp_verify's stream at each position, attempt k for child k.
-     Cost     as samp_verify; with k children tried, k (k + 1) / 2 of its passes over the candidates.   Memory  none of
-              its own.   Threads  as samp_sample.
+     Exact    With the exact method the output is the tokens of samp_sample, row by row, as long as the draft contains
+              them. Of equal tokens with the same parent the first one counts. This works with any chain and both random
+              sources; probs are not used.
+     Ratio    With the ratio method the children (the tokens whose parent is the last token of the path so far) are
+              tried in turn. Child x, drawn from q, is accepted if u q(x) < p(x), with u uniform in [0, 1). If it is
+              rejected, p becomes max(0, p - q), divided by its sum, or does not change if max(0, p - q) is 0
+              everywhere. If all children, or 64 of them, are rejected, a token is drawn from p. The output has the
+              distribution of draws without a draft. For a draft without branches the result is that of samp_verify, bit
+              for bit.
+     Returns  the length of the path, or a status of samp_verify; SAMP_E_NULL: parent; SAMP_E_RANGE: a parent out of
+              range.
+     Draws    The ratio method uses the random stream of samp_verify at each position, with attempt k for child k.
+     Cost     as samp_verify; if k children are tried, k (k + 1) / 2 of its passes over the candidates.   Memory  The
+              function allocates nothing of its own.   Threads  as samp_sample.
      Source   Miao et al. 2024, "SpecInfer" (multi-step speculative sampling); the trees of Medusa and EAGLE. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path);
 
-/* Where a draft is tested more leniently: in a span between two tokens, such as <think> and </think>. */
+/* The condition under which a draft is tested leniently: inside a span between two tokens, such as <think> and
+   </think>, a token of the draft is accepted if it is nearly the most likely one. */
 typedef struct samp_relaxed {
-    int32_t top_k;         /* >= 0; 0 = off. The draft's token must be among the first top_k candidates */
-    float delta;           /* in [0, 1]; its p must be at most delta below the largest p */
-    samp_token begin, end; /* the tokens that begin and end a span, in -1 .. n_vocab - 1; -1: there is none */
+    int32_t top_k;         /* the draft's token must be among the first top_k candidates; 0 is off */
+    float delta;           /* the p of the draft's token must be at most delta, in [0, 1], below the largest p */
+    samp_token begin, end; /* the tokens that begin and end a span, in -1 .. n_vocab - 1; -1: no token does */
     bool inside;           /* is the text in a span? samp_verify_relaxed keeps it up to date */
 } samp_relaxed;
 
-/* samp_verify_relaxed -- samp_verify, but inside a span a draft's token that is nearly the best is accepted.
-     in       as samp_verify. relaxed is read, and `inside` is written: a token `begin` in out sets it for the tokens
-              after it, `end` clears it. (samp_rollback does not set it back: after a rollback the caller does.)
-     Relaxed  inside a span, x is accepted if it is one of the first top_k candidates, in the order (logit descending,
-              id ascending), and p(x) >= p(best) - delta. p is the distribution that the chain leaves to its last
-              sampler, also to greedy, in integer weights, with floor(delta z) for delta. Otherwise samp_verify's method
-              decides. If a custom sampler selects, only samp_verify's method decides.
-     Gives    not the model's distribution. A is the set of tokens that are accepted in this way, and the draft draws
-              from q. Exact: q(x) [x in A] + (1 - q(A)) p(x). Ratio: q(x) in A, min(p, q)(x) elsewhere, plus max(0, p -
-              q) scaled to the rest of 1. Greedy is the exact form with p(best) = 1.
+/* samp_verify_relaxed -- tests a draft as samp_verify does, but inside a span it accepts each token of the draft that
+   is
+     nearly the most likely one.
+     in       as samp_verify. relaxed is read, and its member `inside` is written: a token `begin` in out sets `inside`
+              for the tokens after it, and a token `end` clears it. (samp_rollback does not restore `inside`: after a
+              rollback the caller must.)
+     Relaxed  Inside a span, the draft's token x is accepted if it is one of the first top_k candidates, in the order
+              (logit descending, id ascending), and p(x) >= p(best) - delta. p is the distribution that the chain leaves
+              to its last sampler, even to greedy; it is computed in integer weights with the sum z, and delta as
+              floor(delta z). If x is not accepted in this way, the method (exact or ratio) decides. If a custom sampler
+              selects, only the method decides.
+     Output   The output does not have the model's distribution. Let A be the set of tokens that are accepted in the
+              relaxed way, and q the distribution from which the draft is drawn. The probability of x is, with the exact
+              method, q(x) [x in A] + (1 - q(A)) p(x). With the ratio method it is q(x) in A and min(p, q)(x) elsewhere,
+              plus max(0, p - q) scaled so that all sum to 1. Greedy is the exact form with p(best) = 1.
      Returns  as samp_verify; also SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
               SAMP_E_UNSUPPORTED: MT19937 with either method.
-     State    that after a + 1 calls of samp_sample.   Draws  as samp_verify; none if a token is accepted in this way.
-     Cost     inside a span that of the ratio test.   Memory  none of its own.   Threads  as samp_sample; one thread may
-              use a samp_relaxed at a time.
-     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, as in other programs,
-              is not offered, because it would be a delta that changes with the row. */
+     State    The chain's state is that after a + 1 calls of samp_sample.   Draws  as samp_verify, but no random bits
+              for a token that is accepted in the relaxed way.
+     Cost     inside a span that of the ratio method.   Memory  The function allocates nothing of its own.   Threads  as
+              samp_sample; only one thread at a time may use a samp_relaxed.
+     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the largest p, as in other
+              programs, is not offered, because it would be a delta that changes with the row. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
 #ifndef SAMPLING_DRAFTS_DECLARED
@@ -2257,19 +2295,23 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
               masked stays masked: no other sampler allows it again.
      Empty    If all tokens are masked, the draw returns SAMP_E_EMPTY, and nothing has changed.
      Leaves   all candidates in the array: a masked token has the logit -infinity. `sorted` becomes false, except if the
-              sampler is off or changes no token at this position; a sampler that allows only some tokens sets it to
-              false only if it has masked a token. Results beyond +-FLT_MAX become +-FLT_MAX.
-     Accepts  any token, also one that it masks: a prompt may contain it, or another sampler may have selected it.
-     Ids      in lists are 0 .. SAMP_MAX_VOCAB - 1. An id beyond the row has no effect; an id that occurs twice counts
-              once.
-     State    as of any other built-in sampler: samp_clone, samp_state_save, samp_rollback, samp_verify and batches
-              work. The sampler copies all arguments except a vocabulary, which it borrows.
-     Cost     depends on the number of tokens that change: less than a microsecond for a few. With samp_gpu_plan, this
-              sampler and the rest of its chain run on the CPU; samp_init_top_p_decay runs on the device.
+              sampler is off or changes no token at this position; a sampler that allows only some tokens sets `sorted`
+              to false only if it has masked a token. Results beyond +-FLT_MAX become +-FLT_MAX.
+     Accepts  The sampler accepts any token, even one that it masks: a prompt may contain this token, or another sampler
+              may have selected it.
+     Ids      Token ids in lists are in 0 .. SAMP_MAX_VOCAB - 1. An id that is not in the vocabulary of a draw has no
+              effect; an id that occurs twice counts once.
+     State    samp_clone, samp_state_save, samp_rollback, samp_verify and batches work as with any other built-in
+              sampler. The sampler copies all arguments except a vocabulary, which it borrows (the caller keeps it
+              alive).
+     Cost     depends on the number of tokens whose logits change: less than a microsecond for a few. In a chain that
+              samp_gpu_plan gives to a device, this sampler and the samplers after it run on the CPU; only
+              samp_init_top_p_decay runs on the device.
      Returns  a sampler. If an argument is bad, the sampler carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the name
-              of the argument; for a bad length it is the name of the list. NULL: no memory.
-     Memory   is allocated only when the sampler is made, and for samp_rollback (28 bytes a token).
-     Threads  as all samplers. */
+              of the argument; if the length of a list is bad, it carries the name of the list. NULL: no memory.
+     Memory   is allocated when the sampler is made, and for samp_rollback (28 bytes for each token that can be taken
+              back).
+     Threads  Different threads may use different samplers at the same time, as with all samplers. */
 
 /* A sequence of tokens. Its last token is biased when the text ends with all tokens before it. */
 typedef struct samp_sequence {
@@ -2279,8 +2321,8 @@ typedef struct samp_sequence {
 } samp_sequence;
 
 enum {
-    SAMP_BAN_REWIND = 1,  /* ban complete occurrences only: see samp_rewind_length */
-    SAMP_BAN_ANY_CASE = 2 /* for strings: A to Z count as a to z */
+    SAMP_BAN_REWIND = 1,  /* do not mask tokens, but report complete occurrences: see samp_rewind_length */
+    SAMP_BAN_ANY_CASE = 2 /* in strings, the letters A to Z equal a to z */
 };
 
 /* samp_init_sequence_bias -- l += bias for each token that would complete a sequence. If a token completes several
@@ -2294,14 +2336,14 @@ SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, s
      Masks    each token that would complete a sequence or string. A string is found in the bytes of the text, however
               the text is split into tokens: a token is masked if its bytes contain the string, or if the text ends with
               a beginning of the string and the token begins with the rest. Tokens without bytes change nothing.
-     Rewind   (flags has SAMP_BAN_REWIND) masks nothing until a sequence or string is complete, and then takes it back:
-              samp_rewind_length. So a text may begin as a banned string does, if it continues otherwise. The sampler
-              looks back twice as many tokens as the longest string has bytes. If tokens without bytes make an
-              occurrence longer than that, only its last tokens are taken back.
-     Range    n <= 65,536; each has 1 to 1024 tokens or bytes, all together at most 2^20; flags are SAMP_BAN_...; vocab
-              has token_bytes, and is borrowed. n = 0 is off.
-     Memory   strings: 8 bytes for each token that could complete one, at each of its bytes: about 20 KB a string. The
-              constructor reads the whole vocabulary, which takes some milliseconds a string.
+     Rewind   If flags has SAMP_BAN_REWIND, the sampler masks no token until a sequence or string is complete, and the
+              caller then takes its tokens back (see samp_rewind_length). So a text may begin as a banned string does,
+              if it continues in another way. The sampler looks back twice as many tokens as the longest string has
+              bytes. If tokens without bytes make an occurrence longer than that, only its last tokens are taken back.
+     Range    n <= 65,536; each sequence or string has 1 to 1024 tokens or bytes, all together at most 2^20; flags are
+              SAMP_BAN_...; vocab needs token_bytes, and must outlive the sampler. n = 0 is off.
+     Memory   For strings, 8 bytes for each token that could complete a string, at each of the string's bytes: about 20
+              KB a string. The constructor reads the whole vocabulary, which takes some milliseconds a string.
      Source   vLLM's bad_words, koboldcpp's and ik_llama.cpp's banned strings, ExLlamaV2. */
 SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags);
 /* Prevent that the text contains one of these strings of bytes. */
@@ -2311,11 +2353,11 @@ SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const c
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* samp_init_banned_pattern -- prevents that any part of the text matches a regular expression (needs
    SAMPLING_GRAMMAR).
-     in       pattern: the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of what the sampler has accepted; $ is
-              refused. error (may be NULL): where the pattern is wrong, and why
-     Masks    as samp_init_banned_strings: each token with a byte that would complete a match.
-     Rewind   takes back the tokens from the one in which the match begins; of several matches that the last token
-              completes, the earliest counts. At most 1024 tokens are taken back.
+     in       pattern: a regular expression in the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of the accepted
+              text; $ is refused. *error (error may be NULL) gets why the pattern is wrong, and at which place
+     Masks    each token with a byte that would complete a match, as samp_init_banned_strings does.
+     Rewind   With SAMP_BAN_REWIND the tokens from the one in which the match begins are taken back; if the last token
+              completes several matches, the earliest one counts. At most 1024 tokens are taken back.
      Range    the pattern must not match the empty text; flags are SAMP_BAN_...; its automaton has at most 4096 states,
               else SAMP_E_FULL. If its text is wrong, the status of "pattern" is SAMP_E_FORMAT, SAMP_E_RANGE or
               SAMP_E_UNSUPPORTED.
@@ -2326,14 +2368,15 @@ SAMP_API samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const c
                                                 samp_grammar_error *error);
 #endif
 
-/* samp_rewind_length -- returns how many of the last accepted tokens samp_rollback should take back, because they end
-   with, or after, a banned sequence or string: all tokens from its first one on. 0: no ban was violated. For a chain it
-   is the largest number of its members. After the rollback the first of these tokens is masked at its position, so the
-   next draw gives another one:
+/* samp_rewind_length -- returns how many of the last accepted tokens samp_rollback should take back, because the text
+   contains a banned sequence or string: all tokens from its first one on. 0: no ban was violated. For a chain the
+   result is the largest one of its members. After the rollback the first of the tokens taken back is masked at its
+   position, so the next draw gives another token:
        if ((n = samp_rewind_length(chain)) > 0) { samp_rollback(chain, n); text_length -= n; ... }
-     State    The number grows with each token until the tokens are taken back, so a program may also ask after
-              samp_verify. The bans of a position last until a token is accepted at an earlier position, even if it is
-              the same token as before. The last 256 bans are kept.
+     State    The number grows with each further accepted token until the tokens are taken back, so a program may also
+              call the function after samp_verify. A token that is masked at a position after a rollback stays masked
+              there until a token is accepted at an earlier position, even if it is the same token as before. The last
+              256 such masked tokens are kept.
      Returns  also SAMP_E_NULL, or the status that s carries. samp_set_rollback must keep at least as many tokens as are
               taken back. */
 SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
@@ -2349,7 +2392,7 @@ SAMP_API samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *token
 /* Mask these tokens before the position begin + n_min. */
 SAMP_API samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min, int32_t begin);
 
-/* samp_init_allowed_tokens -- masks all tokens except these; n >= 1.   Cost  that of the allowed tokens.
+/* samp_init_allowed_tokens -- masks all tokens except these; n >= 1.   Cost  grows with the number of allowed tokens.
      Source   vLLM's allowed_token_ids. */
 SAMP_API samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n);
 
@@ -2365,7 +2408,8 @@ SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, fl
 /* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
    tokens: l += |l| (factor^k - 1), k = position - (begin + start) > 0. factor^k - 1 is computed in double and rounded
    to f32 (at most FLT_MAX); the rest is computed in f32.
-     Range    start, begin >= 0, together at most INT32_MAX; factor in (0, FLT_MAX], 1 = off, below 1: less likely.
+     Range    start, begin >= 0, together at most INT32_MAX; factor in (0, FLT_MAX], 1 is off, and a factor below 1
+              makes the tokens less likely.
      Source   Hugging Face's exponential_decay_length_penalty. */
 SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start, float factor,
                                                 int32_t begin);
@@ -2373,9 +2417,9 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
 /* samp_init_top_p_decay -- top_p whose p falls along a sentence, because the beginning of a sentence is free and its
    end should be true. The first token of a sentence is drawn with p. Each accepted token changes it to p * decay, in
    f32, but not below `lowest`. After one of the n tokens `resets`, which end sentences, it is the original p again.
-     Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: p is never reset. min_keep, ties  as
-              top_p.
-     Leaves   as top_p.
+     Range    p in (0, 1], 1 is off; decay in (0, 1]; lowest in (0, p]; with n = 0, p is never reset. min_keep, ties
+              are those of samp_init_top_p.
+     Leaves   the array as samp_init_top_p does.
      Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
               Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
@@ -2383,7 +2427,8 @@ SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest,
 
 /* samp_init_no_repeat_ngram -- masks each token that would repeat an n-gram: n tokens in the order in which they
    already occur among the last last_n accepted tokens.
-     Range    n in 0 .. 2^22, 0 = off; last_n in [n, 2^22].   Cost  O(last_n) a draw: some us for 4096.
+     Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].   Cost  O(last_n) for each draw: some microseconds for a
+              last_n of 4096.
      Source   Hugging Face's no_repeat_ngram_size; fairseq. */
 SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
 
@@ -2391,17 +2436,17 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
    max_period tokens, repeated at least `copies` times. Then l -= penalty for the token that would continue the loop,
    until another token is accepted. The sampler searches the last last_n tokens for a loop after every `every` tokens;
    of several periods the smallest counts.
-     Usual    4, 128, 3, 512, 16, INFINITY
+     Usual    The usual arguments, in their order, are 4, 128, 3, 512, 16, INFINITY.
      Range    1 <= min_period <= max_period <= 2^16; copies in 2 .. 2^16; last_n in [copies * min_period, 2^22]; every
-              >= 1; penalty >= 0, INFINITY: masked, 0 = off.
+              >= 1; penalty >= 0, where INFINITY masks the token, and 0 is off.
      Source   vLLM's ThinkingLoopBreaker (pull request 52677), repetition detection of vLLM and vllm-mlx.
    samp_init_loop_breaker_cusum -- breaks loops without a fixed period, by a sum s of repetitions. Each accepted token
    changes s within 0 .. alarm: s + 1 if the newest n tokens also occur earlier among the last last_n, else s - loss.
    While s equals `alarm`, l -= penalty for each token that would again complete such a repetition of n tokens.
-     Usual    6, 4096, 0.25, 15, INFINITY
-     Range    n >= 1, last_n in [n, 2^22]; loss >= 0, alarm > 0, both finite; penalty as above.
+     Usual    The usual arguments, in their order, are 6, 4096, 0.25, 15, INFINITY.
+     Range    n >= 1, last_n in [n, 2^22]; loss >= 0 and alarm > 0, both finite; penalty as for samp_init_loop_breaker.
      Cost     O(last_n) for each token, and once more for a draw while s equals alarm.
-     Source   as above, the discussion there: Page 1954, cumulative sums. */
+     Source   the discussion in vLLM's pull request 52677; Page 1954 (cumulative sums). */
 SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies, int32_t last_n,
                                               int32_t every, float penalty);
 /* Breaks loops without a fixed period. */
@@ -2411,7 +2456,7 @@ SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, f
 /* The definition of a loop for the functions below. Its members have the meanings and ranges of the arguments of
    samp_init_loop_breaker. */
 typedef struct samp_loop {
-    int32_t min_period, max_period, copies, last_n, every; /* often 4, 128, 3, 512 and 16 */
+    int32_t min_period, max_period, copies, last_n, every; /* the usual values are 4, 128, 3, 512 and 16 */
 } samp_loop;
 
 /* samp_init_loop_watch -- a loop breaker that finds loops, but changes no logit: the caller asks samp_loop_length, and
@@ -2421,58 +2466,61 @@ typedef struct samp_loop {
      chain has none. Also SAMP_E_NULL, or the status that s carries.
      See also samp_thinking_plan, where a loop ends thinking, and samp_schedule, where a loop activates samplers. */
 SAMP_API samp_sampler *samp_init_loop_watch(const samp_loop *loop);
-/* The period of the loop that the text is in; 0: the text is in no loop. */
+/* Returns the period, in tokens, of the loop that the text is in; 0: the text is in no loop. */
 SAMP_API int32_t samp_loop_length(const samp_sampler *s);
 
-/* A kind of thinking: the tokens that begin it, those that end it, and those that are forced when its budget is
-   spent. */
+/* A kind of thinking: the tokens that begin a span of thinking, the tokens that end it, and the tokens that are forced
+   when its budget is spent. */
 typedef struct samp_thinking {
-    const samp_token *start; /* [n_start] */
-    size_t n_start;          /* 1 .. 1024, as n_end and n_force */
-    const samp_token *end;   /* [n_end] */
+    const samp_token *start; /* [n_start] the tokens that begin a span of thinking */
+    size_t n_start;          /* the length of start in 1 .. 1024; n_end and n_force have the same range */
+    const samp_token *end;   /* [n_end] the tokens that end a span of thinking */
     size_t n_end;
-    const samp_token *force; /* [n_force] should end with `end`; NULL: what is missing of `end` is forced */
+    const samp_token
+        *force; /* [n_force] the tokens that are forced when the budget is spent; the last of them should be
+                                those of `end`. NULL: the tokens of `end` that have not come yet are forced */
     size_t n_force;
 } samp_thinking;
 
 /* samp_init_thinking_budget -- limits thinking. A span of thinking begins after a start sequence and ends with its end
-   sequence. After `budget` tokens of a span its end is forced: only the next token of `force` is allowed, until all
-   have come. Each span has the whole budget.
-     in       spans [n_spans]: the kinds of thinking; if two starts are complete at once, the longer one counts. open:
-              the index of the span in which the text begins, for instance if the prompt ends with a start and is not
-              accepted; -1: the text begins outside of spans. vocab (borrowed) may be NULL; with it, up to 4 more tokens
-              may complete an unfinished UTF-8 character.
-     Ends     A span also ends by itself, with its end sequence. If a token other than the
-              forced one is accepted, the same token is forced again; without `force`, the tokens that complete `end`
-              from there are forced.
-     Range    budget >= 0, < 0 is off; n_spans in 0 .. 1024, 0 is off; open in -1 .. n_spans - 1
+   sequence. After `budget` tokens of a span its end is forced: only the next token of `force` is allowed, until all of
+   them have come. Each span has the whole budget.
+     in       spans [n_spans]: the kinds of thinking; if two start sequences are complete at the same token, the longer
+              one counts. open: the index in `spans` of the span in which the text begins, for instance if the prompt
+              ends with a start sequence and is not accepted; -1: the text begins outside of spans. vocab may be NULL,
+              and must outlive the sampler; with a vocab, up to 4 more tokens may complete an unfinished UTF-8
+              character.
+     Ends     A span also ends by itself, with its end sequence. If a token other than the forced one is accepted, the
+              same token is forced again; if `force` is NULL, the tokens that complete `end` from there are forced.
+     Range    budget >= 0, a budget < 0 is off; n_spans in 0 .. 1024, 0 is off; open in -1 .. n_spans - 1
      Source   llama.cpp's reasoning budget, vLLM's thinking_token_budget.
-   samp_thinking_left -- returns how many more tokens the open span may have; 0: its end is forced, or only its grace is
-     left (samp_thinking_plan); -1: no span is open. For a chain, its first member with a budget answers;
-     SAMP_E_UNSUPPORTED: the chain has none. Also SAMP_E_NULL, or the status that s carries. */
+   samp_thinking_left -- returns how many more tokens the open span may have; 0: its end is forced, or the span is in
+     its grace (see samp_thinking_plan); -1: no span is open. For a chain the result is that of its first member with a
+     budget; SAMP_E_UNSUPPORTED: the chain has no such member. Also SAMP_E_NULL, or the status that s carries. */
 SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                                  int32_t budget, int32_t open);
-/* How many more tokens the open span may have; -1: no span is open. */
+/* Returns how many more tokens the open span of thinking may have; -1: no span is open. */
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 
-/* How the bias on the end of a span grows. */
+/* How the bias on the end of a span of thinking grows from token to token. */
 typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXPONENTIAL = 2 } samp_ramp;
 
 /* How thinking ends. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
 typedef struct samp_thinking_plan {
     int32_t total;          /* a budget for all spans together, in tokens */
-    int32_t soft;           /* the soft point as a number of tokens of a span, */
-    float soft_ratio;       /* or as a share of the span's budget, in [0, 1] */
-    int32_t grace;          /* up to so many tokens beyond the budget to finish a line */
-    const samp_token *note; /* [n_note] forced after the first line that ends at or after the soft point */
+    int32_t soft;           /* the soft point (where the note and the bias begin) as a number of tokens of a span */
+    float soft_ratio;       /* the soft point as a share of the span's budget, in [0, 1] */
+    int32_t grace;          /* the number of tokens beyond the budget that a span may have to finish a line */
+    const samp_token *note; /* [n_note] the tokens forced after the first line that ends at or after the soft point */
     size_t n_note;          /* 0 .. 1024 */
     const samp_sequence
-        *ends;             /* [n_ends] further ends of a span, such as the beginning of a call; bias is not read */
+        *ends;             /* [n_ends] further sequences that end a span, such as the beginning of a tool call; their
+                              member bias is not read */
     size_t n_ends;         /* 0 .. 1024 */
-    samp_ramp ramp;        /* how the bias on the span's end grows */
-    float bias;            /* the largest value of that bias, in [0, FLT_MAX] */
+    samp_ramp ramp;        /* how the bias on the span's end grows after the soft point */
+    float bias;            /* the largest value of the bias on the span's end, in [0, FLT_MAX] */
     const samp_loop *loop; /* the definition of a loop; a loop in the span ends the span */
-    int32_t loop_from;     /* a loop ends the span only if the span has at least so many tokens */
+    int32_t loop_from;     /* the number of tokens that a span must have before a loop ends it */
 } samp_thinking_plan;
 
 /* The stages of thinking, which samp_thinking_now returns. */
@@ -2481,45 +2529,48 @@ enum {
     SAMP_THINKING_OPEN = 1,  /* a span is open, before its soft point */
     SAMP_THINKING_SOFT = 2,  /* the span is at or beyond its soft point */
     SAMP_THINKING_NOTE = 3,  /* the note is forced */
-    SAMP_THINKING_GRACE = 4, /* the budget is spent, the line may still end */
+    SAMP_THINKING_GRACE = 4, /* the budget is spent, but the current line may still be finished */
     SAMP_THINKING_ENDS = 5   /* the end of the span is forced */
 };
 
-/* samp_init_thinking -- a budget of thinking that does not cut a line off: samp_init_thinking_budget, whose contract
-   holds here too, with a plan. Let u be the tokens of the open span so far, with those of the note; h = min(budget,
-   total - tokens of the spans before), at least 0, the budget of this span; s the soft point: soft, or soft_ratio h
-   rounded down. If s would be h or more, there is no soft point.
-     Note     The note is forced token by token, once a span, after the first token that ends a line (its bytes end with
-              a newline) with u >= s and u + n_note <= h. So the note begins a line, and should end one.
-     Bias     from u = s on l += bias x for the next token of the end, x = min(1, (u - s + 1) / (h - s + 1));
-              exponential: bias (2^(8 x) - 1) / 255. There is no bias while tokens are forced.
-     Grace    from u = h on the end is forced after the first token that ends a line, at the latest at u = h + grace. If
-              h is 0 there is no grace.
-     Loop     after every `every` tokens of a span, if u >= loop_from and the last last_n tokens of the span end with a
-              loop, the end is forced.
-     UTF-8    up to 4 more tokens, after u = h + grace, may complete an unfinished character. A loop does not force the
-              end inside a character, nor during the note; it is found at a later search.
-     in       plan (may be NULL) is copied; vocab may be NULL if there is no note: then no token ends a line. budget
-              INT32_MAX: no limit
-     Range    not both soft and soft_ratio; total, soft, grace, loop_from >= 0; for the others see the struct.
-     Memory   samp_rollback's 44 bytes a token, and 4 more with a loop.
+/* samp_init_thinking -- limits thinking by a budget and a plan, so that no line is cut off. The contract of
+   samp_init_thinking_budget holds here too. Let u be the number of tokens of the open span so far, with those of the
+   note; h = min(budget, total - tokens of the spans before), at least 0, is the budget of this span; s is the soft
+   point: soft, or soft_ratio h rounded down. If s would be h or more, there is no soft point.
+     Note     The note is forced token by token, once in each span, after the first token that ends a line (its bytes
+              end with a newline) with u >= s and u + n_note <= h. So the note begins a line; it should also end with a
+              newline.
+     Bias     From u = s on, l += bias x for the next token of the span's end, with x = min(1, (u - s + 1) / (h - s +
+              1)); with SAMP_RAMP_EXPONENTIAL l += bias (2^(8 x) - 1) / 255. There is no bias while tokens are forced.
+     Grace    From u = h on, the span's end is forced after the first token that ends a line, at the latest at u = h +
+              grace. If h is 0 there is no grace.
+     Loop     After every `every` tokens of a span, if u >= loop_from and the last last_n tokens of the span end with a
+              loop, the span's end is forced.
+     UTF-8    After u = h + grace, up to 4 more tokens may complete an unfinished character. A loop does not force the
+              end inside a character, nor during the note; the loop is then found at a later search.
+     in       plan (may be NULL) is copied; vocab may be NULL if there is no note: then no token ends a line. A budget
+              of INT32_MAX means no limit
+     Range    soft and soft_ratio must not both be set; total, soft, grace, loop_from >= 0; for the others see the
+              struct.
+     Memory   samp_rollback needs 44 bytes for each token that can be taken back, and 4 more with a loop.
      Source   llama.cpp's reasoning budget (25544, 25961, 27578, 28932), vLLM's ThinkingLoopBreaker (52677).
 
    samp_thinking_end -- ends the open span now: from the next draw on its end is forced, or, with a vocab, after an
      unfinished UTF-8 character. This holds for the span even if tokens of it are taken back, until a token is accepted
      at a position before the span. A saved state contains it.
-     Returns  SAMP_OK, also if the end is already forced; SAMP_E_EMPTY: no span is open; the others as
+     Returns  SAMP_OK, also if the end is already forced; SAMP_E_EMPTY: no span is open; the other statuses of
               samp_thinking_left.
      Source   llama.cpp (23949).
-   samp_thinking_now -- returns the stage: SAMP_THINKING_..., or a status as samp_thinking_left.
-   samp_thinking_used -- returns the number of tokens in all spans so far, without their starts, with their ends.
-     SAMP_E_UNSUPPORTED also if the sampler has no plan; other statuses as samp_thinking_left.
-     For a chain, all of these use its first member with a budget. samp_thinking_left counts up to h here. */
+   samp_thinking_now -- returns the stage of thinking: SAMP_THINKING_..., or a status of samp_thinking_left.
+   samp_thinking_used -- returns the number of tokens in all spans so far, without their start sequences, with their end
+     sequences. SAMP_E_UNSUPPORTED also if the sampler has no plan; other statuses are those of samp_thinking_left.
+     For a chain, all these functions use its first member with a budget. With a plan, samp_thinking_left returns h -
+     u. */
 SAMP_API samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                           int32_t budget, int32_t open, const samp_thinking_plan *plan);
 /* Ends the open span now. */
 SAMP_API int samp_thinking_end(samp_sampler *s);
-/* The stage of thinking. */
+/* Returns the stage of thinking: SAMP_THINKING_... */
 SAMP_API int32_t samp_thinking_now(const samp_sampler *s);
 /* The number of tokens in all spans of thinking so far. */
 SAMP_API int32_t samp_thinking_used(const samp_sampler *s);
@@ -2528,38 +2579,44 @@ SAMP_API int32_t samp_thinking_used(const samp_sampler *s);
 typedef enum samp_unit { SAMP_TOKENS = 0, SAMP_LINES = 1 } samp_unit;
 typedef enum samp_area { SAMP_ANYWHERE = 0, SAMP_INSIDE = 1, SAMP_OUTSIDE = 2 } samp_area;
 
-/* The times at which samplers are active: those at which all conditions hold. All members 0: always. After the
-   start or end of a span, the tokens of `until` and the loops before it no longer count. */
+/* A schedule: samplers are active while all its conditions hold. A schedule whose members are all 0 always holds. A
+   start or end of a span of thinking begins the schedule anew: tokens of `until` and loops before it no longer
+   count. */
 typedef struct samp_schedule {
-    samp_unit count;            /* c is the number of accepted tokens, or of newlines in them */
-    int32_t from, to;           /* active if from <= c < to; to 0: no upper bound */
-    int32_t begin;              /* c counts from this position on; before it the samplers are not active */
-    samp_area where;            /* active inside of spans of thinking, or outside, or both */
-    const samp_thinking *spans; /* [n_spans] c begins at 0 again after each start and end; `force` is not read */
-    size_t n_spans;             /* 0 .. 1024 */
-    int32_t inside;             /* the text begins in the span with the index inside - 1; 0: outside of spans */
-    const samp_token *until;    /* [n_until] inactive after one of these tokens, until a span begins or ends */
+    samp_unit count;  /* the unit of the counter c: accepted tokens, or newlines in their bytes */
+    int32_t from, to; /* the samplers are active if from <= c < to; a `to` of 0 means no upper bound */
+    int32_t begin;    /* the position from which c counts; before it the samplers are not active */
+    samp_area where;  /* the samplers are active inside spans of thinking, outside of them, or both */
+    const samp_thinking
+        *spans;              /* [n_spans] the kinds of thinking; the counter c begins at 0 again after each start and
+                                   end of a span; their member `force` is not read */
+    size_t n_spans;          /* 0 .. 1024 */
+    int32_t inside;          /* 1 + the index of the span in which the text begins; 0: it begins outside of spans */
+    const samp_token *until; /* [n_until] after one of these tokens the samplers are not active until a span begins or
+                                   ends */
     size_t n_until;
-    const samp_vocab *vocab; /* borrowed; SAMP_LINES needs token_bytes */
-    const samp_loop *loop;   /* inactive until a loop is found; c begins at 0 again after each loop */
+    const samp_vocab *vocab; /* must outlive the sampler; the unit SAMP_LINES needs its token_bytes */
+    const samp_loop *loop;   /* the definition of a loop; the samplers are not active until a loop is found, and the
+                                counter c begins at 0 again after each loop */
 } samp_schedule;
 
 /* samp_init_schedule -- makes samplers active at some times only: a high temperature for the first 20 tokens, a ban in
    the first line, a bias until a token has come, xtc while thinking, another temperature for 30 tokens after a loop.
-     Returns  a chain that contains `member`; samp_chain_add adds more members. The chain becomes a member of another
-              chain like any sampler. Its first member is a clock, which must stay. No memory: NULL, and member is
-              freed, or a chain that carries SAMP_E_NOMEM.
-     Draws    While the members are not active, a draw is as without them, and they cost nothing. The position advances
+     Returns  a chain that contains `member`; samp_chain_add adds more members. This chain can be added to another chain
+              like any sampler. Its first member is the schedule itself, which must not be removed. If there is no
+              memory, the result is NULL, and member is freed, or it is a chain that carries SAMP_E_NOMEM.
+     Draws    While the members are not active, a draw is as without them, and they cost no time. The position advances
               as if they were active.
-     Accepts  The members accept all tokens, also while they are not active, so their windows are complete when they
+     Accepts  The members accept all tokens even while they are not active, so that they know the last tokens when they
               become active.
-     Device   samp_gpu_plan: this sampler and the rest of its chain run on the CPU.
-     Range    to = 0 or > from; begin >= 0; `where` needs spans. SAMP_E_NULL, "sampler": member is NULL.
+     Device   In a chain that samp_gpu_plan gives to a device, this sampler and the samplers after it run on the CPU.
+     Range    to is 0 or > from; begin >= 0; `where` needs spans. If member is NULL, the chain carries SAMP_E_NULL with
+              the field "sampler".
      Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).
    samp_schedule_holds -- returns 1 if the first schedule of a chain is active now, else 0; SAMP_E_UNSUPPORTED: the
-     chain has no schedule. Also SAMP_E_NULL, or the status that s carries. */
+     chain has no schedule. The result may also be SAMP_E_NULL, or the status that s carries. */
 SAMP_API samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member);
-/* Is the first schedule of a chain active now? */
+/* Returns 1 if the first schedule of a chain is active now, else 0. */
 SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
 #ifndef SAMPLING_CONSTRAINTS_DECLARED
 #pragma pop_macro("SAMP_API")
