@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9479 samplers/greedy.h               21655 grammar/gbnf.h
-     296 api/config.h                     9523 samplers/choose.h               21954 grammar/regex.h
-     327 api/types.h                      9587 samplers/ratio.h                22359 grammar/derivatives.h
-     623 api/missing.h                    9655 samplers/draw.h                 23203 grammar/vocabulary.h
-     638 api/sample.h                     9742 samplers/dist.h                 23685 grammar/triggers.h
-     746 api/chains.h                     9775 samplers/gumbel.h               24022 grammar/matcher.h
-    1040 api/samplers.h                   9847 watermark/function.h            24327 grammar/store.h
-    1354 api/gumbel.h                     9966 watermark/text.h                24636 grammar/moving.h
-    1382 api/operator.h                  10159 watermark/draw.h                25099 grammar/visits.h
-    1440 api/kv.h                        10375 samplers/mirostat.h             25392 grammar/states.h
-    1623 api/llama_cpp.h                 10625 samplers/adaptive_p.h           25557 grammar/items.h
-    1671 api/text_error.h                10780 samplers/custom.h               25685 grammar/masks.h
-    1688 api/grammar.h                   10843 config/describe.h               25901 grammar/runs.h
-    1974 api/shards.h                    11026 config/from_params.h            26128 grammar/entries.h
-    2088 api/peers.h                     11092 config/orders.h                 26653 grammar/accepting.h
-    2182 api/drafts.h                    11327 config/numbers.h                26995 grammar/waiting.h
-    2301 api/constraints.h               11471 config/set.h                    27124 grammar/history.h
-    2650 api/watermark.h                 11629 config/texts.h                  27256 grammar/room.h
-    2810 api/parts.h                     11760 config/settings.h               27613 grammar/sampler.h
-    2852 base/switches.h                 11874 life/rollback.h                 27861 grammar/forced.h
-    3178 base/random.h                   12134 life/chain.h                    28054 grammar/hooks.h
-    3201 base/mt19937.h                  12425 life/members.h                  28181 schema/head.h
-    3277 base/exact.h                    12542 life/update.h                   28368 schema/errors.h
-    3510 base/bits128.h                  12739 life/copy.h                     28481 schema/collections.h
-    3591 base/elements.h                 12910 rows/row.h                      28516 schema/references.h
-    3725 watermark/colours.h             13232 rows/reserve.h                  28794 schema/strings.h
-    3791 kernels/llama_cpp/contract.h    13304 rows/pieces.h                   28856 schema/numbers.h
-    3843 kernels/contract.h              13420 rows/thresholds.h               29065 schema/sets.h
-    3982 kernels/scalar.h                13529 rows/compact.h                  29324 schema/formats.h
-    4188 kernels/llama_cpp/scalar.h      13697 rows/sums.h                     29528 schema/scalars.h
-    4209 kernels/sets.h                  13844 rows/changes.h                  29839 schema/goals.h
-    4259 kernels/vectors.h               13928 rows/cuts.h                     30070 schema/alternatives.h
-    4378 kernels/avx512.h                14401 rows/typical.h                  30565 schema/objects.h
-    4464 kernels/avx2.h                  14732 rows/tail_free.h                31145 schema/arrays.h
-    4528 kernels/sse2.h                  14809 rows/selecting.h                31519 schema/whole.h
-    4545 kernels/neon.h                  14945 rows/mirostat.h                 31693 tags/head.h
-    4568 kernels/wasm.h                  15032 watermark/rows.h                31824 tags/words.h
-    4584 kernels/generic.h               15147 rows/flat.h                     31942 tags/inside.h
-    4604 kernels/shared.h                15197 rows/logprobs.h                 32087 tags/formats.h
-    4731 kernels/passes.h                15286 rows/step.h                     32501 grammar/grammars.h
-    5436 kernels/llama_cpp/passes.h      15304 rows/llama_cpp/sums.h           32568 peers/tables.h
-    5521 kernels/check.h                 15634 rows/llama_cpp/samplers.h       32980 peers/values.h
-    5544 kernels/dispatch.h              16118 rows/llama_cpp/step.h           33428 peers/llama_server.h
-    5755 core/array.h                    16150 run/apply.h                     33500 peers/fields.h
-    6097 core/table.h                    16237 run/writing.h                   33770 peers/requests.h
-    6323 core/windows.h                  16363 run/arrays.h                    33917 shards/head.h
-    6416 constraints/record.h            16443 run/arrays_llama_cpp.h          34074 shards/bytes.h
-    6483 watermark/record.h              16648 run/walk.h                      34172 shards/merging.h
-    6505 rows/work.h                     16757 run/finish.h                    34464 shards/row.h
-    6532 life/past.h                     16798 run/draw_llama_cpp.h            34603 shards/answers.h
-    6595 core/record.h                   16874 run/draw.h                      35161 shards/logprobs.h
-    6741 core/plans.h                    16954 run/sample.h                    35309 shards/taking.h
-    6780 core/fields.h                   17052 watermark/making.h              35466 shards/asking.h
-    6872 core/owners.h                   17284 watermark/tails.h               35603 shards/prefix.h
-    6952 core/mt19937.h                  17385 watermark/detect.h              36177 shards/plans.h
-    7011 core/no_mt19937.h               17614 run/verify.h                    36686 samplers/plans.h
-    7045 core/making.h                   17720 run/batch.h                     36959 shards/way.h
-    7180 core/streams.h                  17874 life/state.h                    37109 shards/memory.h
-    7221 life/state_fields.h             18057 operator/weights.h              37179 shards/batch.h
-    7317 samplers/llama_cpp.h            18146 operator/search.h               37588 drafts/head.h
-    7407 samplers/logit_bias.h           18288 operator/run.h                  37652 drafts/block.h
-    7513 samplers/patch.h                18457 kv/cells.h                      37848 drafts/tree.h
-    7564 samplers/penalties.h            18497 kv/making.h                     37986 drafts/relaxed.h
-    7720 samplers/dry.h                  18723 kv/slot.h                       38072 constraints/automaton.h
-    8187 samplers/cut.h                  18866 kv/sequences.h                  38176 constraints/making.h
-    8213 samplers/top_n_sigma.h          19002 kv/data.h                       38436 constraints/sampler.h
-    8326 samplers/top_k.h                19126 kv/update.h                     38532 constraints/constructors.h
-    8384 samplers/tail_free.h            19254 kv/state.h                      38901 constraints/patterns.h
-    8512 samplers/typical.h              19466 llama_cpp/functions.h           39110 constraints/looking.h
-    8591 samplers/top_p.h                19534 llama_cpp/object.h              39180 constraints/thinking.h
-    8637 samplers/min_p.h                19589 llama_cpp/vocabulary.h          39435 constraints/schedule.h
-    8680 samplers/by_sums.h              19667 text/reading.h                  39525 constraints/accepting.h
-    8836 samplers/top_h.h                19779 text/strings.h                  39710 constraints/drawing.h
-    8890 samplers/min_k.h                19880 text/values.h                   39901 constraints/state.h
-    8949 samplers/xtc.h                  20038 text/documents.h                39968 constraints/kind.h
-    9035 samplers/infill.h               20115 grammar/head.h                  40028 constraints/top_p_decay.h
-    9154 samplers/temperature.h          20157 grammar/tree.h                  40116 constraints/accessors.h
-    9327 samplers/smoothing.h            20821 grammar/building.h              40225 core/kinds.h
-    9416 samplers/softmax.h              21253 grammar/finishing.h             40278 base/restore.h
-    9450 samplers/drafted.h              21565 grammar/reading.h               40292 api/license.h
+       2 api/opening.h                    9479 samplers/greedy.h               21640 grammar/gbnf.h
+     296 api/config.h                     9523 samplers/choose.h               21939 grammar/regex.h
+     327 api/types.h                      9587 samplers/ratio.h                22344 grammar/derivatives.h
+     623 api/missing.h                    9655 samplers/draw.h                 23188 grammar/vocabulary.h
+     638 api/sample.h                     9742 samplers/dist.h                 23670 grammar/triggers.h
+     746 api/chains.h                     9775 samplers/gumbel.h               24007 grammar/matcher.h
+    1040 api/samplers.h                   9847 watermark/function.h            24312 grammar/store.h
+    1354 api/gumbel.h                     9966 watermark/text.h                24621 grammar/moving.h
+    1382 api/operator.h                  10159 watermark/draw.h                25084 grammar/visits.h
+    1440 api/kv.h                        10375 samplers/mirostat.h             25377 grammar/states.h
+    1623 api/llama_cpp.h                 10625 samplers/adaptive_p.h           25542 grammar/items.h
+    1671 api/text_error.h                10780 samplers/custom.h               25670 grammar/masks.h
+    1688 api/grammar.h                   10843 config/describe.h               25886 grammar/runs.h
+    1974 api/shards.h                    11026 config/from_params.h            26106 grammar/entries.h
+    2088 api/peers.h                     11092 config/orders.h                 26631 grammar/accepting.h
+    2182 api/drafts.h                    11327 config/numbers.h                26973 grammar/waiting.h
+    2301 api/constraints.h               11471 config/set.h                    27102 grammar/history.h
+    2650 api/watermark.h                 11629 config/texts.h                  27234 grammar/room.h
+    2810 api/parts.h                     11760 config/settings.h               27591 grammar/sampler.h
+    2852 base/switches.h                 11874 life/rollback.h                 27839 grammar/forced.h
+    3178 base/random.h                   12134 life/chain.h                    28032 grammar/hooks.h
+    3201 base/mt19937.h                  12425 life/members.h                  28159 schema/head.h
+    3277 base/exact.h                    12542 life/update.h                   28346 schema/errors.h
+    3510 base/bits128.h                  12739 life/copy.h                     28459 schema/collections.h
+    3591 base/elements.h                 12910 rows/row.h                      28494 schema/references.h
+    3725 watermark/colours.h             13232 rows/reserve.h                  28772 schema/strings.h
+    3791 kernels/llama_cpp/contract.h    13304 rows/pieces.h                   28834 schema/numbers.h
+    3843 kernels/contract.h              13420 rows/thresholds.h               29043 schema/sets.h
+    3982 kernels/scalar.h                13529 rows/compact.h                  29302 schema/formats.h
+    4188 kernels/llama_cpp/scalar.h      13697 rows/sums.h                     29506 schema/scalars.h
+    4209 kernels/sets.h                  13844 rows/changes.h                  29817 schema/goals.h
+    4259 kernels/vectors.h               13928 rows/cuts.h                     30048 schema/alternatives.h
+    4378 kernels/avx512.h                14401 rows/typical.h                  30543 schema/objects.h
+    4464 kernels/avx2.h                  14732 rows/tail_free.h                31123 schema/arrays.h
+    4528 kernels/sse2.h                  14809 rows/selecting.h                31497 schema/whole.h
+    4545 kernels/neon.h                  14945 rows/mirostat.h                 31671 tags/head.h
+    4568 kernels/wasm.h                  15032 watermark/rows.h                31802 tags/words.h
+    4584 kernels/generic.h               15147 rows/flat.h                     31920 tags/inside.h
+    4604 kernels/shared.h                15197 rows/logprobs.h                 32065 tags/formats.h
+    4731 kernels/passes.h                15286 rows/step.h                     32479 grammar/grammars.h
+    5436 kernels/llama_cpp/passes.h      15304 rows/llama_cpp/sums.h           32546 peers/tables.h
+    5521 kernels/check.h                 15634 rows/llama_cpp/samplers.h       32958 peers/values.h
+    5544 kernels/dispatch.h              16118 rows/llama_cpp/step.h           33406 peers/llama_server.h
+    5755 core/array.h                    16150 run/apply.h                     33478 peers/fields.h
+    6097 core/table.h                    16237 run/writing.h                   33748 peers/requests.h
+    6323 core/windows.h                  16363 run/arrays.h                    33895 shards/head.h
+    6416 constraints/record.h            16443 run/arrays_llama_cpp.h          34052 shards/bytes.h
+    6483 watermark/record.h              16648 run/walk.h                      34150 shards/merging.h
+    6505 rows/work.h                     16757 run/finish.h                    34442 shards/row.h
+    6532 life/past.h                     16798 run/draw_llama_cpp.h            34581 shards/answers.h
+    6595 core/record.h                   16874 run/draw.h                      35139 shards/logprobs.h
+    6741 core/plans.h                    16954 run/sample.h                    35287 shards/taking.h
+    6780 core/fields.h                   17052 watermark/making.h              35444 shards/asking.h
+    6872 core/owners.h                   17284 watermark/tails.h               35581 shards/prefix.h
+    6952 core/mt19937.h                  17385 watermark/detect.h              36155 shards/plans.h
+    7011 core/no_mt19937.h               17614 run/verify.h                    36664 samplers/plans.h
+    7045 core/making.h                   17720 run/batch.h                     36937 shards/way.h
+    7180 core/streams.h                  17874 life/state.h                    37087 shards/memory.h
+    7221 life/state_fields.h             18057 operator/weights.h              37157 shards/batch.h
+    7317 samplers/llama_cpp.h            18146 operator/search.h               37566 drafts/head.h
+    7407 samplers/logit_bias.h           18288 operator/run.h                  37630 drafts/block.h
+    7513 samplers/patch.h                18457 kv/cells.h                      37826 drafts/tree.h
+    7564 samplers/penalties.h            18497 kv/making.h                     37964 drafts/relaxed.h
+    7720 samplers/dry.h                  18723 kv/slot.h                       38050 constraints/automaton.h
+    8187 samplers/cut.h                  18866 kv/sequences.h                  38154 constraints/making.h
+    8213 samplers/top_n_sigma.h          19002 kv/data.h                       38414 constraints/sampler.h
+    8326 samplers/top_k.h                19126 kv/update.h                     38510 constraints/constructors.h
+    8384 samplers/tail_free.h            19254 kv/state.h                      38879 constraints/patterns.h
+    8512 samplers/typical.h              19466 llama_cpp/functions.h           39088 constraints/looking.h
+    8591 samplers/top_p.h                19534 llama_cpp/object.h              39158 constraints/thinking.h
+    8637 samplers/min_p.h                19589 llama_cpp/vocabulary.h          39413 constraints/schedule.h
+    8680 samplers/by_sums.h              19667 text/reading.h                  39503 constraints/accepting.h
+    8836 samplers/top_h.h                19779 text/strings.h                  39688 constraints/drawing.h
+    8890 samplers/min_k.h                19880 text/values.h                   39879 constraints/state.h
+    8949 samplers/xtc.h                  20038 text/documents.h                39946 constraints/kind.h
+    9035 samplers/infill.h               20115 grammar/head.h                  40006 constraints/top_p_decay.h
+    9154 samplers/temperature.h          20157 grammar/tree.h                  40094 constraints/accessors.h
+    9327 samplers/smoothing.h            20821 grammar/building.h              40203 core/kinds.h
+    9416 samplers/softmax.h              21238 grammar/finishing.h             40256 base/restore.h
+    9450 samplers/drafted.h              21550 grammar/reading.h               40270 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -20959,24 +20959,9 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover
 static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
-    while (--cover->patience > 0) {
+    for (; --cover->patience > 0; n = sampi_at(t, n)->b) {
         if (n == cover->whole || n == cover->rest || n == SAMPI_NEVER) return true;
-        const sampi_expr *e = sampi_at(t, n);
-        switch (e->kind) {
-            case SAMPI_NODE_SEQ:
-                if (!sampi_is_among(t, e->a, cover)) return false;
-                n = e->b;
-                continue;
-            case SAMPI_NODE_AND:
-                if (sampi_is_covered(t, e->a, cover)) return true;
-                n = e->b;
-                continue;
-            case SAMPI_NODE_ALT:
-                if (!sampi_is_covered(t, e->a, cover)) return false;
-                n = e->b;
-                continue;
-            default: return false;
-        }
+        if (sampi_at(t, n)->kind != SAMPI_NODE_SEQ || !sampi_is_among(t, sampi_at(t, n)->a, cover)) return false;
     }
     return false;
 }
@@ -26003,22 +25988,19 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 /* Searches for a state's run: visits the states to which it leads, character by character. found [n] are the visited
    states, each with its depth. If the state does not allow all characters of a kind, the kind is left out and the
    search begins again. But if that happens many characters away, or if there are too many states, the run ends there.
-   Characters outside of ASCII are left out too if the states to which they lead must still be made, byte by byte: that
-   takes longer than walking over their tokens. Returns the kinds; *reach becomes the number of characters. */
+   Returns the kinds; *reach becomes the number of characters. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
         MANY = 96,         /* the most states that a search visits */
         FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
         LONG = 32,         /* a search ends at this depth, in characters */
-        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
         PATIENCE = 1 << 17 /* the most steps of a search */
     };
-    const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t bottom = m->d.work.n;
     /* steps of sampi_charge are left out, because they grow with the search */
-    int64_t before = m->d.budget + m->d.charged;
+    const int64_t before = m->d.budget + m->d.charged;
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     sampi_inner inner;
@@ -26031,11 +26013,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
-        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 8)) {
-            taken &= ~NOT_ASCII;
-            before = m->d.budget + m->d.charged;
-        }
+        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */

@@ -138,24 +138,9 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover
 static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
-    while (--cover->patience > 0) {
+    for (; --cover->patience > 0; n = sampi_at(t, n)->b) {
         if (n == cover->whole || n == cover->rest || n == SAMPI_NEVER) return true;
-        const sampi_expr *e = sampi_at(t, n);
-        switch (e->kind) {
-            case SAMPI_NODE_SEQ:
-                if (!sampi_is_among(t, e->a, cover)) return false;
-                n = e->b;
-                continue;
-            case SAMPI_NODE_AND:
-                if (sampi_is_covered(t, e->a, cover)) return true;
-                n = e->b;
-                continue;
-            case SAMPI_NODE_ALT:
-                if (!sampi_is_covered(t, e->a, cover)) return false;
-                n = e->b;
-                continue;
-            default: return false;
-        }
+        if (sampi_at(t, n)->kind != SAMPI_NODE_SEQ || !sampi_is_among(t, sampi_at(t, n)->a, cover)) return false;
     }
     return false;
 }

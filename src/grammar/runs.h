@@ -102,22 +102,19 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 /* Searches for a state's run: visits the states to which it leads, character by character. found [n] are the visited
    states, each with its depth. If the state does not allow all characters of a kind, the kind is left out and the
    search begins again. But if that happens many characters away, or if there are too many states, the run ends there.
-   Characters outside of ASCII are left out too if the states to which they lead must still be made, byte by byte: that
-   takes longer than walking over their tokens. Returns the kinds; *reach becomes the number of characters. */
+   Returns the kinds; *reach becomes the number of characters. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
         MANY = 96,         /* the most states that a search visits */
         FAR = 12,          /* from this depth on (in characters), a kind that is not allowed ends the run */
         LONG = 32,         /* a search ends at this depth, in characters */
-        DEAR = 1 << 13,    /* a search is slow if it takes this many steps for each state */
         PATIENCE = 1 << 17 /* the most steps of a search */
     };
-    const uint32_t NOT_ASCII = 1u << 15;
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t bottom = m->d.work.n;
     /* steps of sampi_charge are left out, because they grow with the search */
-    int64_t before = m->d.budget + m->d.charged;
+    const int64_t before = m->d.budget + m->d.charged;
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     sampi_inner inner;
@@ -130,11 +127,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
-        if (depth < FAR && (taken & NOT_ASCII) && before - m->d.budget - m->d.charged > DEAR * (i + 8)) {
-            taken &= ~NOT_ASCII;
-            before = m->d.budget + m->d.charged;
-        }
+        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */

@@ -908,6 +908,7 @@ static size_t reads(const samp_grammar *g, const char *text)
 
 /* What no value can be is not begun: a property that contradicts itself, a member that must be there and can't be, more
    members than there are. The text up to | is read, and no further. */
+#define LETTERS "abcdefghijklmnopqrstuvw"
 static void test_dead_ends(void **state)
 {
     (void)state;
@@ -936,6 +937,16 @@ static void test_dead_ends(void **state)
         { "{\"type\":\"object\",\"maxProperties\":2,\"additionalProperties\":{\"const\":{\"d\":1},\"maxProperties\":"
           "0}}",
           "{|\"a\":1" },
+        { "{\"anyOf\":[{\"type\":\"string\",\"pattern\":\"XAB\",\"not\":{\"pattern\":\"X\"}},{\"type\":\"null\"}]}",
+          "|\"XAB\"" },
+        { "{\"type\":\"string\",\"pattern\":\"B\",\"allOf\":[{\"not\":{\"pattern\":\"A\"}},{\"not\":{\"pattern\":"
+          "\"C\"}}]}",
+          "\"xB|C\"" },
+        { "{\"type\":\"string\",\"pattern\":\"B\",\"allOf\":[{\"not\":{\"pattern\":\"A\"}},{\"not\":{\"pattern\":"
+          "\"C\"}}]}",
+          "\"xB|A\"" },
+        { "{\"type\":\"string\",\"pattern\":\"x(?:" LETTERS LETTERS LETTERS ")*y|" LETTERS LETTERS LETTERS "z|w+" LETTERS LETTERS LETTERS "z\"}",
+          "\"x" LETTERS LETTERS LETTERS "y\"|" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         char text[200];
