@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9479 samplers/greedy.h               21640 grammar/gbnf.h
-     296 api/config.h                     9523 samplers/choose.h               21939 grammar/regex.h
-     327 api/types.h                      9587 samplers/ratio.h                22344 grammar/derivatives.h
-     623 api/missing.h                    9655 samplers/draw.h                 23188 grammar/vocabulary.h
-     638 api/sample.h                     9742 samplers/dist.h                 23670 grammar/triggers.h
-     746 api/chains.h                     9775 samplers/gumbel.h               24007 grammar/matcher.h
-    1040 api/samplers.h                   9847 watermark/function.h            24312 grammar/store.h
-    1354 api/gumbel.h                     9966 watermark/text.h                24621 grammar/moving.h
-    1382 api/operator.h                  10159 watermark/draw.h                25084 grammar/visits.h
-    1440 api/kv.h                        10375 samplers/mirostat.h             25377 grammar/states.h
-    1623 api/llama_cpp.h                 10625 samplers/adaptive_p.h           25542 grammar/items.h
-    1671 api/text_error.h                10780 samplers/custom.h               25670 grammar/masks.h
-    1688 api/grammar.h                   10843 config/describe.h               25886 grammar/runs.h
-    1974 api/shards.h                    11026 config/from_params.h            26106 grammar/entries.h
-    2088 api/peers.h                     11092 config/orders.h                 26631 grammar/accepting.h
-    2182 api/drafts.h                    11327 config/numbers.h                26973 grammar/waiting.h
-    2301 api/constraints.h               11471 config/set.h                    27102 grammar/history.h
-    2650 api/watermark.h                 11629 config/texts.h                  27234 grammar/room.h
-    2810 api/parts.h                     11760 config/settings.h               27591 grammar/sampler.h
-    2852 base/switches.h                 11874 life/rollback.h                 27839 grammar/forced.h
-    3178 base/random.h                   12134 life/chain.h                    28032 grammar/hooks.h
-    3201 base/mt19937.h                  12425 life/members.h                  28159 schema/head.h
-    3277 base/exact.h                    12542 life/update.h                   28346 schema/errors.h
-    3510 base/bits128.h                  12739 life/copy.h                     28459 schema/collections.h
-    3591 base/elements.h                 12910 rows/row.h                      28494 schema/references.h
-    3725 watermark/colours.h             13232 rows/reserve.h                  28772 schema/strings.h
-    3791 kernels/llama_cpp/contract.h    13304 rows/pieces.h                   28834 schema/numbers.h
-    3843 kernels/contract.h              13420 rows/thresholds.h               29043 schema/sets.h
-    3982 kernels/scalar.h                13529 rows/compact.h                  29302 schema/formats.h
-    4188 kernels/llama_cpp/scalar.h      13697 rows/sums.h                     29506 schema/scalars.h
-    4209 kernels/sets.h                  13844 rows/changes.h                  29817 schema/goals.h
-    4259 kernels/vectors.h               13928 rows/cuts.h                     30048 schema/alternatives.h
-    4378 kernels/avx512.h                14401 rows/typical.h                  30543 schema/objects.h
-    4464 kernels/avx2.h                  14732 rows/tail_free.h                31123 schema/arrays.h
-    4528 kernels/sse2.h                  14809 rows/selecting.h                31497 schema/whole.h
-    4545 kernels/neon.h                  14945 rows/mirostat.h                 31671 tags/head.h
-    4568 kernels/wasm.h                  15032 watermark/rows.h                31802 tags/words.h
-    4584 kernels/generic.h               15147 rows/flat.h                     31920 tags/inside.h
-    4604 kernels/shared.h                15197 rows/logprobs.h                 32065 tags/formats.h
-    4731 kernels/passes.h                15286 rows/step.h                     32479 grammar/grammars.h
-    5436 kernels/llama_cpp/passes.h      15304 rows/llama_cpp/sums.h           32546 peers/tables.h
-    5521 kernels/check.h                 15634 rows/llama_cpp/samplers.h       32958 peers/values.h
-    5544 kernels/dispatch.h              16118 rows/llama_cpp/step.h           33406 peers/llama_server.h
-    5755 core/array.h                    16150 run/apply.h                     33478 peers/fields.h
-    6097 core/table.h                    16237 run/writing.h                   33748 peers/requests.h
-    6323 core/windows.h                  16363 run/arrays.h                    33895 shards/head.h
-    6416 constraints/record.h            16443 run/arrays_llama_cpp.h          34052 shards/bytes.h
-    6483 watermark/record.h              16648 run/walk.h                      34150 shards/merging.h
-    6505 rows/work.h                     16757 run/finish.h                    34442 shards/row.h
-    6532 life/past.h                     16798 run/draw_llama_cpp.h            34581 shards/answers.h
-    6595 core/record.h                   16874 run/draw.h                      35139 shards/logprobs.h
-    6741 core/plans.h                    16954 run/sample.h                    35287 shards/taking.h
-    6780 core/fields.h                   17052 watermark/making.h              35444 shards/asking.h
-    6872 core/owners.h                   17284 watermark/tails.h               35581 shards/prefix.h
-    6952 core/mt19937.h                  17385 watermark/detect.h              36155 shards/plans.h
-    7011 core/no_mt19937.h               17614 run/verify.h                    36664 samplers/plans.h
-    7045 core/making.h                   17720 run/batch.h                     36937 shards/way.h
-    7180 core/streams.h                  17874 life/state.h                    37087 shards/memory.h
-    7221 life/state_fields.h             18057 operator/weights.h              37157 shards/batch.h
-    7317 samplers/llama_cpp.h            18146 operator/search.h               37566 drafts/head.h
-    7407 samplers/logit_bias.h           18288 operator/run.h                  37630 drafts/block.h
-    7513 samplers/patch.h                18457 kv/cells.h                      37826 drafts/tree.h
-    7564 samplers/penalties.h            18497 kv/making.h                     37964 drafts/relaxed.h
-    7720 samplers/dry.h                  18723 kv/slot.h                       38050 constraints/automaton.h
-    8187 samplers/cut.h                  18866 kv/sequences.h                  38154 constraints/making.h
-    8213 samplers/top_n_sigma.h          19002 kv/data.h                       38414 constraints/sampler.h
-    8326 samplers/top_k.h                19126 kv/update.h                     38510 constraints/constructors.h
-    8384 samplers/tail_free.h            19254 kv/state.h                      38879 constraints/patterns.h
-    8512 samplers/typical.h              19466 llama_cpp/functions.h           39088 constraints/looking.h
-    8591 samplers/top_p.h                19534 llama_cpp/object.h              39158 constraints/thinking.h
-    8637 samplers/min_p.h                19589 llama_cpp/vocabulary.h          39413 constraints/schedule.h
-    8680 samplers/by_sums.h              19667 text/reading.h                  39503 constraints/accepting.h
-    8836 samplers/top_h.h                19779 text/strings.h                  39688 constraints/drawing.h
-    8890 samplers/min_k.h                19880 text/values.h                   39879 constraints/state.h
-    8949 samplers/xtc.h                  20038 text/documents.h                39946 constraints/kind.h
-    9035 samplers/infill.h               20115 grammar/head.h                  40006 constraints/top_p_decay.h
-    9154 samplers/temperature.h          20157 grammar/tree.h                  40094 constraints/accessors.h
-    9327 samplers/smoothing.h            20821 grammar/building.h              40203 core/kinds.h
-    9416 samplers/softmax.h              21238 grammar/finishing.h             40256 base/restore.h
-    9450 samplers/drafted.h              21550 grammar/reading.h               40270 api/license.h
+       2 api/opening.h                    9479 samplers/greedy.h               21642 grammar/gbnf.h
+     296 api/config.h                     9523 samplers/choose.h               21941 grammar/regex.h
+     327 api/types.h                      9587 samplers/ratio.h                22346 grammar/derivatives.h
+     623 api/missing.h                    9655 samplers/draw.h                 23194 grammar/vocabulary.h
+     638 api/sample.h                     9742 samplers/dist.h                 23676 grammar/triggers.h
+     746 api/chains.h                     9775 samplers/gumbel.h               24015 grammar/matcher.h
+    1040 api/samplers.h                   9847 watermark/function.h            24320 grammar/cache.h
+    1354 api/gumbel.h                     9966 watermark/text.h                24630 grammar/moving.h
+    1382 api/operator.h                  10159 watermark/draw.h                25096 grammar/visits.h
+    1440 api/kv.h                        10375 samplers/mirostat.h             25389 grammar/states.h
+    1623 api/llama_cpp.h                 10625 samplers/adaptive_p.h           25554 grammar/items.h
+    1671 api/text_error.h                10780 samplers/custom.h               25682 grammar/masks.h
+    1688 api/grammar.h                   10843 config/describe.h               25899 grammar/runs.h
+    1974 api/shards.h                    11026 config/from_params.h            26119 grammar/entries.h
+    2088 api/peers.h                     11092 config/orders.h                 26646 grammar/accepting.h
+    2182 api/drafts.h                    11327 config/numbers.h                26990 grammar/waiting.h
+    2301 api/constraints.h               11471 config/set.h                    27119 grammar/history.h
+    2650 api/watermark.h                 11629 config/texts.h                  27251 grammar/room.h
+    2810 api/parts.h                     11760 config/settings.h               27608 grammar/sampler.h
+    2852 base/switches.h                 11874 life/rollback.h                 27856 grammar/forced.h
+    3178 base/random.h                   12134 life/chain.h                    28049 grammar/hooks.h
+    3201 base/mt19937.h                  12425 life/members.h                  28176 schema/head.h
+    3277 base/exact.h                    12542 life/update.h                   28363 schema/errors.h
+    3510 base/bits128.h                  12739 life/copy.h                     28476 schema/collections.h
+    3591 base/elements.h                 12910 rows/row.h                      28511 schema/references.h
+    3725 watermark/colours.h             13232 rows/reserve.h                  28789 schema/strings.h
+    3791 kernels/llama_cpp/contract.h    13304 rows/pieces.h                   28851 schema/numbers.h
+    3843 kernels/contract.h              13420 rows/thresholds.h               29060 schema/sets.h
+    3982 kernels/scalar.h                13529 rows/compact.h                  29320 schema/formats.h
+    4188 kernels/llama_cpp/scalar.h      13697 rows/sums.h                     29524 schema/scalars.h
+    4209 kernels/sets.h                  13844 rows/changes.h                  29836 schema/goals.h
+    4259 kernels/vectors.h               13928 rows/cuts.h                     30067 schema/alternatives.h
+    4378 kernels/avx512.h                14401 rows/typical.h                  30562 schema/objects.h
+    4464 kernels/avx2.h                  14732 rows/tail_free.h                31142 schema/arrays.h
+    4528 kernels/sse2.h                  14809 rows/selecting.h                31516 schema/whole.h
+    4545 kernels/neon.h                  14945 rows/mirostat.h                 31690 tags/head.h
+    4568 kernels/wasm.h                  15032 watermark/rows.h                31821 tags/words.h
+    4584 kernels/generic.h               15147 rows/flat.h                     31939 tags/inside.h
+    4604 kernels/shared.h                15197 rows/logprobs.h                 32084 tags/formats.h
+    4731 kernels/passes.h                15286 rows/step.h                     32498 grammar/grammars.h
+    5436 kernels/llama_cpp/passes.h      15304 rows/llama_cpp/sums.h           32565 peers/tables.h
+    5521 kernels/check.h                 15634 rows/llama_cpp/samplers.h       32977 peers/values.h
+    5544 kernels/dispatch.h              16118 rows/llama_cpp/step.h           33425 peers/llama_server.h
+    5755 core/array.h                    16150 run/apply.h                     33497 peers/fields.h
+    6097 core/table.h                    16237 run/writing.h                   33767 peers/requests.h
+    6323 core/windows.h                  16363 run/arrays.h                    33914 shards/head.h
+    6416 constraints/record.h            16443 run/arrays_llama_cpp.h          34071 shards/bytes.h
+    6483 watermark/record.h              16648 run/walk.h                      34169 shards/merging.h
+    6505 rows/work.h                     16757 run/finish.h                    34461 shards/row.h
+    6532 life/past.h                     16798 run/draw_llama_cpp.h            34600 shards/answers.h
+    6595 core/record.h                   16874 run/draw.h                      35158 shards/logprobs.h
+    6741 core/plans.h                    16954 run/sample.h                    35306 shards/taking.h
+    6780 core/fields.h                   17052 watermark/making.h              35463 shards/asking.h
+    6872 core/owners.h                   17284 watermark/tails.h               35600 shards/prefix.h
+    6952 core/mt19937.h                  17385 watermark/detect.h              36174 shards/plans.h
+    7011 core/no_mt19937.h               17614 run/verify.h                    36683 samplers/plans.h
+    7045 core/making.h                   17720 run/batch.h                     36956 shards/way.h
+    7180 core/streams.h                  17874 life/state.h                    37106 shards/memory.h
+    7221 life/state_fields.h             18057 operator/weights.h              37176 shards/batch.h
+    7317 samplers/llama_cpp.h            18146 operator/search.h               37585 drafts/head.h
+    7407 samplers/logit_bias.h           18288 operator/run.h                  37649 drafts/block.h
+    7513 samplers/patch.h                18457 kv/cells.h                      37845 drafts/tree.h
+    7564 samplers/penalties.h            18497 kv/making.h                     37983 drafts/relaxed.h
+    7720 samplers/dry.h                  18723 kv/slot.h                       38069 constraints/automaton.h
+    8187 samplers/cut.h                  18866 kv/sequences.h                  38173 constraints/making.h
+    8213 samplers/top_n_sigma.h          19002 kv/data.h                       38438 constraints/sampler.h
+    8326 samplers/top_k.h                19126 kv/update.h                     38539 constraints/constructors.h
+    8384 samplers/tail_free.h            19254 kv/state.h                      38912 constraints/patterns.h
+    8512 samplers/typical.h              19466 llama_cpp/functions.h           39122 constraints/looking.h
+    8591 samplers/top_p.h                19534 llama_cpp/object.h              39195 constraints/thinking.h
+    8637 samplers/min_p.h                19589 llama_cpp/vocabulary.h          39452 constraints/schedule.h
+    8680 samplers/by_sums.h              19667 text/reading.h                  39542 constraints/accepting.h
+    8836 samplers/top_h.h                19779 text/strings.h                  39729 constraints/drawing.h
+    8890 samplers/min_k.h                19880 text/values.h                   39921 constraints/state.h
+    8949 samplers/xtc.h                  20038 text/documents.h                39988 constraints/kind.h
+    9035 samplers/infill.h               20115 grammar/head.h                  40048 constraints/top_p_decay.h
+    9154 samplers/temperature.h          20157 grammar/tree.h                  40136 constraints/accessors.h
+    9327 samplers/smoothing.h            20821 grammar/building.h              40245 core/kinds.h
+    9416 samplers/softmax.h              21238 grammar/finishing.h             40298 base/restore.h
+    9450 samplers/drafted.h              21552 grammar/reading.h               40312 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6420,21 +6420,21 @@ static void sampi_count_sort(sampi_count *list, uint32_t n)
    file has the structs, and the function that says whether a schedule is active. */
 
 /* How a constraint chooses tokens (constraints/drawing.h). */
-typedef enum sampi_limit_kind {
+typedef enum sampi_constraint_kind {
     /* the tokens in the lists of the current node; for a rewinding ban, those banned at this position */
-    SAMPI_LIMIT_LISTS,
-    SAMPI_LIMIT_GROWING,  /* a list of tokens whose logits grow with the position */
-    SAMPI_LIMIT_ALLOWED,  /* a list of tokens; no others are allowed */
-    SAMPI_LIMIT_FORCED,   /* one forced token for each position */
-    SAMPI_LIMIT_NGRAM,    /* the tokens that followed the same tokens before */
-    SAMPI_LIMIT_PERIOD,   /* the token that continues a loop */
-    SAMPI_LIMIT_CUSUM,    /* as NGRAM, but only while there are many repetitions */
-    SAMPI_LIMIT_THINKING, /* the tokens that end a span whose budget is used up */
-    SAMPI_LIMIT_CLOCK     /* no tokens: the clock of a schedule */
-} sampi_limit_kind;
+    SAMPI_CONSTRAINT_LISTS,
+    SAMPI_CONSTRAINT_GROWING,  /* a list of tokens whose logits grow with the position */
+    SAMPI_CONSTRAINT_ALLOWED,  /* a list of tokens; no others are allowed */
+    SAMPI_CONSTRAINT_FORCED,   /* one forced token for each position */
+    SAMPI_CONSTRAINT_NGRAM,    /* the tokens that followed the same tokens before */
+    SAMPI_CONSTRAINT_PERIOD,   /* the token that continues a loop */
+    SAMPI_CONSTRAINT_CUSUM,    /* as NGRAM, but only while there are many repetitions */
+    SAMPI_CONSTRAINT_THINKING, /* the tokens that end a span whose budget is used up */
+    SAMPI_CONSTRAINT_CLOCK     /* no tokens: the clock of a schedule */
+} sampi_constraint_kind;
 
-typedef struct sampi_limit {
-    sampi_limit_kind what;
+typedef struct sampi_constraint {
+    sampi_constraint_kind what;
     const char *name;
     const samp_vocab *vocab;
     /* n: the number of tokens or patterns; the constraint is active from position `begin` on, for `count` tokens (0:
@@ -6465,13 +6465,13 @@ typedef struct sampi_limit {
     uint32_t wish;
     uint32_t n_bans;
     sampi_ring ring;
-} sampi_limit;
+} sampi_constraint;
 
 /* Events that a clock has seen, flags in its member `missing`. */
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 
 /* Is the schedule of this clock active now? */
-static bool sampi_is_time(const sampi_limit *r)
+static bool sampi_is_time(const sampi_constraint *r)
 {
     if (r->at < (uint32_t)r->begin || r->missing & SAMPI_CLOCK_CAME) return false;
     if (r->has_loop && !(r->missing & SAMPI_CLOCK_LOOP)) return false;
@@ -6724,7 +6724,7 @@ struct sampi_sampler {
         } infill;
         sampi_chain chain;
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-        sampi_limit limit;
+        sampi_constraint constraint;
         struct {
             float p; /* the p in force after the last token; p and min_keep are laid out as in `cut` */
             size_t min_keep;
@@ -6893,13 +6893,13 @@ static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
-    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_CLOCK && !s->status;
+    return s->kind == SAMPI_CONSTRAINT && s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
 }
 static int32_t sampi_n_active(const sampi_sampler *s)
 {
     if (!sampi_is_chain(s)) return 0;
     const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
-    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.limit) ? 0 : s->u.chain.n;
+    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.constraint) ? 0 : s->u.chain.n;
 }
 #else
 static bool sampi_is_clock(const sampi_sampler *s)
@@ -20125,7 +20125,7 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
      derivatives  the texts that may follow a byte, as a node of the tree again; schemas and the matcher use this part
      vocabulary   samp_vocab_index: a trie of all tokens
      triggers     the words, patterns and tokens that a lazy grammar waits for, as programs
-     matcher      the store, which keeps computed data for all samplers; states, made of derivatives (a lazy DFA); items
+     matcher      the cache, which keeps computed data for all samplers; states, made of derivatives (a lazy DFA); items
                   and frames (an Earley parser whose items have these states); walks over the trie; runs (where any text
                   of certain characters is allowed, so that no walk is needed); entries, which keep the tokens that a
                   walk found; masks made of entries; accepting a token
@@ -20135,7 +20135,7 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
    sampi_advance replaces every item's state by the state behind the byte (sampi_next, sampi_derive), and lets rules be
    called and return (sampi_close).
    The path of a mask: sampi_matcher_mask calls sampi_mask_entry for each item. This function takes the entry from
-   sampi_entry_of, which computes an entry (sampi_entry_fill) only if the store does not have it. To compute one,
+   sampi_entry_of, which computes an entry (sampi_entry_fill) only if the cache does not have it. To compute one,
    sampi_walk_plain finds the tokens of plain characters, first those of a run, and then sampi_walk finds the others.
 
    Nodes are shared: two equal expressions have the same number. So if two texts can be continued in the same ways, both
@@ -20146,12 +20146,12 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
    by all its bytes still matches some text.
 
    A state is made when a text first reaches its node. The state behind a byte is made when this byte is first read, and
-   a state's mask when it is first needed. All of them are kept for every text of every sampler. When a store has
-   grown to its limit, a new store takes over the data that were used last.
+   a state's mask when it is first needed. All of them are kept for every text of every sampler. When a cache has
+   grown to its limit, a new cache takes over the data that were used last.
 
    Ownership: an index owns its tries; if it was mapped, the user owns the bytes. A grammar owns its tree, and one
-   store of computed data for each index that it is used with. All samplers of a grammar and an index read this store
-   and add to it, in any number of threads, and no thread waits for another (store.h). A matcher owns its position in
+   cache of computed data for each index that it is used with. All samplers of a grammar and an index read this cache
+   and add to it, in any number of threads, and no thread waits for another (cache.h). A matcher owns its position in
    the text: items, frames, history. */
 
 /* ---- src/grammar/tree.h ---- */
@@ -20205,23 +20205,23 @@ enum {
     SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
 };
 
-/* Facts about a node, as bits of `known`. */
+/* Facts about a node, as bits of `facts`. */
 enum {
-    SAMPI_KNOWN_EMPTY = 1, /* the node matches the empty text */
+    SAMPI_FACT_EMPTY = 1, /* the node matches the empty text */
     /* the node contains a call, a token or a list, so it is not regular */
-    SAMPI_KNOWN_CALLS = 2,
-    SAMPI_KNOWN_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
-    SAMPI_KNOWN_ALIVE = 8, /* the node matches at least one text */
+    SAMPI_FACT_CALLS = 2,
+    SAMPI_FACT_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
+    SAMPI_FACT_ALIVE = 8, /* the node matches at least one text */
     /* the node matches no text; this is found without a search if a required part matches no text */
-    SAMPI_KNOWN_DEAD = 16,
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside the node */
-    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has left the node */
-    SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
-                         SAMPI_KNOWN_DEAD /* the bits that can be computed from the node's children */
+    SAMPI_FACT_DEAD = 16,
+    SAMPI_FACT_OPEN = 64,  /* sampi_grammar_visit is inside the node */
+    SAMPI_FACT_DONE = 128, /* sampi_grammar_visit has left the node */
+    SAMPI_FACTS_OF_PARTS = SAMPI_FACT_EMPTY | SAMPI_FACT_CALLS | SAMPI_FACT_AND |
+                           SAMPI_FACT_DEAD /* the bits that can be computed from the node's children */
 };
 
 typedef struct sampi_expr {
-    uint8_t kind, known; /* known: the SAMPI_KNOWN_* bits that were found when the node was made */
+    uint8_t kind, facts; /* facts: the SAMPI_FACT_* bits that were found when the node was made */
     uint16_t depth;      /* how deep a function that walks the node recurses */
     int32_t a, b, c;
     int32_t state; /* the matcher's state for this node, or 0 */
@@ -20247,7 +20247,7 @@ typedef struct sampi_rule {
     int32_t n_refs;        /* the number of nodes that refer to the rule */
     /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t known; /* the SAMPI_KNOWN_* bits of the rule's body, once the grammar is finished */
+    uint8_t facts; /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
 } sampi_rule;
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
@@ -20270,23 +20270,23 @@ enum {
 
 /* An account of heap memory with a limit. Every block counts with its full size. Accounts that share a limit count in
    `all`, which several threads change at the same time. */
-typedef struct sampi_held {
+typedef struct sampi_account {
     size_t bytes, most;
-    /* the bytes of stores (caches), which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most`
+    /* the bytes of caches, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most`
        always remains */
-    size_t apart;
-    struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
-    bool full;              /* a request exceeded the limit */
-    size_t beside;          /* bytes above the limit that are allowed for now */
-} sampi_held;
+    size_t cache_bytes;
+    struct sampi_account *all; /* the common account that counts in place of this one, or NULL */
+    bool full;                 /* a request exceeded the limit */
+    size_t allowance;          /* bytes above the limit that are allowed for now */
+} sampi_account;
 
 /* A growing array. The elements move when it grows, so they are referred to by index. sampi_vec_like makes an empty
    one. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
-    size_t size;      /* the size of `data` in bytes */
-    sampi_held *held; /* the account that counts the memory; NULL: the memory is not counted */
+    size_t size;            /* the size of `data` in bytes */
+    sampi_account *account; /* the account that counts the memory; NULL: the memory is not counted */
 } sampi_vec;
 
 /* A cache of the nodes of character classes, because grammars often repeat a class. A class's hash selects its slot. */
@@ -20298,12 +20298,12 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
-/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move, and these
+/* The counts of a tree to which several threads add nodes at the same time (cache.h). Its arrays never move, and these
    counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
     /* [nodes.cap] whether each node is ALIVE or DEAD, which is found after the node was made */
-    int32_t *known;
+    int32_t *facts;
 } sampi_growth;
 
 typedef struct sampi_tree {
@@ -20320,37 +20320,37 @@ typedef struct sampi_tree {
 } sampi_tree;
 
 /* Counts a block in an account before the block is allocated. Returns false if the limit would be exceeded. */
-static bool sampi_hold(sampi_held *held, size_t bytes)
+static bool sampi_account_add(sampi_account *account, size_t bytes)
 {
-    if (!held) return true;
-    sampi_held *all = held->all ? held->all : held;
+    if (!account) return true;
+    sampi_account *all = account->all ? account->all : account;
     for (;;) {
-        const size_t now = SAMPI_SIZE_GET(&all->bytes), apart = SAMPI_SIZE_GET(&all->apart);
+        const size_t now = SAMPI_SIZE_GET(&all->bytes), cache_bytes = SAMPI_SIZE_GET(&all->cache_bytes);
         size_t most = SAMPI_SIZE_GET(&all->most);
-        most -= apart < most - most / 4 ? apart : most - most / 4;
-        most = most < SIZE_MAX - held->beside ? most + held->beside : SIZE_MAX;
+        most -= cache_bytes < most - most / 4 ? cache_bytes : most - most / 4;
+        most = most < SIZE_MAX - account->allowance ? most + account->allowance : SIZE_MAX;
         if (bytes > most || now > most - bytes) break;
         if (SAMPI_SIZE_CAS(&all->bytes, now, now + bytes)) return true;
     }
-    held->full = true;
+    account->full = true;
     return false;
 }
-static void sampi_let_go(sampi_held *held, size_t bytes)
+static void sampi_account_subtract(sampi_account *account, size_t bytes)
 {
-    if (held) (void)SAMPI_SIZE_ADD(&(held->all ? held->all : held)->bytes, (size_t)0 - bytes);
+    if (account) (void)SAMPI_SIZE_ADD(&(account->all ? account->all : account)->bytes, (size_t)0 - bytes);
 }
 
 /* Allocates a block that counts in an account, and frees such a block. */
-static void *sampi_hold_block(sampi_held *held, size_t bytes)
+static void *sampi_account_allocate(sampi_account *account, size_t bytes)
 {
-    if (!sampi_hold(held, bytes)) return NULL;
+    if (!sampi_account_add(account, bytes)) return NULL;
     void *block = SAMP_MALLOC(bytes);
-    if (!block) sampi_let_go(held, bytes);
+    if (!block) sampi_account_subtract(account, bytes);
     return block;
 }
-static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
+static void sampi_account_free(sampi_account *account, void *block, size_t bytes)
 {
-    if (block) sampi_let_go(held, bytes);
+    if (block) sampi_account_subtract(account, bytes);
     SAMP_FREE(block);
 }
 
@@ -20358,15 +20358,15 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
-    if (!sampi_hold(vec->held, size)) return false;
+    if (!sampi_account_add(vec->account, size)) return false;
     void *data = SAMP_MALLOC(size);
     if (!data) {
-        sampi_let_go(vec->held, size);
+        sampi_account_subtract(vec->account, size);
         return false;
     }
     if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
     SAMP_FREE(vec->data);
-    sampi_let_go(vec->held, vec->size);
+    sampi_account_subtract(vec->account, vec->size);
     vec->data = data;
     vec->cap = cap;
     vec->size = size;
@@ -20379,10 +20379,10 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
     while (cap < least) cap *= 2;
     if (sampi_vec_move(vec, width, cap)) return true;
-    if (!vec->held || !vec->held->full) return false;
+    if (!vec->account || !vec->account->full) return false;
     if (some < least) some = least;
     if (some >= cap) return false;
-    vec->held->full = false;
+    vec->account->full = false;
     return sampi_vec_move(vec, width, some);
 }
 
@@ -20407,14 +20407,14 @@ static sampi_vec sampi_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    vec.held = other->held;
+    vec.account = other->account;
     return vec;
 }
 
 static void sampi_vec_free(sampi_vec *vec)
 {
     SAMP_FREE(vec->data);
-    sampi_let_go(vec->held, vec->size);
+    sampi_account_subtract(vec->account, vec->size);
     *vec = sampi_vec_like(vec);
 }
 
@@ -20422,13 +20422,13 @@ static void sampi_vec_free(sampi_vec *vec)
    stays as it is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
-    const bool was_full = vec->held && vec->held->full;
+    const bool was_full = vec->account && vec->account->full;
     if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
-    if (vec->held) vec->held->full = was_full;
+    if (vec->account) vec->account->full = was_full;
 }
 
 /* Makes a hash table of int32_t with twice as many slots as `slots` has, but at least 64. All slots are free (-1). */
-static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
+static bool sampi_table_doubled(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
@@ -20439,10 +20439,10 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 }
 
 /* Replaces a hash table by an empty one with twice as many slots. */
-static bool sampi_slots_renew(sampi_vec *slots)
+static bool sampi_table_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
-    if (!sampi_slots_like(slots, &old)) return false;
+    if (!sampi_table_doubled(slots, &old)) return false;
     sampi_vec_free(&old);
     return true;
 }
@@ -20507,7 +20507,7 @@ static void sampi_tree_fill_slots(sampi_tree *t)
 /* Makes the hash table larger and enters all nodes. */
 static bool sampi_tree_rehash(sampi_tree *t)
 {
-    if (!sampi_slots_renew(&t->slots)) return false;
+    if (!sampi_table_renew(&t->slots)) return false;
     sampi_tree_fill_slots(t);
     return true;
 }
@@ -20537,37 +20537,37 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* Returns all facts (SAMPI_KNOWN_*) that are known about a node now; sampi_learnt adds some. */
-static int32_t sampi_known(const sampi_tree *t, sampi_node n)
+/* Returns all facts (SAMPI_FACT_*) that are known about a node now; sampi_add_facts adds some. */
+static int32_t sampi_facts_of(const sampi_tree *t, sampi_node n)
 {
-    return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
+    return sampi_at(t, n)->facts | (t->growth ? SAMPI_INT_GET(&t->growth->facts[n]) : 0);
 }
-static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
+static void sampi_add_facts(const sampi_tree *t, sampi_node n, int32_t known)
 {
     if (t->growth)
-        SAMPI_INT_OR(&t->growth->known[n], known);
+        SAMPI_INT_OR(&t->growth->facts[n], known);
     else
-        sampi_at(t, n)->known |= (uint8_t)known;
+        sampi_at(t, n)->facts |= (uint8_t)known;
 }
 
-static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
+static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_facts_of(t, n) & SAMPI_FACT_DEAD; }
 
 /* The progress within a list of members, computed from a MEMBERS node. A slot is for one witness, a required member
    whose name is not listed; it is open until the witness comes. */
-typedef struct sampi_opening {
+typedef struct sampi_list_progress {
     sampi_list list;
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
     /* missing: how many required members of the list are missing; left: how many more members may come */
-    int32_t missing, left;
+    int32_t must_come, may_come;
     bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
     int32_t n_open; /* the number of open slots (witnesses that must still come) */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
     int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: the number of its witness */
-} sampi_opening;
+} sampi_list_progress;
 
 /* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
    set `taken`. */
@@ -20581,7 +20581,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 
 /* Computes the open slots of a list (witnesses that must still come), and which members with names that are not listed
    may still come. */
-static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
+static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
 {
     p->taken = 0;
     p->n_open = 0;
@@ -20597,50 +20597,50 @@ static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
         p->slot[p->n_open] = s;
         p->open[p->n_open++] = may;
     }
-    p->missing += p->n_open;
-    p->left += p->n_open;
+    p->must_come += p->n_open;
+    p->may_come += p->n_open;
     p->dead |= !sampi_slots_fit(p->open, p->n_open, p->taken);
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
 /* Computes the progress within a list from its MEMBERS node. */
-static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
+static sampi_list_progress sampi_list_progress_of(const sampi_tree *t, const sampi_expr *e)
 {
-    sampi_opening p;
+    sampi_list_progress p;
     p.list = *((const sampi_list *)t->lists.data + e->a);
     p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
     p.seen = e->b;
     p.count = e->c / 2;
-    p.missing = p.left = 0;
+    p.must_come = p.may_come = 0;
     p.dead = false;
     for (int32_t i = 0; i < p.list.n - p.list.slots * SAMPI_KINDS_OF_NAMES; i++) {
         if (sampi_has_seen(t, p.seen, i)) continue;
         bool dead = sampi_is_dead(t, p.member[i].node);
-        p.missing += p.member[i].required;
-        p.left += !dead;
+        p.must_come += p.member[i].required;
+        p.may_come += !dead;
         p.dead |= dead && p.member[i].required;
     }
-    sampi_opening_slots(t, &p);
+    sampi_list_find_slots(t, &p);
     if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
     return p;
 }
 
-/* Returns SAMPI_KNOWN_EMPTY if a list may end at the MEMBERS node e, SAMPI_KNOWN_DEAD if the list can never be
+/* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be
    completed, else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. The
    number is counted only as far as it matters. */
-static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const sampi_opening p = sampi_opening_of(t, e);
+    const sampi_list_progress p = sampi_list_progress_of(t, e);
     const bool enough = p.count >= p.list.least,
-               more = p.list.other != SAMPI_NEVER || p.count + p.left >= p.list.least;
-    if (p.dead || p.missing > p.list.most - p.count || !more) return SAMPI_KNOWN_DEAD;
-    return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
+               more = p.list.other != SAMPI_NEVER || p.count + p.may_come >= p.list.least;
+    if (p.dead || p.must_come > p.list.most - p.count || !more) return SAMPI_FACT_DEAD;
+    return !(e->c & 1) && enough && p.must_come == 0 ? SAMPI_FACT_EMPTY : 0;
 }
 
-/* Returns SAMPI_KNOWN_EMPTY if a number may end at the MULTIPLE node e, SAMPI_KNOWN_DEAD if it can never become a
+/* Returns SAMPI_FACT_EMPTY if a number may end at the MULTIPLE node e, SAMPI_FACT_DEAD if it can never become a
    multiple, else 0. Decimal places that are not written count as zeros. Before the decimal point, more digits can
    always make the number a multiple. */
-static uint8_t sampi_multiple_known(const sampi_expr *e)
+static uint8_t sampi_multiple_facts(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
     /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
@@ -20650,47 +20650,47 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
         if (most < e->a) most *= 10;
     }
     const int64_t lacks = (e->a - rest) % e->a;
-    if (phase >= SAMPI_MULTIPLE_POINT && lacks >= most) return SAMPI_KNOWN_DEAD;
-    return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
+    if (phase >= SAMPI_MULTIPLE_POINT && lacks >= most) return SAMPI_FACT_DEAD;
+    return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_FACT_EMPTY;
 }
 
-/* Computes the bits of sampi_expr.known from a node's parts. A rule that calls itself without end does not count as
+/* Computes the bits of sampi_expr.facts from a node's parts. A rule that calls itself without end does not count as
    dead. */
-static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
+    const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND, passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
     int32_t a, b, any, all;
     switch (e->kind) {
-        case SAMPI_NODE_NEVER: return SAMPI_KNOWN_DEAD;
-        case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
-        case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
+        case SAMPI_NODE_NEVER: return SAMPI_FACT_DEAD;
+        case SAMPI_NODE_EMPTY: return SAMPI_FACT_EMPTY;
+        case SAMPI_NODE_TOKEN: return SAMPI_FACT_CALLS;
         case SAMPI_NODE_REF:
-            a = sampi_rule_at(t, e->a)->known;
-            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_KNOWN_CALLS);
-        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_known(t, e) | SAMPI_KNOWN_CALLS);
+            a = sampi_rule_at(t, e->a)->facts;
+            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_FACT_CALLS);
+        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_facts(t, e) | SAMPI_FACT_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:
-            a = sampi_known(t, e->a);
-            b = sampi_known(t, e->b);
+            a = sampi_facts_of(t, e->a);
+            b = sampi_facts_of(t, e->b);
             /* `any`: the bits that a node has if one of its two parts has them */
-            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD;
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_FACT_EMPTY : SAMPI_FACT_DEAD;
             all = passed & ~any; /* `all`: the bits that a node has only if both parts have them */
-            if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
+            if (e->kind == SAMPI_NODE_AND) a |= SAMPI_FACT_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
-            a = sampi_known(t, e->a);
-            if (e->b == 0) a = (a & shared) | SAMPI_KNOWN_EMPTY;
+            a = sampi_facts_of(t, e->a);
+            if (e->b == 0) a = (a & shared) | SAMPI_FACT_EMPTY;
             return (uint8_t)(a & (shared | passed));
-        case SAMPI_NODE_NOT: a = sampi_known(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
-        case SAMPI_NODE_MULTIPLE: return sampi_multiple_known(e);
+        case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
+        case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);
         default: return 0;
     }
 }
 
 /* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
    element; -1 if too few are free. Several threads may do so at the same time. */
-static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
+static int32_t sampi_reserve_elements(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
         const int32_t at = SAMPI_INT_GET(used);
@@ -20702,8 +20702,8 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 /* Does the work of sampi_tree_node for a tree to which several threads add nodes. A new node is written completely
    before its number is put into a slot of the hash table. If two threads make the same node at once, only one of the
    two numbers is used. If the tree is full, or too many nodes collide in the hash table, the result is SAMP_E_NOMEM
-   with held->full, as for an array that must not grow; the caller then changes to a larger store, or to one with fewer
-   nodes. */
+   with account->full, as for an array that must not grow; the caller then changes to a larger cache, or to one with
+   fewer nodes. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -20716,12 +20716,12 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
             if (made < 0) {
                 const int32_t depth = sampi_node_depth(t, kind, a, b);
                 if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
-                made = sampi_take(&t->growth->n_nodes, 1, t->nodes.cap);
+                made = sampi_reserve_elements(&t->growth->n_nodes, 1, t->nodes.cap);
                 if (made < 0) break;
                 sampi_expr *e = sampi_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
-                expr.known = sampi_node_known(t, &expr);
+                expr.facts = sampi_node_facts(t, &expr);
                 *e = expr;
-                SAMPI_INT_PUT(&t->growth->known[made], 0);
+                SAMPI_INT_PUT(&t->growth->facts[made], 0);
             }
             if (SAMPI_INT_CAS(&slots[i], -1, made)) return made;
             at = SAMPI_INT_GET(&slots[i]);
@@ -20732,7 +20732,7 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
                                 : e->a == a && e->c == c)
             return at;
     }
-    t->nodes.held->full = true;
+    t->nodes.account->full = true;
     return SAMP_E_NOMEM;
 }
 
@@ -20762,7 +20762,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     e->b = b;
     e->c = c;
     e->state = 0;
-    e->known = sampi_node_known(t, e);
+    e->facts = sampi_node_facts(t, e);
     return *slot = t->nodes.n - 1;
 }
 
@@ -20779,9 +20779,9 @@ static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
-        const int32_t at = sampi_take(&t->growth->n_pool, (int32_t)n, t->pool.cap);
+        const int32_t at = sampi_reserve_elements(&t->growth->n_pool, (int32_t)n, t->pool.cap);
         *status = SAMP_E_NOMEM;
-        t->pool.held->full |= at < 0;
+        t->pool.account->full |= at < 0;
         return at < 0 ? NULL : (uint8_t *)t->pool.data + at;
     }
     *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
@@ -20837,8 +20837,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives (sampi_join)
-   make such a sequence nest on the right. */
+/* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives
+   (sampi_join_sequence) make such a sequence nest on the right. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20863,7 +20863,7 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node stores the two bounds; a
+/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node caches the two bounds; a
    is not copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
@@ -21231,7 +21231,7 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
     sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
     list->slots = slots;
     list->other = table[0].node;
-    sampi_at(t, node)->known = sampi_node_known(t, sampi_at(t, node));
+    sampi_at(t, node)->facts = sampi_node_facts(t, sampi_at(t, node));
     return node;
 }
 
@@ -21254,7 +21254,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    /* the data that samplers share, as a list (store.h); the other members of a grammar never change */
+    /* the data that samplers share, as a list (cache.h); the other members of a grammar never change */
     struct sampi_shared *shared;
 };
 
@@ -21283,13 +21283,13 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
 
 /* Finishes a node whose children are finished, or lead back to it. Computes how deep functions recurse that walk into
    the bodies of rules; a rule that would be too deep is called instead. */
-static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
+static int sampi_grammar_finish_node(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
     if (e->kind == SAMPI_NODE_REF) {
         sampi_rule *rule = sampi_rule_at(t, e->a);
         const sampi_expr *body = sampi_at(t, rule->body);
-        rule->known = body->known;
+        rule->facts = body->facts;
         if (body->depth >= SAMPI_MAX_DEPTH / 2) rule->call = true;
         e->depth = rule->call ? 0 : (uint16_t)(body->depth + 1);
     } else {
@@ -21297,18 +21297,18 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
         if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
         e->depth = (uint16_t)depth;
     }
-    e->known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+    e->facts = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
     return SAMP_OK;
 }
 
 /* Handles a node that is reached from within itself, because a rule is recursive: marks the rule as called. It is n's
    rule, or, if several rules share the node n, the last rule on the path to n, which is in `todo`. */
-static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
+static void sampi_grammar_mark_recursive(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
         n = ((const int32_t *)todo->data)[i];
     sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
-    sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
+    sampi_at(t, n)->facts |= SAMPI_FACT_CALLS;
 }
 
 /* Visits all nodes that can be reached from the root, children first, and appends them to `order`. Recursive rules are
@@ -21323,13 +21323,13 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
                 rule->n_refs++;
                 if (rule->body < 0) return SAMP_E_RANGE;
             }
-            if (e->known & SAMPI_KNOWN_OPEN) sampi_grammar_loop(t, n, todo);
-            if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
+            if (e->facts & SAMPI_FACT_OPEN) sampi_grammar_mark_recursive(t, n, todo);
+            if (!(e->facts & (SAMPI_FACT_OPEN | SAMPI_FACT_DONE))) {
                 int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
                 if (!at) return SAMP_E_NOMEM;
                 at[0] = n;
                 at[1] = 0;
-                e->known |= SAMPI_KNOWN_OPEN;
+                e->facts |= SAMPI_FACT_OPEN;
             }
         }
         if (todo->n == 0) return SAMP_OK;
@@ -21339,60 +21339,61 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
         int32_t *done = (int32_t *)sampi_vec_add(order, sizeof(int32_t), 1);
         if (!done) return SAMP_E_NOMEM;
         *done = top[0];
-        int status = sampi_grammar_leave(t, top[0]);
+        int status = sampi_grammar_finish_node(t, top[0]);
         if (status) return status;
         todo->n -= 2;
     }
 }
 
-/* Computes the facts (SAMPI_KNOWN_*) about a node again. Returns whether they have changed. */
-static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
+/* Computes the facts (SAMPI_FACT_*) about a node again. Returns whether they have changed. */
+static bool sampi_grammar_update_facts(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
     SAMPI_COUNT_STEPS(1);
     if (e->kind == SAMPI_NODE_REF)
-        sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
-    const uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
-    const bool changed = known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
-    e->known = known;
+        sampi_rule_at(t, e->a)->facts = sampi_at(t, sampi_rule_at(t, e->a)->body)->facts & SAMPI_FACTS_OF_PARTS;
+    const uint8_t known = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
+    const bool changed = known != (e->facts & (uint8_t)~SAMPI_FACT_OPEN);
+    e->facts = known;
     return changed;
 }
 
-/* Returns the cost of sampi_grammar_look for a node, in steps. */
-static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
+/* Returns the cost of sampi_grammar_update_facts for a node, in steps. */
+static int32_t sampi_grammar_update_cost(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Calls sampi_grammar_look for all nodes until no facts change any more. When a node's facts change, its parents enter
-   a queue, unless they are in it. The parents of node n are list [above [n]] to list [above [n + 1] - 1]. `queue` has
-   as many elements as `order`; the nodes in the queue are marked OPEN. */
-static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
-                                int32_t *queue)
+/* Calls sampi_grammar_update_facts for all nodes until no facts change any more. When a node's facts change, its
+   parents enter a queue, unless they are in it. The parents of node n are list [above [n]] to list [above [n + 1] - 1].
+   `queue` has as many elements as `order`; the nodes in the queue are marked OPEN. */
+static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
+                                   int32_t *queue)
 {
     const int32_t n = order->n;
     int64_t spare = (int64_t)SAMPI_MAX_WORK + 16 * (int64_t)n;
     memcpy(queue, order->data, (size_t)n * sizeof *queue);
-    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->known |= SAMPI_KNOWN_OPEN;
-    for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_cost(t, queue[first])) >= 0;) {
+    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->facts |= SAMPI_FACT_OPEN;
+    for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_update_cost(t, queue[first])) >= 0;) {
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* sampi_grammar_look has removed the node's mark OPEN */
+        if (!sampi_grammar_update_facts(t, now))
+            continue; /* sampi_grammar_update_facts has removed the node's mark OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
-            if (e->known & SAMPI_KNOWN_OPEN) continue;
-            e->known |= SAMPI_KNOWN_OPEN;
+            if (e->facts & SAMPI_FACT_OPEN) continue;
+            e->facts |= SAMPI_FACT_OPEN;
             queue[(int32_t)(((int64_t)first + left++) % n)] = list[i];
         }
     }
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Makes the lists of parents for sampi_grammar_spread and calls it. Only grammars whose facts still change after a few
-   rounds need this. */
-static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
+/* Makes the lists of parents for sampi_grammar_propagate and calls it. Only grammars whose facts still change after a
+   few rounds need this. */
+static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
     const int32_t *nodes = (const int32_t *)order->data;
@@ -21411,7 +21412,7 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     for (int32_t i = 0; i < order->n; i++)
         for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++)
             list[above[part + 1]++] = nodes[i];
-    const int status = sampi_grammar_spread(t, order, above, list, list + n_parts);
+    const int status = sampi_grammar_propagate(t, order, above, list, list + n_parts);
     SAMP_FREE(above);
     return status;
 }
@@ -21419,30 +21420,31 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 /* Marks as called the rules that are not regular and are referred to more than once. Without calls the ways to continue
    a text would become too many. Then computes the facts about all nodes, in rounds until nothing changes, because rules
    may be recursive. Returns SAMP_E_UNSUPPORTED if an AND or NOT contains a call. */
-static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
+static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
     bool strict = false;
     int status = SAMP_OK;
     for (int32_t i = 0; i < t->rules.n; i++) {
         sampi_rule *rule = sampi_rule_at(t, i);
-        if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
+        if (rule->n_refs > 1 && (rule->facts & SAMPI_FACT_CALLS)) rule->call = true;
     }
     bool changed = true;
     for (int round = 0; changed && round < ROUNDS; round++) {
         changed = false;
-        for (int32_t i = 0; i < order->n; i++) changed |= sampi_grammar_look(t, ((const int32_t *)order->data)[i]);
+        for (int32_t i = 0; i < order->n; i++)
+            changed |= sampi_grammar_update_facts(t, ((const int32_t *)order->data)[i]);
     }
-    if (changed) status = sampi_grammar_spread_all(t, order);
+    if (changed) status = sampi_grammar_propagate_all(t, order);
     if (status) return status;
     /* also for nodes that the root does not reach: a node that is made later may be equal to one of them */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
-        if (!(e->known & SAMPI_KNOWN_DONE))
-            e->known = sampi_node_known(t, e);
+        if (!(e->facts & SAMPI_FACT_DONE))
+            e->facts = sampi_node_facts(t, e);
         else if (e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT)
-            strict |= (e->known & SAMPI_KNOWN_CALLS) != 0;
-        e->known &= SAMPI_KNOWN_SHARED;
+            strict |= (e->facts & SAMPI_FACT_CALLS) != 0;
+        e->facts &= SAMPI_FACTS_OF_PARTS;
     }
     return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
@@ -21539,7 +21541,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     g->root = root;
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
-    if (!status) status = sampi_grammar_settle(&g->tree, &order);
+    if (!status) status = sampi_grammar_decide_calls(&g->tree, &order);
     if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_vec_free(&order);
@@ -22223,7 +22225,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
    their marks. */
 static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
 {
-    return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
+    return (sampi_at(t, n)->facts | (rest < 0 ? 0 : sampi_at(t, rest)->facts)) & SAMPI_FACT_EMPTY;
 }
 
 /* The marks that sampi_regex_unmark removes from a text; ANY is used only to find whether a text has only marks. */
@@ -22373,20 +22375,20 @@ typedef struct sampi_deriver {
     sampi_vec work;                  /* a stack of nodes, for sampi_derive and other functions */
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
-    sampi_pairs queued; /* the nodes that sampi_search has reached */
-    int32_t last;       /* the class of the byte with which sampi_search last found a text */
+    sampi_pairs queued; /* the nodes that sampi_search_match has reached */
+    int32_t last;       /* the class of the byte with which sampi_search_match last found a text */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
     int64_t charged;    /* how many steps sampi_charge has counted in all */
     /* the memory account of the deriver and its owner, as of a whole matcher without its sampler */
-    sampi_held held;
+    sampi_account account;
 } sampi_deriver;
 
 /* Records an error, unless the current call has one already. The call goes on with nodes that match no text, and
    returns the error at its end. SAMP_E_NOMEM is recorded as SAMP_E_FULL if the memory limit was reached. */
 static void sampi_fault(sampi_deriver *d, int status)
 {
-    if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
+    if (!d->status) d->status = status == SAMP_E_NOMEM && d->account.full ? (int)SAMP_E_FULL : status;
 }
 /* Charges work that is not a loop of steps: `steps` is the number of steps that take about the same time. */
 static void sampi_charge(sampi_deriver *d, int32_t steps)
@@ -22397,7 +22399,7 @@ static void sampi_charge(sampi_deriver *d, int32_t steps)
 
 /* Charges the steps for finding or making node n, more if the nodes exceed a CPU's cache. Returns n; or NEVER if n is a
    status, which is recorded as an error. */
-static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
+static sampi_node sampi_checked_node(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
     sampi_charge(d, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
@@ -22405,7 +22407,7 @@ static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
     sampi_fault(d, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
     return SAMPI_NEVER;
 }
-static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
+static void *sampi_append(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
 {
     const int32_t cap = vec->cap;
     void *room = sampi_vec_add(vec, width, n);
@@ -22431,7 +22433,7 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
     if (3 * (2 * p->n + 2) > p->slots.n) {
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
-        if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+        if (!sampi_append(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
             p->slots = old;
             return false;
         }
@@ -22467,20 +22469,20 @@ static bool sampi_step(sampi_deriver *d)
 static sampi_node sampi_work_pop(sampi_deriver *d) { return ((sampi_node *)d->work.data)[--d->work.n]; }
 static void sampi_work_push(sampi_deriver *d, sampi_node n)
 {
-    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
+    sampi_node *at = (sampi_node *)sampi_append(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
 /* Pushes both nodes, or none of them if there is no memory. */
 static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
+    sampi_node *at = (sampi_node *)sampi_append(d, &d->work, sizeof *at, 2);
     if (!at) return;
     at[0] = a;
     at[1] = b;
 }
 
 /* Returns n; if n refers to a rule that is not called, returns the rule's body instead. */
-static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
+static sampi_node sampi_inlined(const sampi_deriver *d, sampi_node n)
 {
     while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
         n = sampi_rule_at(&d->tree, sampi_at(&d->tree, n)->a)->body;
@@ -22488,9 +22490,9 @@ static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
 }
 
 /* Returns the sequence a, then b, in the form that nests on the right, even if a nests on the left. */
-static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
+static sampi_node sampi_join_sequence(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
+    if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_checked_node(d, sampi_tree_seq(&d->tree, a, b));
     int32_t first = d->work.n;
     sampi_work_push(d, a);
     while (d->work.n > first && sampi_step(d)) { /* joins the parts of a to b, the last part first */
@@ -22501,7 +22503,7 @@ static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
             sampi_work_push(d, left);
             sampi_work_push(d, right);
         } else {
-            b = sampi_sound(d, sampi_tree_seq(&d->tree, n, b));
+            b = sampi_checked_node(d, sampi_tree_seq(&d->tree, n, b));
         }
     }
     d->work.n = first;
@@ -22522,7 +22524,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 /* If an alternative begins with any number of characters of a class, replaces the alternatives whose texts it contains
    by NEVER. The nodes are sorted: an alternative that contains others is mostly a part of them, so it comes before
    them. */
-static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
+static void sampi_drop_contained(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     enum { COVERS = 4 };
     sampi_cover cover;
@@ -22539,7 +22541,7 @@ static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 }
 
 /* Joins the alternatives on the stack from index `first` on into one node, and removes them from the stack. */
-static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
+static sampi_node sampi_join_alternatives(sampi_deriver *d, int32_t first)
 {
     sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
     int32_t count = d->work.n - first;
@@ -22547,14 +22549,14 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
     sampi_sort_nodes(n, count);
-    if (count > 1) sampi_unite_all(d, n, count);
+    if (count > 1) sampi_drop_contained(d, n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
-        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
+        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_checked_node(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
 /* Pushes the alternatives of n on the stack, or n itself if it is not an ALT. */
-static void sampi_offer(sampi_deriver *d, sampi_node n)
+static void sampi_push_alternatives(sampi_deriver *d, sampi_node n)
 {
     for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
         sampi_work_push(d, sampi_at(&d->tree, n)->a);
@@ -22567,25 +22569,25 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     int32_t status;
     size_t n_bytes = (size_t)(n + 7) / 8;
     uint8_t *bytes = sampi_tree_pool_room(&d->tree, n_bytes, &status);
-    if (!bytes) return sampi_sound(d, status);
+    if (!bytes) return sampi_checked_node(d, status);
     const int32_t at = (int32_t)(bytes - (const uint8_t *)d->tree.pool.data);
     if (seen == SAMPI_EMPTY)
         memset(bytes, 0, n_bytes);
     else
         memcpy(bytes, sampi_bytes_at(&d->tree, sampi_at(&d->tree, seen)->a), n_bytes);
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
-    if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+    if (!d->tree.growth) return sampi_checked_node(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
     const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
     /* an equal set exists; the new bytes are given back if nothing was added behind them */
     if (node < 0 || sampi_at(&d->tree, node)->a != at)
         (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
-    return sampi_sound(d, node);
+    return sampi_checked_node(d, node);
 }
 
 /* Returns whether member i of a list may come as far as witnesses matter (a witness is a required member whose name is
    not listed). A witness may come if its slot is open, no earlier witness has its kind of name, and the other open
    slots can still get different kinds. */
-static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
+static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
     uint32_t open[SAMPI_MAX_SLOTS], kind;
@@ -22603,14 +22605,14 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 
 /* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
    else NEVER. The bound on the number of members must leave room for all that must still come. */
-static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
+static sampi_node sampi_list_takes(const sampi_tree *t, const sampi_list_progress *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
     if (room < 0) return SAMPI_NEVER;
-    if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
-    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room || !sampi_slot_takes(p, i))
+    if (i == p->list.n) return p->must_come <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->must_come - p->member[i].required > room || !sampi_slot_takes(p, i))
         return SAMPI_NEVER;
-    if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
+    if (p->list.other == SAMPI_NEVER && p->count + p->may_come < p->list.least) return SAMPI_NEVER;
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
@@ -22620,12 +22622,13 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
     const sampi_expr e = *sampi_at(&d->tree, n);
     if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
-    const sampi_opening p = sampi_opening_of(&d->tree, &e);
+    const sampi_list_progress p = sampi_list_progress_of(&d->tree, &e);
     sampi_charge(d, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(d); i++)
-        if (sampi_opening_takes(&d->tree, &p, i) != SAMPI_NEVER)
-            return sampi_join(d, p.list.separator,
-                              sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+        if (sampi_list_takes(&d->tree, &p, i) != SAMPI_NEVER)
+            return sampi_join_sequence(
+                d, p.list.separator,
+                sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
     return SAMPI_NEVER;
 }
 
@@ -22638,33 +22641,33 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
     const sampi_list list = *((const sampi_list *)d->tree.lists.data + e.a);
     int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
     sampi_node seen = i < list.n ? sampi_seen_with(d, e.b, list.n, i) : e.b;
-    sampi_node behind = sampi_sound(
+    sampi_node behind = sampi_checked_node(
         d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
-    return alone ? behind : sampi_join(d, behind, seq.b);
+    return alone ? behind : sampi_join_sequence(d, behind, seq.b);
 }
 
 /* Returns the rest of a repetition after one of its repetitions has been matched. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
     /* if one repetition may be empty, the others may be too, so no further one is required */
-    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY;
+    bool empty = sampi_at(&d->tree, e->a)->facts & SAMPI_FACT_EMPTY;
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
-    return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+    return sampi_checked_node(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
 /* Returns the first part of a sequence, through nested sequences and references. */
-static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
+static sampi_node sampi_first_part(const sampi_deriver *d, sampi_node n)
 {
-    for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_through(d, sampi_at(&d->tree, n)->a);
+    for (n = sampi_inlined(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_inlined(d, sampi_at(&d->tree, n)->a);
     return n;
 }
 
 /* Returns whether a quick look shows that no text of n begins with the byte. Of many alternatives, most are refused
    so. */
-static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
+static bool sampi_cannot_begin(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
-    n = sampi_front(d, n);
+    n = sampi_first_part(d, n);
     const sampi_expr *e = sampi_at(&d->tree, n);
     if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&d->tree, e->a) != byte;
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
@@ -22685,7 +22688,8 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
         if (!behind || places > 0) rest = (10 * rest + digit) % e->a;
         if (behind && places > 0) left--;
     }
-    const sampi_node n = sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
+    const sampi_node n = sampi_checked_node(
+        d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
@@ -22693,34 +22697,34 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
    next (-1: no part is left). The alternatives found so far are on the stack from index `first` on. `left` is the
    derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
-    sampi_node whole, now, left;
+    sampi_node whole, now, and_first;
     int32_t first;
 } sampi_deriving;
 
 /* Pushes alternatives until the derivative of a part is needed. Returns that part, or -1 if the derivative is
    complete. */
-static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
+static sampi_node sampi_derive_on(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
-    while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
-        const sampi_node n = sampi_through(d, it->now);
+    while (it->now >= 0 && sampi_step(d) && !sampi_cannot_begin(d, it->now, byte)) {
+        const sampi_node n = sampi_inlined(d, it->now);
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_refuses was false */
-                sampi_offer(d, e.b == 1
-                                   ? SAMPI_EMPTY
-                                   : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
+            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_cannot_begin was false */
+                sampi_push_alternatives(d, e.b == 1 ? SAMPI_EMPTY
+                                                    : sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT,
+                                                                                            e.a + 1, e.b - 1, 0)));
                 return -1;
-            /* the byte is in the set, because sampi_refuses was false */
-            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1;
+            /* the byte is in the set, because sampi_cannot_begin was false */
+            case SAMPI_NODE_SET: sampi_push_alternatives(d, SAMPI_EMPTY); return -1;
             case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_through(d, e.a);
+                sampi_node a = sampi_inlined(d, e.a);
                 if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
-                it->now = sampi_join(d, a, e.b);
+                it->now = sampi_join_sequence(d, a, e.b);
                 continue;
             }
             case SAMPI_NODE_ALT:
-                if (!sampi_refuses(d, e.a, byte)) return e.a;
+                if (!sampi_cannot_begin(d, e.a, byte)) return e.a;
                 it->now = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
@@ -22728,7 +22732,7 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_NOT: return e.a;
             /* an object's members are called as rules */
             case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue;
-            case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
+            case SAMPI_NODE_MULTIPLE: sampi_push_alternatives(d, sampi_multiple_next(d, &e, byte)); return -1;
             /* NEVER and EMPTY have no derivative; a token or a call does not begin with a byte */
             default: return -1;
         }
@@ -22736,31 +22740,33 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
     return -1;
 }
 
-/* Adds `part`, the derivative of the part that sampi_follow asked for, to the alternatives. Returns another part whose
-   derivative is needed, or -1. */
-static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
+/* Adds `part`, the derivative of the part that sampi_derive_on asked for, to the alternatives. Returns another part
+   whose derivative is needed, or -1. */
+static sampi_node sampi_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
     const sampi_expr e = *sampi_at(&d->tree, n);
     it->now = -1;
     switch (e.kind) {
         case SAMPI_NODE_SEQ:
-            sampi_offer(d, sampi_join(d, part, e.b));
-            if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) it->now = e.b;
+            sampi_push_alternatives(d, sampi_join_sequence(d, part, e.b));
+            if (sampi_at(&d->tree, sampi_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY) it->now = e.b;
             return -1;
         case SAMPI_NODE_ALT:
-            sampi_offer(d, part);
+            sampi_push_alternatives(d, part);
             it->now = e.b;
             return -1;
-        case SAMPI_NODE_REPEAT: sampi_offer(d, sampi_join(d, part, sampi_repeat_rest(d, &e))); return -1;
+        case SAMPI_NODE_REPEAT:
+            sampi_push_alternatives(d, sampi_join_sequence(d, part, sampi_repeat_rest(d, &e)));
+            return -1;
         case SAMPI_NODE_NOT:
-            sampi_offer(d, sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            sampi_push_alternatives(d, sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
             return -1;
         default: /* AND */
-            if (it->left >= 0) {
-                sampi_offer(d, sampi_sound(d, sampi_tree_and(&d->tree, it->left, part)));
+            if (it->and_first >= 0) {
+                sampi_push_alternatives(d, sampi_checked_node(d, sampi_tree_and(&d->tree, it->and_first, part)));
             } else if (part != SAMPI_NEVER) {
-                it->left = part;
+                it->and_first = part;
                 it->now = n;
                 return e.b;
             }
@@ -22777,9 +22783,9 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
-    const size_t most = SAMPI_SIZE_GET(&(d->held.all ? d->held.all : &d->held)->most);
+    const size_t most = SAMPI_SIZE_GET(&(d->account.all ? d->account.all : &d->account)->most);
     while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
-    d->memo = (sampi_memo *)sampi_hold_block(&d->held, (size_t)n * sizeof *d->memo);
+    d->memo = (sampi_memo *)sampi_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
     if (!d->memo) {
         sampi_fault(d, SAMP_E_NOMEM);
         return false;
@@ -22790,7 +22796,7 @@ static bool sampi_memo_make(sampi_deriver *d)
 }
 static void sampi_memo_free(sampi_deriver *d)
 {
-    sampi_free_block(&d->held, d->memo, (size_t)d->n_memo * sizeof *d->memo);
+    sampi_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
     d->memo = NULL;
 }
 
@@ -22808,19 +22814,19 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
         const sampi_memo *memo = sampi_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
-            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(d, &d->work, sizeof(sampi_node), SIZE)
+            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_append(d, &d->work, sizeof(sampi_node), SIZE)
                                            : NULL;
             if (room) *room = it;
             it.whole = it.now = n;
-            it.left = -1;
+            it.and_first = -1;
             it.first = d->work.n;
         }
         for (n = -1; n < 0;) {
             if (depth == 0) return result;
-            if (result >= 0) n = sampi_followed(d, &it, result);
-            if (n < 0) n = sampi_follow(d, &it, byte);
+            if (result >= 0) n = sampi_derive_with(d, &it, result);
+            if (n < 0) n = sampi_derive_on(d, &it, byte);
             if (n >= 0 && !d->status) break;
-            result = sampi_unite(d, it.first);
+            result = sampi_join_alternatives(d, it.first);
             if (d->status) {
                 d->work.n = bottom;
                 return SAMPI_NEVER;
@@ -22835,17 +22841,17 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 }
 
 /* The bytes of a node, in kinds: two bytes of one kind have the same derivative of the node. A kind is a set of 256
-   bits, like a SET's. `left` is the number of nodes that the computation may still visit. */
-typedef struct sampi_kinds {
+   bits, like a SET's. `patience` is the number of nodes that the computation may still visit. */
+typedef struct sampi_byte_kinds {
     uint8_t set[256][32];
     uint8_t alone[32]; /* the bytes that are the only one of their kind */
     /* a cache of byte sets (positions in the pool) by which the kinds are split already; -1: no set */
     int32_t done[32];
-    int32_t n, left;
-} sampi_kinds;
+    int32_t n, patience;
+} sampi_byte_kinds;
 
 /* Splits each kind of bytes that has bytes both inside and outside of a set into two kinds. */
-static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
+static void sampi_split_kinds(sampi_byte_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
     memcpy(set, bits, sizeof set);
@@ -22862,7 +22868,7 @@ static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
     }
 }
 
-static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
+static int32_t sampi_kind_with(const sampi_byte_kinds *kinds, uint8_t byte)
 {
     int32_t k = 0;
     while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
@@ -22870,7 +22876,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
 }
 
 /* Splits the kinds of bytes by a set of one byte. */
-static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+static void sampi_split_byte(sampi_byte_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
     if (kinds->alone[byte / 8] & bit) return;
@@ -22893,13 +22899,13 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
    others. */
 
 /* Splits the kinds of bytes by each byte and set on which the derivatives of n depend. Visits the same parts as
-   sampi_follow. */
-static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
+   sampi_derive_on. */
+static void sampi_split_by_node(sampi_deriver *d, sampi_node n, sampi_byte_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
     sampi_work_push(d, n);
-    while (d->work.n > bottom && --kinds->left >= 0 && sampi_step(d)) {
-        n = sampi_through(d, sampi_work_pop(d));
+    while (d->work.n > bottom && --kinds->patience >= 0 && sampi_step(d)) {
+        n = sampi_inlined(d, sampi_work_pop(d));
         const sampi_expr e = *sampi_at(&d->tree, n);
         switch (e.kind) {
             case SAMPI_NODE_TEXT:
@@ -22912,7 +22918,7 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
                 sampi_split_kinds(kinds, sampi_bytes_at(&d->tree, e.a));
                 break;
             case SAMPI_NODE_SEQ:
-                if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(d, e.b);
+                if (sampi_at(&d->tree, sampi_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY) sampi_work_push(d, e.b);
                 sampi_work_push(d, e.a);
                 break;
             case SAMPI_NODE_ALT:
@@ -22935,20 +22941,20 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 
 /* Sets first [c] for each class of bytes c: the first class whose derivative of n is the same. If visiting n takes too
    long, each class is taken as different. */
-static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
+static void sampi_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
     const sampi_byte_classes *bytes = d->bytes;
-    sampi_kinds kinds;
+    sampi_byte_kinds kinds;
     for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = bytes->firsts[i];
     memset(kinds.alone, 0, sizeof kinds.alone);
     memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
-    kinds.left = PATIENCE;
-    sampi_find_kinds(d, n, &kinds);
+    kinds.patience = PATIENCE;
+    sampi_split_by_node(d, n, &kinds);
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
-    for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
+    for (int32_t k = 0; k < kinds.n && kinds.patience >= 0; k++) {
         /* (b * 0x17) >> 5 & 7 differs for each single bit b; place [] maps it to the bit's number */
         static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 };
         int32_t found = -1;
@@ -22962,44 +22968,44 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 }
 
 enum {
-    SAMPI_FARTHEST = 1 << 20, /* an infinite distance, as no text is possible */
+    SAMPI_DISTANCE_INFINITE = 1 << 20, /* an infinite distance, as no text is possible */
     /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
-    SAMPI_FAR_IN = 256
+    SAMPI_MEMO_DISTANCE = 256
 };
 
 /* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
    The estimate only decides the order of a search. Where several parts must match, it is the sum of theirs, so that
    progress in any part counts. The distance from a text that "all but x" does not match is the distance from a text of
    x. *patience is the number of nodes that may still be visited. */
-static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
+static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
-/* Returns the estimate of sampi_far for a SEQ, an ALT or an AND node. */
-static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
+/* Returns the estimate of sampi_distance for a SEQ, an ALT or an AND node. */
+static int32_t sampi_distance_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
     const int kind = e->kind;
     const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
-    int32_t far = all ? 0 : SAMPI_FARTHEST;
+    int32_t far = all ? 0 : SAMPI_DISTANCE_INFINITE;
     if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->a)->kind == SAMPI_NODE_NOT)
-        return sampi_far(d, e->a, in, patience);
+        return sampi_distance(d, e->a, in, patience);
     if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->b)->kind == SAMPI_NODE_NOT)
-        return sampi_far(d, e->b, in, patience);
+        return sampi_distance(d, e->b, in, patience);
     for (const sampi_expr *now = e; now && *patience > 0;) {
         const sampi_expr *rest = sampi_at(t, now->b);
         const bool last = kind == SAMPI_NODE_AND || rest->kind != kind;
         for (int i = 0; i < (last ? 2 : 1); i++) {
-            const int32_t part = sampi_far(d, i ? now->b : now->a, in, patience);
+            const int32_t part = sampi_distance(d, i ? now->b : now->a, in, patience);
             far = all ? far + part : part < far ? part : far;
         }
-        if (far > SAMPI_FARTHEST) far = SAMPI_FARTHEST;
+        if (far > SAMPI_DISTANCE_INFINITE) far = SAMPI_DISTANCE_INFINITE;
         now = last ? NULL : rest;
     }
     return far;
 }
 
-/* Returns the estimate of sampi_far for a MULTIPLE node: the least number of digits after which the number can be a
-   multiple. */
-static int32_t sampi_multiple_far(const sampi_expr *e)
+/* Returns the estimate of sampi_distance for a MULTIPLE node: the least number of digits after which the number can be
+   a multiple. */
+static int32_t sampi_multiple_distance(const sampi_expr *e)
 {
     int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
     int32_t far = -(e->c / 8);
@@ -23011,21 +23017,21 @@ static int32_t sampi_multiple_far(const sampi_expr *e)
     return far < 1 ? 1 : far;
 }
 
-static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
+static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
 {
-    n = sampi_through(d, n);
+    n = sampi_inlined(d, n);
     const sampi_expr *e = sampi_at(&d->tree, n);
-    int32_t far = in != ((e->known & SAMPI_KNOWN_EMPTY) != 0);
+    int32_t far = in != ((e->facts & SAMPI_FACT_EMPTY) != 0);
     if (--*patience < 0) return 0;
     switch (e->kind) {
-        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_far(e) : far;
-        case SAMPI_NODE_NEVER: return in ? SAMPI_FARTHEST : 0;
+        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(e) : far;
+        case SAMPI_NODE_NEVER: return in ? SAMPI_DISTANCE_INFINITE : 0;
         case SAMPI_NODE_TEXT: return in ? e->b : 0;
-        case SAMPI_NODE_NOT: return sampi_far(d, e->a, !in, patience);
+        case SAMPI_NODE_NOT: return sampi_distance(d, e->a, !in, patience);
         case SAMPI_NODE_REPEAT:
             if (!in || e->b == 0) return far;
-            far = sampi_far(d, e->a, in, patience);
-            return far < SAMPI_FARTHEST / e->b ? far * e->b : SAMPI_FARTHEST;
+            far = sampi_distance(d, e->a, in, patience);
+            return far < SAMPI_DISTANCE_INFINITE / e->b ? far * e->b : SAMPI_DISTANCE_INFINITE;
         case SAMPI_NODE_SEQ:
             if (!in) return far;
             break;
@@ -23033,19 +23039,19 @@ static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t 
         case SAMPI_NODE_AND: break;
         default: return far;
     }
-    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_FAR_IN + in);
-    if (memo->node == n && memo->byte == SAMPI_FAR_IN + in) return memo->result;
-    far = sampi_far_of_parts(d, e, in, patience);
+    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_MEMO_DISTANCE + in);
+    if (memo->node == n && memo->byte == SAMPI_MEMO_DISTANCE + in) return memo->result;
+    far = sampi_distance_of_parts(d, e, in, patience);
     if (*patience < 0) return far;
     memo->node = n;
-    memo->byte = SAMPI_FAR_IN + in;
+    memo->byte = SAMPI_MEMO_DISTANCE + in;
     memo->result = far;
     return far;
 }
 
-/* A node that sampi_search has reached. from: the index of the node whose derivative it is (-1: the start); before: the
-   index of the node with the same distance that was reached before it; looked_at: whether its own derivatives were
-   computed. The reached nodes are on the stack from index `first` on. */
+/* A node that sampi_search_match has reached. from: the index of the node whose derivative it is (-1: the start);
+   before: the index of the node with the same distance that was reached before it; looked_at: whether its own
+   derivatives were computed. The reached nodes are on the stack from index `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
@@ -23058,16 +23064,16 @@ static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, in
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
 
-/* Adds a node that the search has reached, with index i, and returns its distance (sampi_far). nearest [distance] is
-   the index of the newest node with this distance, or -1. */
+/* Adds a node that the search has reached, with index i, and returns its distance (sampi_distance). nearest [distance]
+   is the index of the newest node with this distance, or -1. */
 static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
     enum { MANY = 512 };
-    int32_t patience = MANY, far = sampi_far(d, node, true, &patience);
+    int32_t patience = MANY, far = sampi_distance(d, node, true, &patience);
     sampi_charge(d, (MANY - patience) / 4);
     if (far >= SAMPI_DISTANCES) far = SAMPI_DISTANCES - 1;
     const sampi_reached reached = { node, from, nearest[far], 0 };
-    void *room = sampi_more(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
+    void *room = sampi_append(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
     if (room) memcpy(room, &reached, sizeof reached);
     nearest[far] = i;
     return far;
@@ -23092,9 +23098,9 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
 /* Returns whether the facts about a node that the search has reached show that it matches some text. */
 static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
 {
-    const int32_t known = sampi_known(&d->tree, n);
-    return !(known & SAMPI_KNOWN_DEAD) &&
-           ((known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND));
+    const int32_t known = sampi_facts_of(&d->tree, n);
+    return !(known & SAMPI_FACT_DEAD) &&
+           ((known & (SAMPI_FACT_EMPTY | SAMPI_FACT_ALIVE)) || !(known & SAMPI_FACT_AND));
 }
 
 /* Returns whether n, which is regular and contains an AND, matches any text. First it tries the byte with which a text
@@ -23103,14 +23109,14 @@ static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
    matches, all reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are
    found before long ones are tried, and the newest node with the smallest distance, so that a long text is found
    without trying all shorter ones. */
-static bool sampi_search(sampi_deriver *d, sampi_node start)
+static bool sampi_search_match(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
     int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
     bool found = false;
     if (!d->memo && !sampi_memo_make(d)) return false;
     if (sampi_search_ends(d, sampi_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
-        sampi_learnt(&d->tree, start, SAMPI_KNOWN_ALIVE);
+        sampi_add_facts(&d->tree, start, SAMPI_FACT_ALIVE);
         return true;
     }
     memset(nearest, 0xff, sizeof nearest);
@@ -23124,7 +23130,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
         const sampi_node node = sampi_reached_at(d, first, at)->node;
         sampi_reached_at(d, first, at)->looked_at = 1;
         uint8_t kinds[256];
-        sampi_kinds_of(d, node, kinds);
+        sampi_find_byte_kinds(d, node, kinds);
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
             sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
@@ -23137,33 +23143,33 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     }
     if (!d->status && found) /* marks the last node, and all nodes on the path to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
-            sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
+            sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
-        sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_DEAD);
+        sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_DEAD);
     d->work.n = first;
     return found;
 }
 
-/* Returns whether n can match any text. For an AND, sampi_search finds out. The stack has the second parts of
+/* Returns whether n can match any text. For an AND, sampi_search_match finds out. The stack has the second parts of
    sequences, which must match too, and of alternatives, which are tried if the first part matches no text. Above each
    part on the stack is the kind of the node that it comes from. */
-static bool sampi_alive(sampi_deriver *d, sampi_node n)
+static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;
     for (;;) {
         bool alive = false;
         sampi_charge(d, 1);
-        n = sampi_through(d, n);
+        n = sampi_inlined(d, n);
         const sampi_expr e = *sampi_at(&d->tree, n);
-        const int32_t known = sampi_known(&d->tree, n);
-        if (known & SAMPI_KNOWN_DEAD) {
+        const int32_t known = sampi_facts_of(&d->tree, n);
+        if (known & SAMPI_FACT_DEAD) {
             alive = false;
-        } else if (!(known & SAMPI_KNOWN_AND) || (known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+        } else if (!(known & SAMPI_FACT_AND) || (known & (SAMPI_FACT_ALIVE | SAMPI_FACT_EMPTY))) {
             alive = true;
         } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
-            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(d, e.a) : e.a;
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_inlined(d, e.a) : e.a;
             if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
-                n = sampi_join(d, n, e.b);
+                n = sampi_join_sequence(d, n, e.b);
                 continue;
             }
             sampi_work_push_pair(d, e.b, e.kind);
@@ -23172,7 +23178,7 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
             n = e.a;
             continue;
         } else {
-            alive = (known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
+            alive = (known & SAMPI_FACT_CALLS) || sampi_search_match(d, n);
         }
         bool settled = true;
         while (d->work.n > bottom && settled && !d->status) {
@@ -23231,19 +23237,19 @@ struct samp_vocab_index {
 };
 
 /* A token with its bytes, used while the tries are made. */
-typedef struct sampi_spelt {
+typedef struct sampi_token_text {
     const uint8_t *bytes;
     uint32_t n, token;
-} sampi_spelt;
+} sampi_token_text;
 
 /* A range of tokens that have the same first `depth` bytes and must still be sorted. */
-typedef struct sampi_alike {
+typedef struct sampi_sort_range {
     size_t first, n;
     uint32_t depth;
-} sampi_alike;
+} sampi_sort_range;
 
 /* Returns whether a sorts before b. Both must have the same first `depth` bytes. */
-static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
+static bool sampi_token_text_before(const sampi_token_text *a, const sampi_token_text *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
     const int order = memcmp(a->bytes + depth, b->bytes + depth, n);
@@ -23251,12 +23257,12 @@ static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint3
 }
 
 /* Sorts a few tokens by insertion sort. All of them must have the same first `depth` bytes. */
-static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
+static void sampi_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
-        const sampi_spelt x = p[i];
+        const sampi_token_text x = p[i];
         size_t k = i;
-        for (; k > 0 && sampi_spelt_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
+        for (; k > 0 && sampi_token_text_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
         p[k] = x;
     }
 }
@@ -23264,19 +23270,19 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
 /* Sorts tokens by their bytes: a radix sort that splits tokens with equal beginnings by their next byte (0: no next
    byte). Ranges to split wait in a list, so no set of tokens makes it slow or its recursion deep. `room` has n
    elements. */
-static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
+static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, size_t n)
 {
     enum { FEW = 16 };
     int status = SAMP_OK;
     sampi_vec todo;
-    sampi_alike now = { 0, n, 0 };
+    sampi_sort_range now = { 0, n, 0 };
     memset(&todo, 0, sizeof todo);
     for (;;) {
-        sampi_spelt *at = p + now.first;
+        sampi_token_text *at = p + now.first;
         if (now.n < FEW) {
             sampi_sort_few(at, now.n, now.depth);
             if (todo.n == 0) break;
-            now = ((const sampi_alike *)todo.data)[--todo.n];
+            now = ((const sampi_sort_range *)todo.data)[--todo.n];
             continue;
         }
         /* how many tokens have each next byte; later the positions where they begin, then where they end */
@@ -23291,7 +23297,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
         memcpy(at, room, now.n * sizeof *at);
         for (size_t c = 1; c < 257 && !status; c++) { /* range 0 is left out: tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
-            sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
+            sampi_sort_range *more = (sampi_sort_range *)sampi_vec_add(&todo, sizeof *more, 1);
             if (!more) {
                 status = SAMP_E_NOMEM;
                 break;
@@ -23301,7 +23307,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             more->depth = now.depth + 1;
         }
         if (status || todo.n == 0) break;
-        now = ((const sampi_alike *)todo.data)[--todo.n];
+        now = ((const sampi_sort_range *)todo.data)[--todo.n];
     }
     sampi_vec_free(&todo);
     return status;
@@ -23309,7 +23315,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 
 /* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or
    backslash. */
-static bool sampi_spelt_is_plain(const sampi_spelt *p)
+static bool sampi_token_text_is_plain(const sampi_token_text *p)
 {
     for (uint32_t i = 0; i < p->n;) {
         uint8_t c = p->bytes[i];
@@ -23333,7 +23339,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
 
 /* Appends the trie of n sorted tokens. A node's size is written when the loop leaves the node. path [d] is the number
    of the current node at depth d. */
-static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
+static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
     uint32_t *root = (uint32_t *)sampi_vec_add(words, 4, 2);
@@ -23407,28 +23413,28 @@ static size_t sampi_index_words(const uint32_t *head)
 }
 
 /* A plain token with its sort key: its set of kinds << 8 | its number of characters, at most 255. */
-typedef struct sampi_listed {
+typedef struct sampi_keyed_token {
     uint32_t key, token;
-} sampi_listed;
+} sampi_keyed_token;
 
 /* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has n elements. */
-static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
+static void sampi_sort_keyed_tokens(sampi_keyed_token *p, sampi_keyed_token *room, size_t n)
 {
     for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
         size_t at[257] = { 0 };
         for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
         for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
         for (size_t i = 0; i < n; i++) room[at[p[i].key >> shift & 255]++] = p[i];
-        sampi_listed *t = p;
+        sampi_keyed_token *t = p;
         p = room;
         room = t;
     }
 }
 
 /* Appends the groups of the plain tokens, and the list of these tokens. */
-static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
+static int sampi_index_groups(sampi_vec *words, const sampi_token_text *pieces, size_t n)
 {
-    sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
+    sampi_keyed_token *p = (sampi_keyed_token *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
     uint32_t n_groups = 0, key = 0;
     if (!p) return SAMP_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
@@ -23440,7 +23446,7 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
         p[i].key = kinds << 8 | (length < 255 ? length : 255);
         p[i].token = pieces[i].token;
     }
-    sampi_sort_listed(p, p + n, n);
+    sampi_sort_keyed_tokens(p, p + n, n);
     for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
     uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
     if (at) {
@@ -23482,12 +23488,12 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
 
 /* Collects the tokens for the tries, plain ones first, without those that end a generation or have no bytes. Returns
    their number; *n_plain: how many are plain. */
-static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
+static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_token_text *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
     *n_plain = 0;
     for (int32_t token = 0; token < vocab->n_vocab; token++) {
-        sampi_spelt p;
+        sampi_token_text p;
         size_t n_bytes = 0;
         p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
         if (!p.bytes || n_bytes == 0 || sampi_is_eog(vocab, token)) continue;
@@ -23497,8 +23503,8 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
         pieces[n++] = p;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!sampi_spelt_is_plain(&pieces[i])) continue;
-        sampi_spelt t = pieces[i];
+        if (!sampi_token_text_is_plain(&pieces[i])) continue;
+        sampi_token_text t = pieces[i];
         pieces[i] = pieces[*n_plain];
         pieces[(*n_plain)++] = t;
     }
@@ -23506,7 +23512,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
 }
 
 /* Writes the whole index to `words`. */
-static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
+static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_token_text *pieces, uint32_t *path)
 {
     int status = SAMP_OK;
     size_t n_plain, n = sampi_index_pieces(vocab, pieces, &n_plain, &status);
@@ -23523,8 +23529,8 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
-    status = sampi_sort_spelt(pieces, pieces + vocab->n_vocab, n_plain);
-    if (!status) status = sampi_sort_spelt(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
+    status = sampi_sort_token_texts(pieces, pieces + vocab->n_vocab, n_plain);
+    if (!status) status = sampi_sort_token_texts(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
     if (status) return status;
     sampi_vec nodes;
     memset(&nodes, 0, sizeof nodes);
@@ -23571,7 +23577,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
     /* the second half is room for sorting */
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces);
+    sampi_token_text *pieces = (sampi_token_text *)SAMP_MALLOC(2 * n * sizeof *pieces);
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);
@@ -23712,7 +23718,7 @@ typedef struct sampi_lazy {
     /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy
        of the list, room for positions that must still be visited, and the round in which each operation was last
        reached. */
-    sampi_vec places;
+    sampi_vec positions;
     int32_t n_live;
     uint32_t round;
     bool is_lazy, waiting, found; /* found: an expression has matched */
@@ -23754,7 +23760,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 }
 
 /* Makes the next operation a target of the branch (SPLIT) at index `at`: the first target, the second, or both. */
-static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
+static void sampi_set_targets(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
     if (first) op->a = z->ops.n;
@@ -23772,7 +23778,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
     for (int32_t i = e->b; i < most && !status; i++) {
         int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
         if (split < 0) return split;
-        sampi_emit_here(z, split, !lazy, lazy);
+        sampi_set_targets(z, split, !lazy, lazy);
         status = sampi_emit(z, t, e->a);
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
@@ -23795,16 +23801,16 @@ static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_nod
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
         int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
         if (split < 0) return split;
-        sampi_emit_here(z, split, true, false);
+        sampi_set_targets(z, split, true, false);
         status = sampi_emit(z, t, sampi_at(t, n)->a);
         if (!status) out = sampi_emit_op(z, SAMPI_OP_SPLIT, 0, out);
         if (out < -1) status = out;
-        if (!status) sampi_emit_here(z, split, false, true);
+        if (!status) sampi_set_targets(z, split, false, true);
     }
     if (!status) status = sampi_emit(z, t, n);
     while (out >= 0 && !status) {
         int32_t before = ((const sampi_op *)z->ops.data)[out].b;
-        sampi_emit_here(z, out, true, true);
+        sampi_set_targets(z, out, true, true);
         out = before;
     }
     return status;
@@ -23886,10 +23892,10 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
 
 /* Adds operation `at` to a list of positions if it waits for a byte or the text's end, else the operations to which it
    leads. */
-static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+static void sampi_lazy_add_position(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
-    int32_t *todo = (int32_t *)z->places.data + 3 * (size_t)z->ops.n, n_todo = 0;
+    int32_t *todo = (int32_t *)z->positions.data + 3 * (size_t)z->ops.n, n_todo = 0;
     uint32_t *round = (uint32_t *)todo + z->ops.n;
     for (;;) {
         const sampi_op *op = &ops[at];
@@ -23908,10 +23914,10 @@ static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t a
 }
 
 /* Adds the first operations of all programs to a list of positions, as a match may begin at each byte of the text. */
-static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+static void sampi_lazy_add_starts(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
 {
     for (int32_t i = 0; i < z->programs.n; i++)
-        sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+        sampi_lazy_add_position(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
 }
 
 /* Resets the positions to the beginning of a text. */
@@ -23921,7 +23927,7 @@ static void sampi_lazy_reset(sampi_lazy *z)
     z->found = false;
     z->n_live = 0;
     z->round++;
-    sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
+    sampi_lazy_add_starts(z, (int32_t *)z->positions.data, &z->n_live, true);
 }
 
 /* Reads n more bytes. Returns whether an expression matches if the text ends here. sampi_lazy_undo can restore the
@@ -23930,7 +23936,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
     size_t n_ops = (size_t)z->ops.n;
-    int32_t *live = (int32_t *)z->places.data, *next = live + n_ops, n_next = 0;
+    int32_t *live = (int32_t *)z->positions.data, *next = live + n_ops, n_next = 0;
     for (size_t i = 0; i < n; i++) {
         z->round++;
         n_next = 0;
@@ -23938,9 +23944,9 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
             const sampi_op *op = &ops[live[k]];
             if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
                                          : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
-                sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, false);
+                sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, false);
         }
-        sampi_lazy_enter(z, next, &n_next, false);
+        sampi_lazy_add_starts(z, next, &n_next, false);
         z->n_live = n_next;
         if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
     }
@@ -23949,7 +23955,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
     z->round++;
     n_next = 0;
     for (int32_t k = 0; k < z->n_live; k++)
-        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, true);
+        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, true);
     bool found = z->found;
     z->found = inside;
     return found;
@@ -23960,19 +23966,21 @@ static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
 {
     *n = z->n_live;
     *found = z->found;
-    if (*n) memcpy((int32_t *)z->places.data + 2 * (size_t)z->ops.n, z->places.data, (size_t)*n * sizeof(int32_t));
+    if (*n)
+        memcpy((int32_t *)z->positions.data + 2 * (size_t)z->ops.n, z->positions.data, (size_t)*n * sizeof(int32_t));
 }
 static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
 {
     z->n_live = n;
     z->found = found;
-    if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+    if (n)
+        memcpy(z->positions.data, (int32_t *)z->positions.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
 }
 
 /* Frees the arrays. A clone of a sampler has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
-    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->positions };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
@@ -23989,9 +23997,9 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
     memset(&tree.pool, 0, sizeof tree.pool);
     sampi_tree_free(&tree);
     if (status) return status;
-    int32_t *places = z->ops.n ? (int32_t *)sampi_vec_add(&z->places, sizeof *places, 5 * z->ops.n) : NULL;
-    if (z->ops.n && !places) return SAMP_E_NOMEM;
-    if (places) memset(places, 0, 5 * (size_t)z->ops.n * sizeof *places);
+    int32_t *positions = z->ops.n ? (int32_t *)sampi_vec_add(&z->positions, sizeof *positions, 5 * z->ops.n) : NULL;
+    if (z->ops.n && !positions) return SAMP_E_NOMEM;
+    if (positions) memset(positions, 0, 5 * (size_t)z->ops.n * sizeof *positions);
     *field = "trigger_tokens";
     for (size_t i = 0; i < n; i++) {
         if (!tokens) return SAMP_E_NULL;
@@ -24020,13 +24028,13 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
 
    The mask of a position (the tokens that may come next) is the union over its items. One walk over the tries finds
    what an item's state allows within its frame. The result is kept as an entry: the tokens that are allowed, and the
-   entry's places. A place is a node of the tries where the frame ended before the token did. What may follow a place
-   depends on the edges that wait for the frame. It is an entry too: that of the state to continue with, at the places
+   entry's exits. An exit is a node of the tries where the frame ended before the token did. What may follow an exit
+   depends on the edges that wait for the frame. It is an entry too: that of the state to continue with, at the exits
    of the first entry. So a mask is a union of a few sets of bits, once its entries exist.
 
-   Memory: nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the
+   Memory: nodes, states and entries are in a cache, which samplers share (cache.h). Items, frames, edges and the
    history belong to the matcher; between two tokens, frames that no item can return to are dropped. Memory beyond the
-   limit is not allocated: the call gives up, a new store replaces the full one, and the call does its work again
+   limit is not allocated: the call gives up, a new cache replaces the full one, and the call does its work again
    (accepting.h). */
 
 /* The flags of a state. */
@@ -24051,28 +24059,28 @@ typedef struct sampi_call {
 /* The run of a state (runs.h): any text of at most `reach` characters, all of certain kinds, is allowed. It is packed
    into 32 bits, which threads access at once: 16 bits of kinds, 14 bits of reach + 1 (0: not computed yet; the largest
    value: no limit), a bit for `explored`, a bit for `stops`. */
-typedef struct sampi_stretch {
+typedef struct sampi_free_run {
     uint32_t kinds;
     int32_t reach; /* the length in characters; -1: not computed yet; INT32_MAX: no limit */
     bool explored, stops;
-} sampi_stretch;
+} sampi_free_run;
 
 /* A state of the lazy DFA. node, flags, n_calls and calls never change. `used` is the time of the last use. The other
    members are computed later, by the first thread that needs them. If two threads compute one at once, both get the
    same value. */
-typedef struct sampi_lex {
+typedef struct sampi_dfa_state {
     sampi_node node;
     int32_t flags, n_calls;
-    int32_t used;                   /* the time of the state's last use, by the store's clock */
+    int32_t used;                   /* the time of the state's last use, by the cache's clock */
     const struct sampi_call *calls; /* [n_calls] */
-    /* [8] Sets of byte classes as bits, NULL if they are not computed yet. live: the classes that may come next
-       (sampi_live_of); first: those with which a called rule may begin (sampi_first_of). */
-    uint32_t *live, *first;
-    int32_t one; /* the kinds of characters that complete the state; -1: not computed yet */
+    /* [8] Sets of byte classes as bits, NULL if they are not computed yet. next_classes: those that may come next
+       (sampi_next_classes_of); call_classes: those with which a called rule may begin (sampi_call_classes_of). */
+    uint32_t *next_classes, *call_classes;
+    int32_t single_kinds; /* the kinds of characters that complete the state; -1: not computed yet */
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
        called rule does not end within the run. */
     int32_t run[2];
-} sampi_lex;
+} sampi_dfa_state;
 
 typedef struct sampi_frame {
     int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
@@ -24086,16 +24094,16 @@ typedef struct sampi_item {
 } sampi_item;
 
 /* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
-   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its called rule ended. An entry with
-   an odd parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
+   tries; 2 e + 2 or 2 e + 3 for the exits of entry e, which are the nodes where its called rule ended. An entry with
+   an odd parent has exits of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */
     const int32_t *tokens; /* [n_tokens] */
-    /* [n_places] the trie nodes where the called rule ended before the token did */
-    const uint32_t *places;
-    int32_t n_tokens, n_places;
-    int32_t used; /* the time of the entry's last use, by the store's clock */
+    /* [n_exits] the trie nodes where the called rule ended before the token did */
+    const uint32_t *exits;
+    int32_t n_tokens, n_exits;
+    int32_t used; /* the time of the entry's last use, by the cache's clock */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
@@ -24120,31 +24128,31 @@ typedef struct sampi_plain_level {
    the run is that of the entry's state, so all its tokens are allowed. Otherwise it is the run of another state, to
    which most characters lead, among them all characters of the kinds `to_usual`; the walk then removes tokens that are
    not allowed. */
-typedef struct sampi_head_start {
+typedef struct sampi_first_run {
     uint32_t kinds, to_usual;
     int32_t reach;
     bool sure, stops; /* stops: no longer text of these kinds is allowed */
-} sampi_head_start;
+} sampi_first_run;
 
 /* The progress of an entry's walks over the tries. node: the node at which the walk continues (0: at the beginning).
    begun: `start` has been computed. walk: for an entry from the roots, 0 is the walk over plain tokens and 1 the walk
-   over the others; else it is the index of the parent's place that is being walked. */
+   over the others; else it is the index of the parent's exit that is being walked. */
 typedef struct sampi_progress {
-    sampi_head_start start;
+    sampi_first_run start;
     uint32_t node;
     int32_t walk;
     bool begun;
 } sampi_progress;
 
 /* An entry (a state's allowed tokens) that samp_grammar_prepare has begun and not completed. */
-typedef struct sampi_begun {
-    size_t store; /* the serial number of the store (cache) to which the numbers belong; 0 if no entry was begun */
+typedef struct sampi_unfinished {
+    size_t cache; /* the serial number of the cache to which the numbers belong; 0 if no entry was begun */
     int32_t parent, state;
     sampi_progress at;
-    sampi_vec tokens, places, bits; /* bits: [n_mask] words, or empty */
-} sampi_begun;
+    sampi_vec tokens, exits, bits; /* bits: [n_mask] words, or empty */
+} sampi_unfinished;
 
-/* A block of memory in a store. Pieces of the block are given out from its beginning on. */
+/* A block of memory in a cache. Pieces of the block are given out from its beginning on. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
     size_t size, used;
@@ -24152,19 +24160,19 @@ typedef struct sampi_chunk {
 
 enum { SAMPI_MASKS = 64 };
 
-/* A store: a cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
-   store.h. */
-typedef struct sampi_store {
-    size_t serial;      /* no other store in the process has the same serial number */
+/* A cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
+   cache.h. */
+typedef struct sampi_cache {
+    size_t serial;      /* no other cache in the process has the same serial number */
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
-    /* the bytes of a replaced store, which bytes_gone of sampi_shared counts; 0 before it is replaced */
-    size_t beside;
+    /* the bytes of a replaced cache, which bytes_gone of sampi_shared counts; 0 before it is replaced */
+    size_t bytes_gone;
     size_t fixed;    /* the size of the block that begins with this struct, in bytes */
     size_t chunk;    /* the size of an ordinary chunk, in bytes */
     sampi_tree tree; /* the tree of nodes; the grammar's own nodes come first */
     sampi_growth growth;
-    int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
-    sampi_lex *states; /* state 0 is the dead state, which matches no text */
+    int32_t *state_of;       /* [nodes] each node's state; 0 if it has none yet */
+    sampi_dfa_state *states; /* state 0 is the dead state, which matches no text */
     /* [states x classes] for each state and class of bytes: the next state; a negative value if it is not computed
        yet */
     int32_t *next;
@@ -24172,9 +24180,9 @@ typedef struct sampi_store {
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
     int32_t n_calls; /* how many calls have used this cache */
-    int32_t shift;   /* the shift of the cache's clock (sampi_clock) */
+    int32_t shift;   /* the shift of the cache's clock (sampi_cache_time) */
     sampi_chunk *chunks;
-    struct sampi_store *behind; /* the next one in a list of caches that wait to be freed */
+    struct sampi_cache *behind; /* the next one in a list of caches that wait to be freed */
     /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of
        each node of the older cache and, from index moved_states on, of each of its states; 0 if it was not taken
        over. */
@@ -24183,17 +24191,17 @@ typedef struct sampi_store {
     int32_t moved_states, n_moved;
     /* a hash table of masks ([n_mask] words each), which entries with equal masks share; NULL: free */
     uint32_t *masks[SAMPI_MASKS];
-} sampi_store;
+} sampi_cache;
 
 /* The memory that one call works in. A call borrows a free workspace and gives it back at its end. */
 typedef struct sampi_workspace {
     struct sampi_workspace *behind;
     int32_t busy;       /* 1 while a call uses the workspace, else 0 */
-    sampi_store *reads; /* the store (cache) that the call reads, and which is therefore not freed */
-    size_t memo_of;     /* the serial number of the store (cache) to which the memo's nodes belong */
+    sampi_cache *reads; /* the cache that the call reads, and which is therefore not freed */
+    size_t memo_of;     /* the serial number of the cache to which the memo's nodes belong */
     sampi_memo *memo;
     int32_t n_memo;
-    sampi_vec work, calls, tokens, places;
+    sampi_vec work, calls, tokens, exits;
     sampi_pairs seen, joined, queued;
     int32_t *rule_frame; /* [rules] the parser's frame of each rule's call, if the rule was called in this step */
     sampi_level *level;  /* [index->deepest + 1] */
@@ -24213,14 +24221,14 @@ typedef struct sampi_shared {
     int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;        /* sampi_named: these tokens */
-    /* the memory account: `bytes` counts workspaces and samplers' arrays, `apart` counts stores (caches) */
-    sampi_held held;
-    /* now: the current store (cache); gone: a list of replaced stores that calls may still read */
-    sampi_store *now, *gone;
-    size_t bytes_gone; /* the bytes of the replaced stores, which the memory account leaves out */
+    /* the memory account: `bytes` counts workspaces and samplers' arrays, `cache_bytes` counts caches */
+    sampi_account account;
+    /* now: the current cache; gone: a list of replaced caches that calls may still read */
+    sampi_cache *now, *gone;
+    size_t bytes_gone; /* the bytes of the replaced caches, which the memory account leaves out */
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
-    size_t renewals; /* how many stores (caches) were replaced */
+    size_t renewals; /* how many caches were replaced */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -24229,26 +24237,26 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    /* computes derivatives; its tree is the store's; its work, memo and queued are borrowed from the workspace */
+    /* computes derivatives; its tree is the cache's; its work, memo and queued are borrowed from the workspace */
     sampi_deriver d;
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
     sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
-    sampi_store *store;     /* the store (cache of states) that the current call reads */
-    sampi_store *own;       /* the store (cache) that only this call uses, or NULL */
-    /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
-    size_t place_in;
-    size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */
-    int32_t now;      /* the store's clock in this call: the time of last use of what the call uses */
+    sampi_cache *cache;     /* the cache of states that the current call reads */
+    sampi_cache *own;       /* the cache that only this call uses, or NULL */
+    /* the serial number of the cache whose states the items have; 0: the text must be read again */
+    size_t position_cache;
+    size_t tree_of;   /* the serial number of the cache whose tree is d.tree */
+    int32_t now;      /* the cache's clock in this call: the time of last use of what the call uses */
     sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
-    /* arrays borrowed from the workspace: the calls of a state, the tokens and places of an entry */
-    sampi_vec calls, tokens, places;
+    /* arrays borrowed from the workspace: the calls of a state, the tokens and exits of an entry */
+    sampi_vec calls, tokens, exits;
     sampi_vec history; /* samp_token: all accepted tokens */
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
-    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_place_size) */
+    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_position_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
@@ -24259,64 +24267,64 @@ typedef struct sampi_matcher {
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
-    int32_t live;        /* how many call frames remained when unreachable ones were last dropped */
-    int32_t missed;      /* how many token sets (entries) the current mask had to compute */
+    int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
+    int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
-    bool again;          /* the accepted text is being read again */
+    bool rereading;      /* the accepted text is being read again */
     int64_t max_steps;
-    sampi_begun begun;
+    sampi_unfinished begun;
     /* The call is one of samp_grammar_prepare: a token set that its steps do not complete is kept, and the next call
        continues it. */
-    bool ahead;
-    int32_t idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
+    bool preparing;
+    int32_t n_idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
     int64_t advances;             /* how many times the computation of an entry (token set) made progress */
     int64_t spent;                /* the steps that samp_grammar_prepare took since the last token */
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
 
-/* Returns the number of items of a past position, from its number n in past_n. SAMPI_PLACE_STAYS: the token, which ends
-   a generation, left the position as it was, and there are no items. A smaller n: the grammar was waiting for a
+/* Returns the number of items of a past position, from its number n in past_n. SAMPI_POSITION_SAME: the token, which
+   ends a generation, left the position as it was, and there are no items. A smaller n: the grammar was waiting for a
    trigger, and the number of items is -2 - n. Any other n is the number of items. */
-#define SAMPI_PLACE_STAYS (-1)
-static int32_t sampi_place_size(int32_t n)
+#define SAMPI_POSITION_SAME (-1)
+static int32_t sampi_position_size(int32_t n)
 {
-    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+    return n < SAMPI_POSITION_SAME ? SAMPI_POSITION_SAME - 1 - n : n < 0 ? 0 : n;
 }
 
-static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return m->store->states + s; }
+static sampi_dfa_state *sampi_dfa_state_at(const sampi_matcher *m, int32_t s) { return m->cache->states + s; }
 static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
 static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
 static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
-static const sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return m->store->entries + i; }
+static const sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
 
-static sampi_stretch sampi_run_at(const sampi_matcher *m, int32_t state, bool keep)
+static sampi_free_run sampi_run_at(const sampi_matcher *m, int32_t state, bool keep)
 {
     enum { ENDLESS = 0x3fff };
-    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_lex_at(m, state)->run[keep]);
+    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_dfa_state_at(m, state)->run[keep]);
     const int32_t reach = (int32_t)(word >> 16 & ENDLESS);
-    sampi_stretch run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
-                          word >> 31 != 0 };
+    sampi_free_run run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
+                           word >> 31 != 0 };
     return run;
 }
-/* Stores a state's run. All reaches that are longer than any token mean the same. */
-static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_stretch run)
+/* Keeps a state's run. All reaches that are longer than any token mean the same. */
+static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
 {
     enum { ENDLESS = 0x3fff };
     const uint32_t reach = run.reach == INT32_MAX    ? (uint32_t)ENDLESS
                            : run.reach > ENDLESS - 2 ? (uint32_t)ENDLESS - 1
                                                      : (uint32_t)(run.reach + 1);
-    SAMPI_INT_PUT(&sampi_lex_at(m, state)->run[keep],
+    SAMPI_INT_PUT(&sampi_dfa_state_at(m, state)->run[keep],
                   (int32_t)(run.kinds | reach << 16 | (uint32_t)run.explored << 30 | (uint32_t)run.stops << 31));
 }
 
-/* ---- src/grammar/store.h ---- */
+/* ---- src/grammar/cache.h ---- */
 /* ---- grammars: what all samplers of a grammar share ----
-   A grammar has a list of sampi_shared, one for each index that it is used with. It contains the store, which keeps all
+   A grammar has a list of sampi_shared, one for each index that it is used with. It contains the cache, which keeps all
    data that can be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A
    sampler has only its position: items, frames, history. All of this works in any number of threads at once, and no
    thread waits for another.
 
-     The arrays of a store have a fixed size and never move. To add an element, a thread reserves an index (or a piece
+     The arrays of a cache have a fixed size and never move. To add an element, a thread reserves an index (or a piece
      of a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the
      index into a slot of a table, if the slot is still free, or into a state's row, where every thread finds the same
      index. Published data never changes, with two exceptions of one word each: a fact that is found later (every thread
@@ -24324,89 +24332,89 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
      the thread that needs it. If two threads need it at once, both compute it, and the second one to publish uses the
      first one's result.
 
-     A call that finds no room in a store makes a new store: with more room or, at the memory limit, with the same. The
-     new store takes over the data of the old one: all of it if the new store is larger, else what was used last, up to
+     A call that finds no room in a cache makes a new cache: with more room or, at the memory limit, with the same. The
+     new cache takes over the data of the old one: all of it if the new cache is larger, else what was used last, up to
      half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. The
      data that the call itself has computed was used last, so it is taken over first. A call that needs more than the
-     other half gets a larger store, of which a quarter is taken over; a call that needs still more gets nearly all
-     memory, and nothing is taken over. If other threads fill that store too, the call gets one of its own, which is
+     other half gets a larger cache, of which a quarter is taken over; a call that needs still more gets nearly all
+     memory, and nothing is taken over. If other threads fill that cache too, the call gets one of its own, which is
      freed at the end of the call.
-     Other calls continue in the old store until they end. An old store is freed when no call reads it: a call notes in
-     its workspace which store it reads, and then checks that this store is still the current one before it reads
+     Other calls continue in the old cache until they end. An old cache is freed when no call reads it: a call notes in
+     its workspace which cache it reads, and then checks that this cache is still the current one before it reads
      (hazard pointers).
 
-     The items of a sampler's position have numbers of states of one store. After a new store was made, the position
+     The items of a sampler's position have numbers of states of one cache. After a new cache was made, the position
      gets the new numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds
-     only its own memory, however many stores are replaced.
+     only its own memory, however many caches are replaced.
 
    The number of steps of a call depends on the data that other samplers have computed. Its result does not: it is the
    grammar's mask, or SAMP_E_FULL. */
 
-/* Records the error that the store (the cache of states) has no room for something new. */
-static void sampi_store_is_full(sampi_matcher *m)
+/* Records the error that the cache of states has no room for something new. */
+static void sampi_cache_is_full(sampi_matcher *m)
 {
-    m->d.held.full = true;
+    m->d.account.full = true;
     sampi_fault(&m->d, SAMP_E_NOMEM);
 }
 
 /* Rounds a number of bytes up to a multiple of 8, so that the piece behind them is aligned. */
 static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-/* Returns a piece of the store's memory, for data that will be published; NULL with an error recorded if there is no
+/* Returns a piece of the cache's memory, for data that will be published; NULL with an error recorded if there is no
    room. */
-static void *sampi_store_room(sampi_matcher *m, size_t bytes)
+static void *sampi_cache_allocate(sampi_matcher *m, size_t bytes)
 {
-    sampi_store *store = m->store;
+    sampi_cache *cache = m->cache;
     bytes = sampi_padded(bytes);
-    sampi_chunk *chunk = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
+    sampi_chunk *chunk = (sampi_chunk *)SAMPI_PTR_GET(&cache->chunks);
     if (chunk && bytes <= chunk->size && SAMPI_SIZE_GET(&chunk->used) <= chunk->size - bytes) {
         const size_t at = SAMPI_SIZE_ADD(&chunk->used, bytes);
         if (at <= chunk->size - bytes) return (char *)(chunk + 1) + at;
     }
-    const size_t size = bytes > store->chunk ? bytes : store->chunk, whole = sizeof *chunk + size;
-    sampi_held *all = &m->shared->held;
-    /* counted first, so that `apart` is never less than the bytes of all stores */
-    (void)SAMPI_SIZE_ADD(&all->apart, whole);
-    const size_t before = SAMPI_SIZE_ADD(&store->bytes, whole);
-    const size_t others = SAMPI_SIZE_GET(&all->bytes), most = SAMPI_SIZE_GET(&all->most) + m->d.held.beside;
+    const size_t size = bytes > cache->chunk ? bytes : cache->chunk, whole = sizeof *chunk + size;
+    sampi_account *all = &m->shared->account;
+    /* counted first, so that `cache_bytes` is never less than the bytes of all caches */
+    (void)SAMPI_SIZE_ADD(&all->cache_bytes, whole);
+    const size_t before = SAMPI_SIZE_ADD(&cache->bytes, whole);
+    const size_t others = SAMPI_SIZE_GET(&all->bytes), most = SAMPI_SIZE_GET(&all->most) + m->d.account.allowance;
     sampi_chunk *made = NULL;
-    if (before + whole > store->most || others > most || before + whole > most - others)
-        m->d.held.full = true;
+    if (before + whole > cache->most || others > most || before + whole > most - others)
+        m->d.account.full = true;
     else
         made = (sampi_chunk *)SAMP_MALLOC(whole);
     if (!made) {
-        (void)SAMPI_SIZE_ADD(&store->bytes, (size_t)0 - whole);
-        (void)SAMPI_SIZE_ADD(&all->apart, (size_t)0 - whole);
+        (void)SAMPI_SIZE_ADD(&cache->bytes, (size_t)0 - whole);
+        (void)SAMPI_SIZE_ADD(&all->cache_bytes, (size_t)0 - whole);
         sampi_fault(&m->d, SAMP_E_NOMEM);
         return NULL;
     }
     made->size = size;
     made->used = bytes;
-    do made->behind = (sampi_chunk *)SAMPI_PTR_GET(&store->chunks);
-    while (!SAMPI_PTR_CAS(&store->chunks, made->behind, made));
+    do made->behind = (sampi_chunk *)SAMPI_PTR_GET(&cache->chunks);
+    while (!SAMPI_PTR_CAS(&cache->chunks, made->behind, made));
     return made + 1;
 }
 
-static void sampi_store_free(sampi_shared *h, sampi_store *store)
+static void sampi_cache_free(sampi_shared *h, sampi_cache *cache)
 {
-    const size_t bytes = store->bytes, beside = store->beside;
-    for (sampi_chunk *chunk = store->chunks, *behind; chunk; chunk = behind) {
+    const size_t bytes = cache->bytes, gone = cache->bytes_gone;
+    for (sampi_chunk *chunk = cache->chunks, *behind; chunk; chunk = behind) {
         behind = chunk->behind;
         SAMP_FREE(chunk);
     }
-    SAMP_FREE(store->moved);
-    SAMP_FREE(store);
-    (void)SAMPI_SIZE_ADD(&h->held.apart, beside - bytes);
-    (void)SAMPI_SIZE_ADD(&h->bytes_gone, (size_t)0 - beside);
+    SAMP_FREE(cache->moved);
+    SAMP_FREE(cache);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, gone - bytes);
+    (void)SAMPI_SIZE_ADD(&h->bytes_gone, (size_t)0 - gone);
 }
 
-/* The sizes of a store (a cache of nodes, states and entries) that is to be made. */
-typedef struct sampi_store_plan {
+/* The sizes of a cache (a cache of nodes, states and entries) that is to be made. */
+typedef struct sampi_cache_plan {
     int32_t nodes, pool, states, entries; /* how many elements there is room for, besides the grammar's own */
     size_t most;
-    int32_t shift; /* the shift of the store's clock (sampi_clock) */
-    bool alone;    /* the memory limit has no room for two stores, so the old one is freed first */
-} sampi_store_plan;
+    int32_t shift; /* the shift of the cache's clock (sampi_cache_time) */
+    bool alone;    /* the memory limit has no room for two caches, so the old one is freed first */
+} sampi_cache_plan;
 
 static int32_t sampi_power(int32_t least)
 {
@@ -24415,15 +24423,15 @@ static int32_t sampi_power(int32_t least)
     return n;
 }
 
-/* Computes the sizes in bytes of a store's arrays, in the order in which they follow the store's struct. Returns the
+/* Computes the sizes in bytes of a cache's arrays, in the order in which they follow the cache's struct. Returns the
    sum. */
-enum { SAMPI_STORE_PARTS = 8 };
-static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *plan, size_t size[SAMPI_STORE_PARTS])
+enum { SAMPI_CACHE_PARTS = 8 };
+static size_t sampi_cache_sizes(const samp_grammar *g, const sampi_cache_plan *plan, size_t size[SAMPI_CACHE_PARTS])
 {
     const size_t nodes = (size_t)g->tree.nodes.n + (size_t)plan->nodes, states = (size_t)plan->states;
     size_t all = 0;
-    size[0] = sizeof(sampi_store);
-    size[1] = states * sizeof(sampi_lex);
+    size[0] = sizeof(sampi_cache);
+    size[1] = states * sizeof(sampi_dfa_state);
     size[2] = (size_t)plan->entries * sizeof(sampi_entry);
     size[3] = nodes * sizeof(sampi_expr);
     size[4] = nodes * 2 * sizeof(int32_t);
@@ -24431,45 +24439,46 @@ static size_t sampi_store_sizes(const samp_grammar *g, const sampi_store_plan *p
     size[6] = ((size_t)sampi_power((int32_t)(nodes + nodes / 3)) + (size_t)sampi_power(2 * plan->entries)) *
               sizeof(int32_t);
     size[7] = (size_t)g->tree.pool.n + (size_t)plan->pool;
-    for (int i = 0; i < SAMPI_STORE_PARTS; i++) all += size[i] = sampi_padded(size[i]);
+    for (int i = 0; i < SAMPI_CACHE_PARTS; i++) all += size[i] = sampi_padded(size[i]);
     return all;
 }
 
 /* Returns four times the room for an array of which more than half is used, else the same room. */
-static int32_t sampi_store_more(int32_t room, int32_t used)
+static int32_t sampi_cache_grown(int32_t room, int32_t used)
 {
     return used > room / 2 && room < 1 << 22 ? 4 * room : room;
 }
 
-/* Gets the room and the number of used elements of the four arrays of a store that are planned: nodes, pool, states,
+/* Gets the room and the number of used elements of the four arrays of a cache that are planned: nodes, pool, states,
    entries. */
-static void sampi_store_numbers(const sampi_shared *h, const sampi_store *store, int32_t room[4], int32_t used[4])
+static void sampi_cache_numbers(const sampi_shared *h, const sampi_cache *cache, int32_t room[4], int32_t used[4])
 {
     const sampi_tree *own = &h->grammar->tree;
-    room[0] = store->tree.nodes.cap - own->nodes.n;
-    room[1] = store->tree.pool.cap - own->pool.n;
-    room[2] = store->cap_states;
-    room[3] = store->cap_entries;
-    used[0] = SAMPI_INT_GET(&store->growth.n_nodes) - own->nodes.n;
-    used[1] = SAMPI_INT_GET(&store->growth.n_pool) - own->pool.n;
-    used[2] = SAMPI_INT_GET(&store->n_states);
-    used[3] = SAMPI_INT_GET(&store->n_entries);
+    room[0] = cache->tree.nodes.cap - own->nodes.n;
+    room[1] = cache->tree.pool.cap - own->pool.n;
+    room[2] = cache->cap_states;
+    room[3] = cache->cap_entries;
+    used[0] = SAMPI_INT_GET(&cache->growth.n_nodes) - own->nodes.n;
+    used[1] = SAMPI_INT_GET(&cache->growth.n_pool) - own->pool.n;
+    used[2] = SAMPI_INT_GET(&cache->n_states);
+    used[3] = SAMPI_INT_GET(&cache->n_entries);
 }
 
 /* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. Each gets a share in
-   proportion to what the old store used, and a quarter more if the old array was full; no array gets more than planned,
-   and each gets a minimum. `used` and `room` are the old store's numbers of elements; `chunks` is the number of bytes
+   proportion to what the old cache used, and a quarter more if the old array was full; no array gets more than planned,
+   and each gets a minimum. `used` and `room` are the old cache's numbers of elements; `chunks` is the number of bytes
    in its chunks. */
-static void sampi_store_shape(const sampi_shared *h, sampi_store_plan *plan, const int32_t used[4],
+static void sampi_cache_shape(const sampi_shared *h, sampi_cache_plan *plan, const int32_t used[4],
                               const int32_t room[4], size_t chunks)
 {
     static const int32_t least[4] = { 32, 64, 16, 16 };
     const samp_grammar *g = h->grammar;
-    const size_t width[4] = { 40, 1, sizeof(sampi_lex) + (size_t)g->bytes.n_classes * 4, sizeof(sampi_entry) + 16 };
+    const size_t width[4] = { 40, 1, sizeof(sampi_dfa_state) + (size_t)g->bytes.n_classes * 4,
+                              sizeof(sampi_entry) + 16 };
     const size_t mask = 5 * h->n_mask, few = mask > plan->most / 8 && mask < plan->most / 2 ? mask : plan->most / 8;
     int32_t *all[4] = { &plan->nodes, &plan->pool, &plan->states, &plan->entries };
     const int32_t most[4] = { plan->nodes, plan->pool, plan->states, plan->entries };
-    size_t size[SAMPI_STORE_PARTS], left;
+    size_t size[SAMPI_CACHE_PARTS], left;
     double share = 4.0;
     do {
         for (int i = 0; i < 4; i++) {
@@ -24481,180 +24490,181 @@ static void sampi_store_shape(const sampi_shared *h, sampi_store_plan *plan, con
         left = (size_t)(share * (double)chunks);
         if (left < few) left = few;
         share *= 0.875;
-    } while (sampi_store_sizes(g, plan, size) + left > plan->most && share > 0.01);
+    } while (sampi_cache_sizes(g, plan, size) + left > plan->most && share > 0.01);
 }
 
-/* The sizes of a grammar's first store, which are enough for most grammars, and of its second, which are enough for
+/* The sizes of a grammar's first cache, which are enough for most grammars, and of its second, which are enough for
    nearly all. */
-static const sampi_store_plan SAMPI_FIRST_STORE = { 2048, 4096, 512, 256, 0, 3, false };
-static const sampi_store_plan SAMPI_SECOND_STORE = { 16384, 32768, 4096, 1024, 0, 3, false };
+static const sampi_cache_plan SAMPI_FIRST_CACHE = { 2048, 4096, 512, 256, 0, 3, false };
+static const sampi_cache_plan SAMPI_SECOND_CACHE = { 16384, 32768, 4096, 1024, 0, 3, false };
 
-/* The size of a store. USUAL is a quarter of the memory that samplers and workspaces do not use: the new store is made
+/* The size of a cache. USUAL is a quarter of the memory that samplers and workspaces do not use: the new cache is made
    while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
-   quarter, it is nearly half of the memory, so that there is room for two stores, but then at most 16 MiB, because a
-   call waits while a store is replaced; if few calls filled the old store, it is as large as WIDE. WIDE is three
+   quarter, it is nearly half of the memory, so that there is room for two caches, but then at most 16 MiB, because a
+   call waits while a cache is replaced; if few calls filled the old cache, it is as large as WIDE. WIDE is three
    quarters, and WHOLE nearly all: for calls that need more. */
-typedef enum sampi_store_size { SAMPI_STORE_USUAL, SAMPI_STORE_WIDE, SAMPI_STORE_WHOLE } sampi_store_size;
+typedef enum sampi_cache_size { SAMPI_CACHE_USUAL, SAMPI_CACHE_WIDE, SAMPI_CACHE_WHOLE } sampi_cache_size;
 
-/* Plans the store that follows `old` (NULL: the first one). `beside` is the number of bytes by which the limit may be
-   exceeded. */
-static sampi_store_plan sampi_store_planned(sampi_shared *h, const sampi_store *old, size_t beside,
-                                            sampi_store_size wanted)
+/* Plans the cache that follows `old` (NULL: the first one). `allowance` is the number of bytes by which the limit may
+   be exceeded. */
+static sampi_cache_plan sampi_cache_planned(sampi_shared *h, const sampi_cache *old, size_t allowance,
+                                            sampi_cache_size wanted)
 {
     enum { FEW = 256, QUICK = 1 << 24 };
     const bool few = old && SAMPI_INT_GET(&old->n_calls) < FEW;
-    const size_t most = SAMPI_SIZE_GET(&h->held.most) + beside, others = SAMPI_SIZE_GET(&h->held.bytes),
+    const size_t most = SAMPI_SIZE_GET(&h->account.most) + allowance, others = SAMPI_SIZE_GET(&h->account.bytes),
                  left = most > others ? most - others : 0;
-    sampi_store_plan plan = old && old->cap_states == SAMPI_FIRST_STORE.states ? SAMPI_SECOND_STORE
-                                                                               : SAMPI_FIRST_STORE;
+    sampi_cache_plan plan = old && old->cap_states == SAMPI_FIRST_CACHE.states ? SAMPI_SECOND_CACHE
+                                                                               : SAMPI_FIRST_CACHE;
     int32_t room[4] = { plan.nodes, plan.pool, plan.states, plan.entries }, used[4] = { 1, 1, 1, 1 };
-    size_t size[SAMPI_STORE_PARTS], chunks = 0;
+    size_t size[SAMPI_CACHE_PARTS], chunks = 0;
     if (old) {
-        sampi_store_numbers(h, old, room, used);
+        sampi_cache_numbers(h, old, room, used);
         chunks = SAMPI_SIZE_GET(&old->bytes) - old->fixed;
         if (chunks + 2 * old->chunk > old->most - old->fixed) chunks *= 2;
     }
-    if (old && plan.states == SAMPI_FIRST_STORE.states) {
-        plan.nodes = sampi_store_more(room[0], used[0]);
-        plan.pool = sampi_store_more(room[1], used[1]);
-        plan.states = sampi_store_more(room[2], used[2]);
-        plan.entries = sampi_store_more(room[3], used[3]);
+    if (old && plan.states == SAMPI_FIRST_CACHE.states) {
+        plan.nodes = sampi_cache_grown(room[0], used[0]);
+        plan.pool = sampi_cache_grown(room[1], used[1]);
+        plan.states = sampi_cache_grown(room[2], used[2]);
+        plan.entries = sampi_cache_grown(room[3], used[3]);
     }
     plan.most = left / 4;
-    const bool tight = sampi_store_sizes(h->grammar, &plan, size) > left / 8;
+    const bool tight = sampi_cache_sizes(h->grammar, &plan, size) > left / 8;
     const size_t half = left / 2 - left / 32;
     if (tight && plan.most < QUICK) plan.most = half < QUICK ? half : QUICK;
     if (tight && few) plan.shift = 0;
-    if (wanted == SAMPI_STORE_WIDE || (tight && few)) plan.most = left - left / 4;
-    if (wanted == SAMPI_STORE_WHOLE) plan.most = left - left / 16;
-    plan.alone = SAMPI_SIZE_GET(&h->held.apart) > left - plan.most;
-    if (sampi_store_sizes(h->grammar, &plan, size) >
+    if (wanted == SAMPI_CACHE_WIDE || (tight && few)) plan.most = left - left / 4;
+    if (wanted == SAMPI_CACHE_WHOLE) plan.most = left - left / 16;
+    plan.alone = SAMPI_SIZE_GET(&h->account.cache_bytes) > left - plan.most;
+    if (sampi_cache_sizes(h->grammar, &plan, size) >
         plan.most - (chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4))
-        sampi_store_shape(h, &plan, used, room, chunks);
+        sampi_cache_shape(h, &plan, used, room, chunks);
     return plan;
 }
 
-/* Sets the pointers to the arrays of a store, which are in one block behind its struct. */
-static void sampi_store_divide(const samp_grammar *g, sampi_store *store, const sampi_store_plan *plan,
-                               const size_t size[SAMPI_STORE_PARTS])
+/* Sets the pointers to the arrays of a cache, which are in one block behind its struct. */
+static void sampi_cache_divide(const samp_grammar *g, sampi_cache *cache, const sampi_cache_plan *plan,
+                               const size_t size[SAMPI_CACHE_PARTS])
 {
-    sampi_tree *t = &store->tree;
-    char *at = (char *)store + size[0];
-    store->states = (sampi_lex *)at;
-    store->entries = (sampi_entry *)(at += size[1]);
+    sampi_tree *t = &cache->tree;
+    char *at = (char *)cache + size[0];
+    cache->states = (sampi_dfa_state *)at;
+    cache->entries = (sampi_entry *)(at += size[1]);
     t->nodes.data = at += size[2];
-    store->state_of = (int32_t *)(at += size[3]);
-    store->next = (int32_t *)(at += size[4]);
+    cache->state_of = (int32_t *)(at += size[3]);
+    cache->next = (int32_t *)(at += size[4]);
     t->slots.data = at += size[5];
     t->pool.data = at + size[6];
     t->nodes.cap = g->tree.nodes.n + plan->nodes;
     t->pool.cap = g->tree.pool.n + plan->pool;
     t->slots.n = sampi_power(t->nodes.cap + t->nodes.cap / 3);
-    store->growth.known = store->state_of + t->nodes.cap;
-    store->n_slots = sampi_power(2 * plan->entries);
-    store->entry_slots = (int32_t *)t->slots.data + t->slots.n;
-    store->cap_states = plan->states;
-    store->cap_entries = plan->entries;
+    cache->growth.facts = cache->state_of + t->nodes.cap;
+    cache->n_slots = sampi_power(2 * plan->entries);
+    cache->entry_slots = (int32_t *)t->slots.data + t->slots.n;
+    cache->cap_states = plan->states;
+    cache->cap_entries = plan->entries;
 }
 
-/* Makes a store with only the grammar's own nodes. Returns NULL if there is no memory, or, with held->full, if the
-   store would be too large. */
-static sampi_store *sampi_store_make(sampi_shared *h, const sampi_store_plan *plan, sampi_held *held)
+/* Makes a cache with only the grammar's own nodes. Returns NULL if there is no memory, or, with account->full, if the
+   cache would be too large. */
+static sampi_cache *sampi_cache_make(sampi_shared *h, const sampi_cache_plan *plan, sampi_account *account)
 {
     const samp_grammar *g = h->grammar;
-    size_t size[SAMPI_STORE_PARTS];
-    const size_t all = sampi_store_sizes(g, plan, size);
-    if (all < sizeof(sampi_store) || all > plan->most) {
-        held->full = true;
+    size_t size[SAMPI_CACHE_PARTS];
+    const size_t all = sampi_cache_sizes(g, plan, size);
+    if (all < sizeof(sampi_cache) || all > plan->most) {
+        account->full = true;
         return NULL;
     }
-    sampi_store *store = (sampi_store *)SAMP_MALLOC(all);
-    if (!store) return NULL;
-    (void)SAMPI_SIZE_ADD(&h->held.apart, all);
+    sampi_cache *cache = (sampi_cache *)SAMP_MALLOC(all);
+    if (!cache) return NULL;
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, all);
     SAMPI_COUNT_STEPS(all / 128);
-    memset(store, 0, sizeof *store);
-    store->serial = sampi_next_serial();
-    store->bytes = store->fixed = all;
-    store->most = plan->most;
-    store->shift = plan->shift;
-    store->chunk = plan->most / 64 < 512 ? 512 : plan->most / 64 > 1 << 16 ? (size_t)1 << 16 : plan->most / 64;
-    sampi_tree *t = &store->tree;
+    memset(cache, 0, sizeof *cache);
+    cache->serial = sampi_next_serial();
+    cache->bytes = cache->fixed = all;
+    cache->most = plan->most;
+    cache->shift = plan->shift;
+    cache->chunk = plan->most / 64 < 512 ? 512 : plan->most / 64 > 1 << 16 ? (size_t)1 << 16 : plan->most / 64;
+    sampi_tree *t = &cache->tree;
     t->rules = g->tree.rules;
     t->lists = g->tree.lists;
     t->members = g->tree.members;
     t->spare = INT64_MAX; /* no limit on making nodes; the steps of a call are limited instead */
-    t->growth = &store->growth;
-    sampi_store_divide(g, store, plan, size);
-    t->nodes.n = store->growth.n_nodes = g->tree.nodes.n;
-    t->pool.n = store->growth.n_pool = g->tree.pool.n;
+    t->growth = &cache->growth;
+    sampi_cache_divide(g, cache, plan, size);
+    t->nodes.n = cache->growth.n_nodes = g->tree.nodes.n;
+    t->pool.n = cache->growth.n_pool = g->tree.pool.n;
     memcpy(t->nodes.data, g->tree.nodes.data, (size_t)t->nodes.n * sizeof(sampi_expr));
     if (t->pool.n) memcpy(t->pool.data, g->tree.pool.data, (size_t)t->pool.n);
-    memset(store->state_of, 0, size[4]);
+    memset(cache->state_of, 0, size[4]);
     memset(t->slots.data, 0xff, size[6]);
     for (int32_t i = 0; i < h->texts.n; i++) {
         const sampi_named *text = (const sampi_named *)h->texts.data + i;
         sampi_at(t, text->text)->c = text->token;
     }
     sampi_tree_fill_slots(t);
-    memset(store->states, 0, sizeof *store->states);
-    memset(store->next, 0, (size_t)g->bytes.n_classes * sizeof(int32_t));
-    store->n_states = 1; /* state 0 is the dead state */
-    return store;
+    memset(cache->states, 0, sizeof *cache->states);
+    memset(cache->next, 0, (size_t)g->bytes.n_classes * sizeof(int32_t));
+    cache->n_states = 1; /* state 0 is the dead state */
+    return cache;
 }
 
-/* Returns the time of a store's clock: the number of calls that have used the store, divided by 8, so that calls seldom
-   write a time of last use. If few calls fill a store, the time is the number of calls itself. */
-static int32_t sampi_clock(const sampi_store *store) { return SAMPI_INT_GET(&store->n_calls) >> store->shift; }
+/* Returns the time of a cache's clock: the number of calls that have used the cache, divided by 8, so that calls seldom
+   write a time of last use. If few calls fill a cache, the time is the number of calls itself. */
+static int32_t sampi_cache_time(const sampi_cache *cache) { return SAMPI_INT_GET(&cache->n_calls) >> cache->shift; }
 
-/* Returns the hash table's slot of a state's entry (token set) at a parent's places, or the free slot for it. */
-static int32_t *sampi_entry_slot(const sampi_store *store, int32_t parent, int32_t state)
+/* Returns the hash table's slot of a state's entry (token set) at a parent's exits, or the free slot for it. */
+static int32_t *sampi_entry_slot(const sampi_cache *cache, int32_t parent, int32_t state)
 {
-    const uint32_t mask = (uint32_t)store->n_slots - 1;
+    const uint32_t mask = (uint32_t)cache->n_slots - 1;
     uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
     for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
-        const int32_t at = SAMPI_INT_GET(&store->entry_slots[i]);
-        if (at < 0 || (store->entries[at].parent == parent && store->entries[at].state == state))
-            return &store->entry_slots[i];
+        const int32_t at = SAMPI_INT_GET(&cache->entry_slots[i]);
+        if (at < 0 || (cache->entries[at].parent == parent && cache->entries[at].state == state))
+            return &cache->entry_slots[i];
     }
 }
 
 /* ---- src/grammar/moving.h ---- */
-/* ---- grammars: what a new store takes over from the old one ----
-   A store keeps the nodes, states and entries that were computed for a grammar. A store that replaces another one takes
+/* ---- grammars: what a new cache takes over from the old one ----
+   A cache keeps the nodes, states and entries that were computed for a grammar. A cache that replaces another one takes
    over its data: all if there is room, else what was used last, up to a share of the room. Nodes, states and entries
-   get new numbers in the order of the old ones, so alternatives stay sorted. The old store does not change here, but
+   get new numbers in the order of the old ones, so alternatives stay sorted. The old cache does not change here, but
    other calls may add to it meanwhile. This is safe, because a published element is complete, and everything that it
    refers to was published before it. So entries are listed first, then states, then the nodes that these need, and all
    of them exist. Elements that are published too late to be listed are computed again.
 
-   A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
+   A sampler's position gets the same new numbers, if all its states and nodes were taken over
+   (sampi_renumber_position). */
 
 /* Sets the time of an element's last use. An equal time is not written, so that calls which share an element seldom
    write. */
-static inline void sampi_stamp(int32_t *used, int32_t now)
+static inline void sampi_mark_used(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
 }
 
 enum { SAMPI_AGES = 124 };
 typedef struct sampi_move {
-    const sampi_store *from;
-    sampi_store *to;
+    const sampi_cache *from;
+    sampi_cache *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
     int32_t states_of[SAMPI_AGES];   /* for each class of ages (sampi_age_class): how many states have such an age */
     int32_t entries_of[SAMPI_AGES];  /* for each class of ages: how many entries have such an age */
     int32_t first;                   /* the first entry that may be chosen */
-    int32_t now;                     /* the time of the old store's clock, to which ages refer */
-    sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
-    size_t most;                     /* the largest size in bytes of a store (cache) with exactly this room */
-    int32_t *nodes, *states;         /* the new number of each node and state of the old store; 0: not taken over */
-    int32_t *entries;                /* the new number of each entry of the old store, + 1; 0: not taken over */
+    int32_t now;                     /* the time of the old cache's clock, to which ages refer */
+    sampi_cache_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
+    size_t most;                     /* the largest size in bytes of a cache with exactly this room */
+    int32_t *nodes, *states;         /* the new number of each node and state of the old cache; 0: not taken over */
+    int32_t *entries;                /* the new number of each entry of the old cache, + 1; 0: not taken over */
     int32_t *states_in, *entries_in; /* 1 if the state or entry existed when the lists were made */
-    size_t held;                     /* the bytes of these arrays */
-    sampi_store_plan chosen;         /* how many elements were chosen; most: as in `room` */
+    size_t n_bytes;                  /* the bytes of these arrays */
+    sampi_cache_plan chosen;         /* how many elements were chosen; most: as in `room` */
 } sampi_move;
 
-/* Returns the age of the time of a last use, by the store's clock; 0 is the newest. */
+/* Returns the age of the time of a last use, by the cache's clock; 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
@@ -24680,7 +24690,7 @@ static uint32_t sampi_age_of_class(int32_t class_of_age)
     const int32_t k = class_of_age / 4 - 1;
     return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
 }
-/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP
+/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A cache has no GROUP
    nodes. */
 static bool sampi_has_a(int kind)
 {
@@ -24696,7 +24706,7 @@ static bool sampi_has_b(int kind)
 /* Lists all published entries and states. Entries come first, because their states are then published too. */
 static void sampi_move_list(sampi_move *v)
 {
-    const sampi_store *from = v->from;
+    const sampi_cache *from = v->from;
     for (int32_t i = 0; i < from->n_slots; i++) {
         const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
         if (at < 0) continue;
@@ -24712,7 +24722,7 @@ static void sampi_move_list(sampi_move *v)
     }
 }
 
-/* Returns the slot of a mask of the old store in the tables `met` and `made_of`: the masks that were copied last,
+/* Returns the slot of a mask of the old cache in the tables `met` and `made_of`: the masks that were copied last,
    because entries share masks. */
 static size_t sampi_move_slot(const uint32_t *mask)
 {
@@ -24736,7 +24746,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         v->states[e->state] = 1;
         const uint32_t **mask = &met[sampi_move_slot(e->bits)];
         v->chosen.most += sampi_padded(e->bits && *mask != e->bits ? n_mask * 4 : 0) +
-                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_places * 4);
+                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_exits * 4);
         *mask = e->bits;
     }
 }
@@ -24747,7 +24757,7 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
     for (int32_t i = 1; i < v->from->cap_states; i++) {
-        const sampi_lex *s = v->from->states + i;
+        const sampi_dfa_state *s = v->from->states + i;
         if (!v->states_in[i] || (!v->states[i] && (v->first > 0 || sampi_move_age(v, &s->used) > oldest))) {
             v->states[i] = 0;
             continue;
@@ -24782,8 +24792,8 @@ static void sampi_move_choose_nodes(sampi_move *v)
    if there is not enough room for them. */
 static bool sampi_move_choose(sampi_move *v, uint32_t entries, uint32_t states, const sampi_shared *h)
 {
-    const sampi_store_plan *n = &v->chosen;
-    size_t size[SAMPI_STORE_PARTS];
+    const sampi_cache_plan *n = &v->chosen;
+    size_t size[SAMPI_CACHE_PARTS];
     SAMPI_COUNT_STEPS((v->from->tree.nodes.cap + v->from->cap_states + v->from->cap_entries) / 8);
     memset(v->states, 0, (size_t)v->from->cap_states * sizeof *v->states);
     memset(v->nodes, 0, (size_t)v->from->tree.nodes.cap * sizeof *v->nodes);
@@ -24794,7 +24804,7 @@ static bool sampi_move_choose(sampi_move *v, uint32_t entries, uint32_t states, 
     if (n->states > v->room.states || n->most > v->room.most) return false;
     sampi_move_choose_nodes(v);
     return n->nodes <= v->room.nodes && n->pool <= v->room.pool &&
-           sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
+           sampi_cache_sizes(h->grammar, n, size) + n->most <= v->most;
 }
 
 /* Copies the chosen nodes. Their parts get new numbers, and their bytes get new positions in the pool. */
@@ -24817,7 +24827,7 @@ static void sampi_move_nodes(const sampi_move *v)
         if (sampi_has_a(e.kind)) e.a = v->nodes[e.a];
         if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
-        v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
+        v->to->growth.facts[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.facts[i]);
         /* All nodes differ from each other, so no node is compared. A node for which the table has no slot is made
            again when it is next needed. */
         uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
@@ -24840,21 +24850,23 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
 /* Copies the chosen states. A next state that was not chosen is marked as not computed. */
 static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 {
-    sampi_store *to = v->to;
+    sampi_cache *to = v->to;
     for (int32_t i = 1; i < v->from->cap_states; i++) {
         if (!v->states[i]) continue;
-        sampi_lex *s = v->from->states + i, *made = to->states + v->states[i];
+        sampi_dfa_state *s = v->from->states + i, *made = to->states + v->states[i];
         made->node = v->nodes[s->node];
         made->flags = s->flags;
         made->n_calls = s->n_calls;
         made->used = (int32_t)(0u - sampi_move_age(v, &s->used));
-        made->one = SAMPI_INT_GET(&s->one);
+        made->single_kinds = SAMPI_INT_GET(&s->single_kinds);
         for (int k = 0; k < 2; k++) made->run[k] = SAMPI_INT_GET(&s->run[k]);
         sampi_call *calls = (sampi_call *)sampi_move_bytes(chunk, s->calls, (size_t)s->n_calls * sizeof *calls);
         for (int32_t c = 0; c < s->n_calls; c++) calls[c].then = v->nodes[calls[c].then];
         made->calls = calls;
-        made->live = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->live), 8 * sizeof(uint32_t));
-        made->first = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->first), 8 * sizeof(uint32_t));
+        made->next_classes = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->next_classes),
+                                                          8 * sizeof(uint32_t));
+        made->call_classes = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->call_classes),
+                                                          8 * sizeof(uint32_t));
         to->state_of[made->node] = v->states[i];
         const int32_t *row = v->from->next + (size_t)i * (size_t)v->n_classes;
         int32_t *next = to->next + (size_t)v->states[i] * (size_t)v->n_classes;
@@ -24869,7 +24881,7 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 /* Copies the chosen entries, and enters them into the hash table. */
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
-    sampi_store *to = v->to;
+    sampi_cache *to = v->to;
     const uint32_t *met[SAMPI_MASKS] = { NULL };
     uint32_t *made_of[SAMPI_MASKS] = { NULL };
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
@@ -24880,13 +24892,13 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->state = v->states[e->state];
         made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
         made->n_tokens = e->n_tokens;
-        made->n_places = e->n_places;
+        made->n_exits = e->n_exits;
         const size_t slot = sampi_move_slot(e->bits);
         if (met[slot] != e->bits) made_of[slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
         met[slot] = e->bits;
         made->bits = made_of[slot];
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
-        made->places = (const uint32_t *)sampi_move_bytes(chunk, e->places, (size_t)e->n_places * 4);
+        made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
         *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;
     }
     to->n_entries = v->chosen.entries;
@@ -24964,16 +24976,16 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     chunk->used = 0;
     v->to->chunks = chunk;
     v->to->bytes += whole;
-    (void)SAMPI_SIZE_ADD(&h->held.apart, whole);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, whole);
     sampi_move_nodes(v);
     sampi_move_states(v, chunk);
     sampi_move_entries(v, chunk, h->n_mask);
     return true;
 }
 
-/* Begins to take over elements of the store `from`, within the limits `room` and `most`. Returns false if there is no
+/* Begins to take over elements of the cache `from`, within the limits `room` and `most`. Returns false if there is no
    memory. */
-static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
+static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *room,
                              size_t most)
 {
     const size_t nodes = (size_t)from->tree.nodes.cap, states = (size_t)from->cap_states,
@@ -24982,13 +24994,13 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     v->from = from;
     v->own = h->grammar->tree.nodes.n;
     v->n_classes = h->grammar->bytes.n_classes;
-    v->now = sampi_clock(from);
+    v->now = sampi_cache_time(from);
     v->room = *room;
     v->most = most;
-    v->held = (nodes + states + work) * sizeof(int32_t);
+    v->n_bytes = (nodes + states + work) * sizeof(int32_t);
     v->nodes = (int32_t *)SAMP_MALLOC((nodes + states) * sizeof(int32_t));
     v->entries = (int32_t *)SAMP_MALLOC(work * sizeof(int32_t));
-    (void)SAMPI_SIZE_ADD(&h->held.apart, v->held);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, v->n_bytes);
     if (!v->nodes || !v->entries) return false;
     v->states = v->nodes + nodes;
     v->entries_in = v->entries + entries;
@@ -24997,7 +25009,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     return true;
 }
 
-/* Ends the taking over. If `moved` is true, the new store keeps the table of new numbers. */
+/* Ends the taking over. If `moved` is true, the new cache keeps the table of new numbers. */
 static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
 {
     const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
@@ -25007,19 +25019,19 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
         v->to->moved_states = v->from->tree.nodes.cap;
         v->to->n_moved = v->to->moved_states + v->from->cap_states;
         v->to->bytes += stays;
-        v->held -= stays;
+        v->n_bytes -= stays;
     } else {
         SAMP_FREE(v->nodes);
     }
     SAMP_FREE(v->entries);
-    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, (size_t)0 - v->n_bytes);
 }
 
-/* Returns a plan (sizes of a store) with 1 / share of the room of another plan. */
-static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
+/* Returns a plan (sizes of a cache) with 1 / share of the room of another plan. */
+static sampi_cache_plan sampi_move_share(const sampi_shared *h, sampi_cache_plan plan, int32_t share)
 {
-    size_t size[SAMPI_STORE_PARTS];
-    const size_t fixed = sampi_store_sizes(h->grammar, &plan, size);
+    size_t size[SAMPI_CACHE_PARTS];
+    const size_t fixed = sampi_cache_sizes(h->grammar, &plan, size);
     plan.nodes /= share;
     plan.pool /= share;
     plan.states = plan.states / share - 1;
@@ -25028,48 +25040,48 @@ static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan
     return plan;
 }
 
-/* Copies the elements that the old store used last into a new store, up to 1 / share of the new store's room. No other
-   thread may see the new store yet. It stays empty if there is no memory. */
-static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
+/* Copies the elements that the old cache used last into a new cache, up to 1 / share of the new cache's room. No other
+   thread may see the new cache yet. It stays empty if there is no memory. */
+static void sampi_move_into(sampi_shared *h, sampi_cache *to, const sampi_cache_plan *plan, const sampi_cache *from,
                             int32_t share)
 {
     sampi_move v;
-    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    const sampi_cache_plan room = sampi_move_share(h, *plan, share);
     bool moved = sampi_move_begin(&v, h, from, &room, SIZE_MAX);
     v.to = to;
     moved = moved && sampi_move_choose_all(&v, h) && sampi_move_copy(&v, h);
     sampi_move_end(&v, h, moved);
 }
 
-/* Copies the elements that the old store used last into a small store of at most `most` bytes. It keeps them where the
-   memory limit has no room for both the old and the new store. Returns NULL if no element is kept. */
-static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
+/* Copies the elements that the old cache used last into a small cache of at most `most` bytes. It keeps them where the
+   memory limit has no room for both the old and the new cache. Returns NULL if no element is kept. */
+static sampi_cache *sampi_move_between(sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *plan,
                                        int32_t share, size_t most)
 {
     sampi_move v;
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
-    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
+    const sampi_cache_plan room = sampi_move_share(h, *plan, share);
     bool moved = sampi_move_begin(&v, h, from, &room, most) && sampi_move_choose_all(&v, h);
     if (moved) {
-        sampi_store_plan exact = v.chosen;
+        sampi_cache_plan exact = v.chosen;
         exact.states++;
         exact.most = SIZE_MAX;
-        v.to = sampi_store_make(h, &exact, &held);
+        v.to = sampi_cache_make(h, &exact, &account);
         moved = v.to && sampi_move_copy(&v, h);
     }
-    if (v.to && !moved) sampi_store_free(h, v.to);
+    if (v.to && !moved) sampi_cache_free(h, v.to);
     sampi_move_end(&v, h, moved);
     return moved ? v.to : NULL;
 }
 
-/* Joins two tables of new numbers into one: from the old store to the small one, and from there to the new store. */
-static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
+/* Joins two tables of new numbers into one: from the old cache to the small one, and from there to the new cache. */
+static void sampi_move_through(const sampi_shared *h, sampi_cache *to, sampi_cache *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all stores */
+        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all caches */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
@@ -25082,80 +25094,80 @@ static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_sto
 }
 
 /* ---- src/grammar/visits.h ---- */
-/* ---- grammars: a call uses a store ----
-   A store keeps the data that was computed for a grammar. A call borrows a workspace and notes in it which store it
-   reads, so that no other call frees this store (store.h). This room also replaces an old store by a new one, and frees
-   old stores. */
+/* ---- grammars: a call uses a cache ----
+   A cache keeps the data that was computed for a grammar. A call borrows a workspace and notes in it which cache it
+   reads, so that no other call frees this cache (cache.h). This room also replaces an old cache by a new one, and frees
+   old caches. */
 
-/* Frees the replaced stores (old caches of states) that no call reads. */
-static void sampi_sweep_stores(sampi_shared *h)
+/* Frees the replaced caches of states that no call reads. */
+static void sampi_sweep_caches(sampi_shared *h)
 {
-    sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->gone), *behind;
-    while (store && !SAMPI_PTR_CAS(&h->gone, store, NULL)) store = (sampi_store *)SAMPI_PTR_GET(&h->gone);
-    for (; store; store = behind) {
+    sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->gone), *behind;
+    while (cache && !SAMPI_PTR_CAS(&h->gone, cache, NULL)) cache = (sampi_cache *)SAMPI_PTR_GET(&h->gone);
+    for (; cache; cache = behind) {
         bool read = false;
-        behind = store->behind;
+        behind = cache->behind;
         sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
-        for (; space && !read; space = space->behind) read = SAMPI_PTR_GET(&space->reads) == store;
+        for (; space && !read; space = space->behind) read = SAMPI_PTR_GET(&space->reads) == cache;
         if (!read) {
-            sampi_store_free(h, store);
+            sampi_cache_free(h, cache);
             continue;
         }
-        do store->behind = (sampi_store *)SAMPI_PTR_GET(&h->gone);
-        while (!SAMPI_PTR_CAS(&h->gone, store->behind, store));
+        do cache->behind = (sampi_cache *)SAMPI_PTR_GET(&h->gone);
+        while (!SAMPI_PTR_CAS(&h->gone, cache->behind, cache));
     }
 }
 
-/* Replaces the store `old` by `made`, which may be NULL. Returns false if another thread has replaced it already. */
-static bool sampi_replace_store(sampi_shared *h, sampi_store *old, sampi_store *made)
+/* Replaces the cache `old` by `made`, which may be NULL. Returns false if another thread has replaced it already. */
+static bool sampi_replace_cache(sampi_shared *h, sampi_cache *old, sampi_cache *made)
 {
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
     if (!old) return true;
     (void)SAMPI_SIZE_ADD(&h->renewals, 1);
-    /* from now on the replaced store does not count in the limit: a call that still reads it must not take room from
+    /* from now on the replaced cache does not count in the limit: a call that still reads it must not take room from
        others */
-    old->beside = SAMPI_SIZE_GET(&old->bytes);
-    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - old->beside);
-    (void)SAMPI_SIZE_ADD(&h->bytes_gone, old->beside);
-    do old->behind = (sampi_store *)SAMPI_PTR_GET(&h->gone);
+    old->bytes_gone = SAMPI_SIZE_GET(&old->bytes);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, (size_t)0 - old->bytes_gone);
+    (void)SAMPI_SIZE_ADD(&h->bytes_gone, old->bytes_gone);
+    do old->behind = (sampi_cache *)SAMPI_PTR_GET(&h->gone);
     while (!SAMPI_PTR_CAS(&h->gone, old->behind, old));
     return true;
 }
 
-/* Empties the memo (the cache of derivatives) if its nodes are of another store than the call's. */
+/* Empties the memo (the cache of derivatives) if its nodes are of another cache than the call's. */
 static void sampi_memo_fits(sampi_matcher *m)
 {
-    if (m->space->memo_of == m->store->serial) return;
+    if (m->space->memo_of == m->cache->serial) return;
     if (m->d.memo) memset(m->d.memo, 0xff, (size_t)m->d.n_memo * sizeof *m->d.memo);
-    m->space->memo_of = m->store->serial;
+    m->space->memo_of = m->cache->serial;
 }
 
-/* Prepares the call for its store: sets the tree, checks the memo, and counts the call. */
-static void sampi_open_store(sampi_matcher *m)
+/* Prepares the call for its cache: sets the tree, checks the memo, and counts the call. */
+static void sampi_open_cache(sampi_matcher *m)
 {
     sampi_memo_fits(m);
-    (void)SAMPI_INT_ADD(&m->store->n_calls, 1);
-    m->now = sampi_clock(m->store);
-    if (m->tree_of == m->store->serial) return;
-    m->d.tree = m->store->tree;
-    m->d.tree.nodes.held = m->d.tree.pool.held = &m->d.held;
-    m->tree_of = m->store->serial;
+    (void)SAMPI_INT_ADD(&m->cache->n_calls, 1);
+    m->now = sampi_cache_time(m->cache);
+    if (m->tree_of == m->cache->serial) return;
+    m->d.tree = m->cache->tree;
+    m->d.tree.nodes.account = m->d.tree.pool.account = &m->d.account;
+    m->tree_of = m->cache->serial;
 }
 
-/* Lets this call read the current store (the cache of states). If there is no current store, one is made, with the
-   sizes `plan` and the data of the store `kept` if these are not NULL. Returns false if an error was recorded. */
-static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_store *kept)
+/* Lets this call read the current cache of states. If there is no current cache, one is made, with the
+   sizes `plan` and the data of the cache `kept` if these are not NULL. Returns false if an error was recorded. */
+static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, sampi_cache *kept)
 {
     sampi_shared *h = m->shared;
     for (;;) {
-        sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->now);
-        SAMPI_PTR_PUT(&m->space->reads, store);
-        m->store = store;
-        if (store && SAMPI_PTR_GET(&h->now) != store) continue;
-        if (store) break;
-        const sampi_store_plan first = plan ? *plan
-                                            : sampi_store_planned(h, NULL, m->d.held.beside, SAMPI_STORE_USUAL);
-        sampi_store *made = sampi_store_make(h, &first, &m->d.held);
+        sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->now);
+        SAMPI_PTR_PUT(&m->space->reads, cache);
+        m->cache = cache;
+        if (cache && SAMPI_PTR_GET(&h->now) != cache) continue;
+        if (cache) break;
+        const sampi_cache_plan first = plan ? *plan
+                                            : sampi_cache_planned(h, NULL, m->d.account.allowance, SAMPI_CACHE_USUAL);
+        sampi_cache *made = sampi_cache_make(h, &first, &m->d.account);
         if (!made) {
             sampi_fault(&m->d, SAMP_E_NOMEM);
             return false;
@@ -25164,76 +25176,76 @@ static bool sampi_look(sampi_matcher *m, const sampi_store_plan *plan, sampi_sto
             sampi_move_into(h, made, &first, kept, 1);
             sampi_move_through(h, made, kept);
         }
-        if (!sampi_replace_store(h, NULL, made)) sampi_store_free(h, made);
+        if (!sampi_replace_cache(h, NULL, made)) sampi_cache_free(h, made);
     }
-    sampi_open_store(m);
+    sampi_open_cache(m);
     return true;
 }
 
-/* Replaces the old store where the memory limit has no room for both: copies the elements to keep into a small store,
-   frees the old store, and then makes the new one. */
-static bool sampi_swap_store(sampi_matcher *m, sampi_store *old, const sampi_store_plan *plan, int32_t share)
+/* Replaces the old cache where the memory limit has no room for both: copies the elements to keep into a small cache,
+   frees the old cache, and then makes the new one. */
+static bool sampi_swap_cache(sampi_matcher *m, sampi_cache *old, const sampi_cache_plan *plan, int32_t share)
 {
     sampi_shared *h = m->shared;
-    const size_t most = SAMPI_SIZE_GET(&h->held.most) + m->d.held.beside,
-                 held = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart),
-                 left = most > held ? most - held : 0;
-    sampi_store *kept = share ? sampi_move_between(h, old, plan, share, left - left / 4) : NULL;
-    (void)sampi_replace_store(h, old, NULL);
-    SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
-    m->store = NULL;
-    sampi_sweep_stores(h);
-    const bool looks = sampi_look(m, plan, kept);
-    if (kept) sampi_store_free(h, kept);
+    const size_t most = SAMPI_SIZE_GET(&h->account.most) + m->d.account.allowance,
+                 in_use = SAMPI_SIZE_GET(&h->account.bytes) + SAMPI_SIZE_GET(&h->account.cache_bytes),
+                 left = most > in_use ? most - in_use : 0;
+    sampi_cache *kept = share ? sampi_move_between(h, old, plan, share, left - left / 4) : NULL;
+    (void)sampi_replace_cache(h, old, NULL);
+    SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
+    m->cache = NULL;
+    sampi_sweep_caches(h);
+    const bool looks = sampi_use_cache(m, plan, kept);
+    if (kept) sampi_cache_free(h, kept);
     return looks;
 }
 
-/* Replaces the call's store, which is full, if it is still the current one. The new store takes over the elements of
+/* Replaces the call's cache, which is full, if it is still the current one. The new cache takes over the elements of
    the old one that were used last, up to 1 / share of its room; none if share is 0. Returns false if an error was
    recorded. */
-static bool sampi_renew_store(sampi_matcher *m, int32_t share, sampi_store_size wanted)
+static bool sampi_renew_cache(sampi_matcher *m, int32_t share, sampi_cache_size wanted)
 {
     sampi_shared *h = m->shared;
-    sampi_store *old = m->store;
-    if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_look(m, NULL, NULL);
-    const sampi_store_plan plan = sampi_store_planned(h, old, m->d.held.beside, wanted);
-    size_t size[SAMPI_STORE_PARTS];
-    /* the old store is kept, as it may serve other calls */
-    if (sampi_store_sizes(h->grammar, &plan, size) > plan.most) {
-        sampi_store_is_full(m);
+    sampi_cache *old = m->cache;
+    if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_use_cache(m, NULL, NULL);
+    const sampi_cache_plan plan = sampi_cache_planned(h, old, m->d.account.allowance, wanted);
+    size_t size[SAMPI_CACHE_PARTS];
+    /* the old cache is kept, as it may serve other calls */
+    if (sampi_cache_sizes(h->grammar, &plan, size) > plan.most) {
+        sampi_cache_is_full(m);
         return false;
     }
-    if (plan.alone) return sampi_swap_store(m, old, &plan, share);
-    sampi_store *made = sampi_store_make(h, &plan, &m->d.held);
+    if (plan.alone) return sampi_swap_cache(m, old, &plan, share);
+    sampi_cache *made = sampi_cache_make(h, &plan, &m->d.account);
     if (!made) {
         sampi_fault(&m->d, SAMP_E_NOMEM);
         return false;
     }
     if (share) sampi_move_into(h, made, &plan, old, share);
-    if (!sampi_replace_store(h, old, made)) sampi_store_free(h, made);
-    SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
-    m->store = NULL;
-    sampi_sweep_stores(h);
-    return sampi_look(m, NULL, NULL);
+    if (!sampi_replace_cache(h, old, made)) sampi_cache_free(h, made);
+    SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
+    m->cache = NULL;
+    sampi_sweep_caches(h);
+    return sampi_use_cache(m, NULL, NULL);
 }
 
-/* Makes a store for this call alone, because other calls have filled the new one before this call could end. It is
+/* Makes a cache for this call alone, because other calls have filled the new one before this call could end. It is
    freed at the end of the call. Returns false if an error was recorded. */
-static bool sampi_own_store(sampi_matcher *m)
+static bool sampi_use_private_cache(sampi_matcher *m)
 {
-    const sampi_store_plan plan = sampi_store_planned(m->shared, m->store, m->d.held.beside, SAMPI_STORE_WIDE);
+    const sampi_cache_plan plan = sampi_cache_planned(m->shared, m->cache, m->d.account.allowance, SAMPI_CACHE_WIDE);
     if (m->own) {
-        sampi_store_free(m->shared, m->own);
-        m->own = m->store = NULL;
+        sampi_cache_free(m->shared, m->own);
+        m->own = m->cache = NULL;
     }
-    sampi_store *made = sampi_store_make(m->shared, &plan, &m->d.held);
+    sampi_cache *made = sampi_cache_make(m->shared, &plan, &m->d.account);
     if (!made) {
         sampi_fault(&m->d, SAMP_E_NOMEM);
         return false;
     }
-    SAMPI_PTR_PUT(&m->space->reads, (sampi_store *)NULL);
-    m->store = m->own = made;
-    sampi_open_store(m);
+    SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
+    m->cache = m->own = made;
+    sampi_open_cache(m);
     return true;
 }
 
@@ -25241,35 +25253,35 @@ static bool sampi_own_store(sampi_matcher *m)
 
 static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
 {
-    sampi_held *held = &h->held;
+    sampi_account *account = &h->account;
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
-    sampi_vec *vecs[] = { &space->work,       &space->calls,        &space->tokens,      &space->places,
+    sampi_vec *vecs[] = { &space->work,       &space->calls,        &space->tokens,      &space->exits,
                           &space->seen.slots, &space->joined.slots, &space->queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
-        vecs[i]->held = held;
+        vecs[i]->account = account;
         sampi_vec_free(vecs[i]);
     }
-    sampi_free_block(held, space->memo, (size_t)space->n_memo * sizeof *space->memo);
-    sampi_free_block(held, space->rule_frame, n_rules * sizeof *space->rule_frame);
-    sampi_free_block(held, space->level, deepest * sizeof *space->level);
-    sampi_free_block(held, space->plain, deepest * sizeof *space->plain);
-    sampi_free_block(held, space->bits, h->n_mask * 4 + 4);
-    sampi_free_block(held, space, sizeof *space);
+    sampi_account_free(account, space->memo, (size_t)space->n_memo * sizeof *space->memo);
+    sampi_account_free(account, space->rule_frame, n_rules * sizeof *space->rule_frame);
+    sampi_account_free(account, space->level, deepest * sizeof *space->level);
+    sampi_account_free(account, space->plain, deepest * sizeof *space->plain);
+    sampi_account_free(account, space->bits, h->n_mask * 4 + 4);
+    sampi_account_free(account, space, sizeof *space);
 }
 
 static sampi_workspace *sampi_workspace_make(sampi_shared *h)
 {
     /* no limit, because each call has at most one workspace at a time */
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
+    sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
-    sampi_workspace *space = (sampi_workspace *)sampi_hold_block(&held, sizeof *space);
+    sampi_workspace *space = (sampi_workspace *)sampi_account_allocate(&account, sizeof *space);
     if (!space) return NULL;
     memset(space, 0, sizeof *space);
     space->busy = 1;
-    space->rule_frame = (int32_t *)sampi_hold_block(&held, n_rules * sizeof *space->rule_frame);
-    space->level = (sampi_level *)sampi_hold_block(&held, deepest * sizeof *space->level);
-    space->plain = (sampi_plain_level *)sampi_hold_block(&held, deepest * sizeof *space->plain);
-    space->bits = (uint32_t *)sampi_hold_block(&held, h->n_mask * 4 + 4);
+    space->rule_frame = (int32_t *)sampi_account_allocate(&account, n_rules * sizeof *space->rule_frame);
+    space->level = (sampi_level *)sampi_account_allocate(&account, deepest * sizeof *space->level);
+    space->plain = (sampi_plain_level *)sampi_account_allocate(&account, deepest * sizeof *space->plain);
+    space->bits = (uint32_t *)sampi_account_allocate(&account, h->n_mask * 4 + 4);
     if (space->rule_frame && space->level && space->plain && space->bits) {
         memset(space->rule_frame, 0, n_rules * sizeof *space->rule_frame);
         return space;
@@ -25308,15 +25320,15 @@ static void sampi_borrow(sampi_matcher *m)
     m->d.queued = space->queued;
     m->calls = space->calls;
     m->tokens = space->tokens;
-    m->places = space->places;
+    m->exits = space->exits;
     m->seen = space->seen;
     m->joined = space->joined;
     m->rule_frame = space->rule_frame;
     m->level = space->level;
     m->plain = space->plain;
     m->found = space->bits;
-    m->d.work.held = m->d.queued.slots.held = m->calls.held = m->tokens.held = m->places.held = m->seen.slots.held =
-        m->joined.slots.held = &m->d.held;
+    m->d.work.account = m->d.queued.slots.account = m->calls.account = m->tokens.account = m->exits.account =
+        m->seen.slots.account = m->joined.slots.account = &m->d.account;
 }
 static void sampi_give_back(sampi_matcher *m)
 {
@@ -25327,7 +25339,7 @@ static void sampi_give_back(sampi_matcher *m)
     space->queued = m->d.queued;
     space->calls = m->calls;
     space->tokens = m->tokens;
-    space->places = m->places;
+    space->exits = m->exits;
     space->seen = m->seen;
     space->joined = m->joined;
     m->d.memo = NULL;
@@ -25337,8 +25349,8 @@ static void sampi_give_back(sampi_matcher *m)
 static void sampi_trim_workspace(sampi_matcher *m, bool all)
 {
     enum { LARGE = 1 << 17 };
-    const size_t most = SAMPI_SIZE_GET(&m->shared->held.most) / 128;
-    sampi_vec *vecs[] = { &m->d.work,     &m->calls,        &m->tokens,        &m->places,
+    const size_t most = SAMPI_SIZE_GET(&m->shared->account.most) / 128;
+    sampi_vec *vecs[] = { &m->d.work,     &m->calls,        &m->tokens,        &m->exits,
                           &m->seen.slots, &m->joined.slots, &m->d.queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++)
         if (all || vecs[i]->size > (most < LARGE ? most : (size_t)LARGE)) sampi_vec_free(vecs[i]);
@@ -25350,8 +25362,8 @@ static void sampi_trim_workspace(sampi_matcher *m, bool all)
 static bool sampi_begin_call(sampi_matcher *m)
 {
     m->d.status = SAMP_OK;
-    m->d.held.full = false;
-    m->store = NULL;
+    m->d.account.full = false;
+    m->cache = NULL;
     if (!sampi_workspace_find(m)) {
         m->d.status = SAMP_E_NOMEM;
         return false;
@@ -25361,17 +25373,17 @@ static bool sampi_begin_call(sampi_matcher *m)
     return true;
 }
 
-/* Ends a call: gives the workspace back, and frees stores that are no longer read. */
+/* Ends a call: gives the workspace back, and frees caches that are no longer read. */
 static void sampi_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;
     sampi_trim_workspace(m, false);
     sampi_give_back(m);
-    if (m->own) sampi_store_free(m->shared, m->own);
-    SAMPI_PTR_PUT(&space->reads, (sampi_store *)NULL);
-    m->store = m->own = NULL;
+    if (m->own) sampi_cache_free(m->shared, m->own);
+    SAMPI_PTR_PUT(&space->reads, (sampi_cache *)NULL);
+    m->cache = m->own = NULL;
     SAMPI_INT_PUT(&space->busy, 0);
-    if (SAMPI_PTR_GET(&m->shared->gone)) sampi_sweep_stores(m->shared);
+    if (SAMPI_PTR_GET(&m->shared->gone)) sampi_sweep_caches(m->shared);
 }
 
 /* ---- src/grammar/states.h ---- */
@@ -25391,8 +25403,8 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
             c->member == call.member)
             return;
     }
-    if (!sampi_alive(&m->d, call.then)) return;
-    sampi_call *room = (sampi_call *)sampi_more(&m->d, &m->calls, sizeof call, 1);
+    if (!sampi_matches_any(&m->d, call.then)) return;
+    sampi_call *room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
     if (room) *room = call;
 }
 
@@ -25401,15 +25413,15 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
-    then = sampi_join(&m->d, n, then);
-    if (!sampi_alive(&m->d, then)) return;
-    const sampi_opening p = sampi_opening_of(&m->d.tree, &e);
+    then = sampi_join_sequence(&m->d, n, then);
+    if (!sampi_matches_any(&m->d, then)) return;
+    const sampi_list_progress p = sampi_list_progress_of(&m->d.tree, &e);
     sampi_charge(&m->d, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(&m->d); i++) {
-        sampi_node one = sampi_opening_takes(&m->d.tree, &p, i);
+        sampi_node one = sampi_list_takes(&m->d.tree, &p, i);
         if (one == SAMPI_NEVER) continue;
         sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, then, i }, *room;
-        room = (sampi_call *)sampi_more(&m->d, &m->calls, sizeof call, 1);
+        room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
         if (room) *room = call;
     }
 }
@@ -25421,11 +25433,11 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
     sampi_work_push_pair(&m->d, n, SAMPI_EMPTY);
     while (m->d.work.n > bottom && sampi_step(&m->d)) {
         sampi_node then = sampi_work_pop(&m->d);
-        n = sampi_through(&m->d, sampi_work_pop(&m->d));
+        n = sampi_inlined(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
         sampi_node next = -1; /* the node to visit next; the node `then` follows it */
-        if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
+        if (!(e.facts & SAMPI_FACT_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
@@ -25437,20 +25449,20 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
                 sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_SEQ:
-                next = sampi_through(&m->d, e.a);
+                next = sampi_inlined(&m->d, e.a);
                 if (sampi_at(&m->d.tree, next)->kind == SAMPI_NODE_SEQ) {
-                    next = sampi_join(&m->d, next, e.b);
+                    next = sampi_join_sequence(&m->d, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->d.tree, next)->known & SAMPI_KNOWN_EMPTY) sampi_work_push_pair(&m->d, e.b, then);
-                then = sampi_join(&m->d, e.b, then);
+                if (sampi_at(&m->d.tree, next)->facts & SAMPI_FACT_EMPTY) sampi_work_push_pair(&m->d, e.b, then);
+                then = sampi_join_sequence(&m->d, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
                 sampi_work_push_pair(&m->d, e.b, then);
                 next = e.a;
                 break;
             case SAMPI_NODE_REPEAT:
-                then = sampi_join(&m->d, sampi_repeat_rest(&m->d, &e), then);
+                then = sampi_join_sequence(&m->d, sampi_repeat_rest(&m->d, &e), then);
                 next = e.a;
                 break;
             case SAMPI_NODE_MEMBERS:
@@ -25471,37 +25483,37 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
    the state at once, both make the same, and one of the two is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
-    sampi_store *store = m->store;
-    if (!sampi_alive(&m->d, n)) return 0;
-    int32_t state = SAMPI_INT_GET(&store->state_of[n]);
+    sampi_cache *cache = m->cache;
+    if (!sampi_matches_any(&m->d, n)) return 0;
+    int32_t state = SAMPI_INT_GET(&cache->state_of[n]);
     if (state) return state;
     const int32_t n_classes = m->grammar->bytes.n_classes;
     m->calls.n = 0;
     sampi_find_calls(m, n);
     if (m->d.status) return 0;
     const size_t size = (size_t)m->calls.n * sizeof(sampi_call);
-    sampi_call *calls = m->calls.n ? (sampi_call *)sampi_store_room(m, size) : NULL;
+    sampi_call *calls = m->calls.n ? (sampi_call *)sampi_cache_allocate(m, size) : NULL;
     if (m->d.status) return 0;
     if (calls) memcpy(calls, m->calls.data, size);
-    state = sampi_take(&store->n_states, 1, store->cap_states);
+    state = sampi_reserve_elements(&cache->n_states, 1, cache->cap_states);
     if (state < 0) {
-        sampi_store_is_full(m);
+        sampi_cache_is_full(m);
         return 0;
     }
     sampi_charge(&m->d, 4 + n_classes / 8);
-    sampi_lex *s = &store->states[state];
+    sampi_dfa_state *s = &cache->states[state];
     memset(s, 0, sizeof *s);
-    memset(store->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
+    memset(cache->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
     s->node = n;
     s->used = m->now;
     s->calls = calls;
     s->n_calls = m->calls.n;
-    s->one = -1;
-    s->flags = sampi_at(&m->d.tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
+    s->single_kinds = -1;
+    s->flags = sampi_at(&m->d.tree, n)->facts & SAMPI_FACT_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = 0; i < s->n_calls; i++)
         if (calls[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
-    return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
+    return SAMPI_INT_CAS(&cache->state_of[n], 0, state) ? state : SAMPI_INT_GET(&cache->state_of[n]);
 }
 
 /* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
@@ -25511,11 +25523,11 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
-    int32_t *next = m->store->next + (size_t)state * (size_t)n_classes, way = SAMPI_INT_GET(&next[class_of_byte]);
-    const sampi_node node = sampi_lex_at(m, state)->node;
+    int32_t *next = m->cache->next + (size_t)state * (size_t)n_classes, way = SAMPI_INT_GET(&next[class_of_byte]);
+    const sampi_node node = sampi_dfa_state_at(m, state)->node;
     if (way == -1) {
         uint8_t first[256];
-        sampi_kinds_of(&m->d, node, first);
+        sampi_find_byte_kinds(&m->d, node, first);
         if (m->d.status) return 0;
         for (int32_t c = 0; c < n_classes; c++)
             if (SAMPI_INT_GET(&next[c]) == -1) SAMPI_INT_PUT(&next[c], -2 - first[c]);
@@ -25534,7 +25546,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     const int32_t c = m->grammar->bytes.class_of[byte];
-    const int32_t *row = m->store->next + (size_t)state * (size_t)m->grammar->bytes.n_classes;
+    const int32_t *row = m->cache->next + (size_t)state * (size_t)m->grammar->bytes.n_classes;
     const int32_t next = SAMPI_INT_GET(&row[c]);
     return next >= 0 ? next : sampi_make_next(m, state, c);
 }
@@ -25547,12 +25559,12 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    sampi_item *item = (sampi_item *)sampi_more(&m->d, &m->items, sizeof *item, 1);
+    sampi_item *item = (sampi_item *)sampi_append(&m->d, &m->items, sizeof *item, 1);
     if (!item) return;
     item->state = state;
     item->frame = frame;
-    item->flags = sampi_lex_at(m, state)->flags;
-    sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
+    item->flags = sampi_dfa_state_at(m, state)->flags;
+    sampi_mark_used(&sampi_dfa_state_at(m, state)->used, m->now);
 }
 
 /* Adds an item (a state in a call frame) to the parser's current step, unless the step has it already. */
@@ -25571,7 +25583,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
         return;
     }
     if (f < m->base || f >= m->frames.n || sampi_frame_at(m, f)->rule != rule) {
-        sampi_frame *made = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *made, 1);
+        sampi_frame *made = (sampi_frame *)sampi_append(&m->d, &m->frames, sizeof *made, 1);
         if (!made) return;
         made->rule = rule;
         made->edge = -1;
@@ -25582,7 +25594,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
         if (sampi_edge_at(m, e)->then == call.then && sampi_edge_at(m, e)->member == call.member &&
             sampi_edge_at(m, e)->frame == frame)
             return;
-    sampi_edge *edge = (sampi_edge *)sampi_more(&m->d, &m->edges, sizeof *edge, 1);
+    sampi_edge *edge = (sampi_edge *)sampi_append(&m->d, &m->edges, sizeof *edge, 1);
     if (!edge) return;
     edge->then = call.then;
     edge->member = call.member;
@@ -25619,7 +25631,7 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        const sampi_lex *s = sampi_lex_at(m, item.state);
+        const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls; c++)
             if (s->calls[c].rule >= 0) sampi_enter(m, s->calls[c], item.frame);
     }
@@ -25670,14 +25682,14 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 /* ---- src/grammar/masks.h ---- */
 /* ---- grammars: masks ----
    A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
-   of the tokens that walks find behind the places of an entry, which are the trie nodes where a called rule ends in the
+   of the tokens that walks find behind the exits of an entry, which are the trie nodes where a called rule ends in the
    middle of a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it
    skips all nodes below a byte that no item allows. */
 
-/* Keeps a set of byte classes in the store for all calls. Returns it; NULL if there is no room. */
+/* Keeps a set of byte classes in the cache for all calls. Returns it; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
-    uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
+    uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_cache_allocate(m, 8 * sizeof *room);
     if (!room) return NULL;
     memcpy(room, classes, 8 * sizeof *room);
     SAMPI_PTR_PUT(at, room);
@@ -25685,46 +25697,46 @@ static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, u
 }
 
 /* Returns the set of the byte classes that may follow in a state, as bits. */
-static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_next_classes_of(sampi_matcher *m, int32_t state)
 {
-    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->next_classes);
     uint32_t live[8] = { 0 };
     if (known) return known;
     for (int32_t c = 0; c < m->grammar->bytes.n_classes && !m->d.status; c++)
         if (sampi_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
-    return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
+    return sampi_keep_classes(m, live, &sampi_dfa_state_at(m, state)->next_classes);
 }
 
 /* Returns the set of the byte classes with which the rules may begin that a state calls. If a state calls many rules,
    as between the members of an object, most bytes begin none of them, and then no rule needs to be called. */
-static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_call_classes_of(sampi_matcher *m, int32_t state)
 {
-    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->call_classes);
     if (known) return known;
     const int32_t bottom = m->d.work.n;
     uint32_t first[8] = { 0 };
     sampi_pairs_clear(&m->seen);
     sampi_work_push(&m->d, state);
     while (m->d.work.n > bottom && sampi_step(&m->d)) {
-        const sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
+        const sampi_dfa_state *s = sampi_dfa_state_at(m, sampi_work_pop(&m->d));
         for (int32_t c = 0; c < s->n_calls && sampi_step(&m->d); c++) {
             const int32_t rule = s->calls[c].rule;
             const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
             if (!body || !sampi_pairs_add(&m->d, &m->seen, body, 0)) continue;
-            const uint32_t *live = sampi_live_of(m, body);
+            const uint32_t *live = sampi_next_classes_of(m, body);
             for (int32_t i = 0; i < 8 && live; i++) first[i] |= live[i];
             sampi_work_push(&m->d, body);
         }
     }
     m->d.work.n = bottom;
-    return sampi_keep_classes(m, first, &sampi_lex_at(m, state)->first);
+    return sampi_keep_classes(m, first, &sampi_dfa_state_at(m, state)->call_classes);
 }
 
 static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
 {
-    if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
+    if (!(sampi_dfa_state_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
     const int32_t c = m->grammar->bytes.class_of[byte];
-    const uint32_t *first = sampi_first_of(m, state);
+    const uint32_t *first = sampi_call_classes_of(m, state);
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
@@ -25784,14 +25796,14 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
         sampi_set_bit(entry->bits, token);
         return;
     }
-    int32_t *room = (int32_t *)sampi_more(&m->d, &m->tokens, sizeof *room, 1);
+    int32_t *room = (int32_t *)sampi_append(&m->d, &m->tokens, sizeof *room, 1);
     if (room) *room = (int32_t)token;
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
 /* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. The items [from, to) are those
    of the text in front of these nodes; their own calls were made before, or must not be made. The entry gets every
-   token that the items allow. If the entry's parent is odd, the entry also gets its places: the nodes where the
+   token that the items allow. If the entry's parent is odd, the entry also gets its exits: the nodes where the
    outermost frame ends and longer tokens continue. The levels keep the items of all nodes on the way down to the
    current one, so that going back costs nothing. *node is the node at which the walk begins to collect; of the nodes in
    front of it only those on the way there are visited (0: the walk begins at i). After an error, *node is where the
@@ -25832,7 +25844,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
                 i += size;
                 continue;
             }
-            const int32_t flags = sampi_lex_at(m, state)->flags;
+            const int32_t flags = sampi_dfa_state_at(m, state)->flags;
             if (!(flags & SAMPI_STATE_ENDS)) {
                 level[depth] = *before;
                 level[depth].state = state;
@@ -25860,8 +25872,9 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         }
         if (i >= first && !m->d.status) {
             sampi_entry_take(m, entry, head);
-            int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
-            if (place) *place = (int32_t)i;
+            int32_t *exit_node = m->ended && keep && size > 1 ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1)
+                                                              : NULL;
+            if (exit_node) *exit_node = (int32_t)i;
         }
         i++;
     }
@@ -25894,9 +25907,9 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
 /* The conditions on states behind bytes. never: the flags that the state behind each byte must not have. behind: the
    flags that the state behind a whole character must have. only: the state that must be behind a whole character, or 0
    for any. */
-typedef struct sampi_demand {
+typedef struct sampi_run_condition {
     int32_t never, behind, only;
-} sampi_demand;
+} sampi_run_condition;
 
 /* The states behind a part of a character's bytes that a search has visited, with what UTF-8 expects there. Such bytes
    mostly lead to a few states. Each is visited once, unless another state has taken its slot of this table. */
@@ -25908,8 +25921,8 @@ typedef struct sampi_inner {
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
    states behind these characters are pushed on the stack d.work, some more than once; those behind a state of `inner`
    are not pushed again. `expects` is as in sampi_plain_next. */
-static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is,
-                                  sampi_inner *inner)
+static uint32_t sampi_kinds_allowed(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds,
+                                    sampi_run_condition is, sampi_inner *inner)
 {
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
     int32_t last = -1, last_to = -1;
@@ -25922,7 +25935,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         last = c;
         last_to = to;
         last_kind = kind;
-        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
+        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_dfa_state_at(m, next)->flags;
         bool taken = next && !(flags & is.never);
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
         if (taken && to != 0) {
@@ -25930,7 +25943,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
             if (inner->state[i] == next && inner->expects[i] == to) continue;
             inner->state[i] = next;
             inner->expects[i] = to;
-            taken = sampi_kinds_taken(m, next, to, 1u << kind, is, inner) != 0;
+            taken = sampi_kinds_allowed(m, next, to, 1u << kind, is, inner) != 0;
         }
         if (!taken) kinds &= ~(1u << kind);
         const int32_t n = m->d.work.n;
@@ -25940,25 +25953,25 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* Does the same as sampi_kinds_taken for the beginning of a character, but pushes no states. */
-static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
+/* Does the same as sampi_kinds_allowed for the beginning of a character, but pushes no states. */
+static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_run_condition is)
 {
     const int32_t bottom = m->d.work.n;
     sampi_inner inner;
     memset(&inner, 0, sizeof inner);
-    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
+    const uint32_t kinds = sampi_kinds_allowed(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
     m->d.work.n = bottom;
     return kinds;
 }
 
 /* Returns the kinds of characters of which any single one completes the state's node, and nothing can follow it. */
-static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
+static uint32_t sampi_single_kinds_of(sampi_matcher *m, int32_t state)
 {
-    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
-    int32_t one = SAMPI_INT_GET(&sampi_lex_at(m, state)->one);
+    const sampi_run_condition done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
+    int32_t one = SAMPI_INT_GET(&sampi_dfa_state_at(m, state)->single_kinds);
     if (one < 0) {
         one = (int32_t)sampi_kinds_only(m, state, done);
-        if (!m->d.status) SAMPI_INT_PUT(&sampi_lex_at(m, state)->one, one);
+        if (!m->d.status) SAMPI_INT_PUT(&sampi_dfa_state_at(m, state)->single_kinds, one);
     }
     return (uint32_t)one;
 }
@@ -25967,16 +25980,16 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
    else 0. The form is a number of characters, followed by something that begins with other characters, such as a quote.
    A longer text of these kinds is not allowed. Strings with a bounded length have this form; they have too many states
    to visit each. */
-static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
+static uint32_t sampi_counted_run(sampi_matcher *m, int32_t state, int32_t *reach)
 {
-    const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
+    const sampi_expr e = *sampi_at(&m->d.tree, sampi_inlined(&m->d, sampi_dfa_state_at(m, state)->node));
     if (e.kind != SAMPI_NODE_SEQ) return 0;
-    const sampi_expr repeat = *sampi_at(&m->d.tree, sampi_through(&m->d, e.a)),
-                     rest = *sampi_at(&m->d.tree, sampi_front(&m->d, e.b));
-    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
+    const sampi_expr repeat = *sampi_at(&m->d.tree, sampi_inlined(&m->d, e.a)),
+                     rest = *sampi_at(&m->d.tree, sampi_first_part(&m->d, e.b));
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.facts & SAMPI_FACT_CALLS)) return 0;
     if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
     const int32_t one = sampi_state_of(m, repeat.a);
-    uint32_t kinds = one ? sampi_one_of(m, one) : 0;
+    uint32_t kinds = one ? sampi_single_kinds_of(m, one) : 0;
     const uint8_t *bytes = sampi_bytes_at(&m->d.tree, rest.a);
     for (int32_t b = 0; b < 256; b++)
         if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
@@ -25989,7 +26002,7 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
    states, each with its depth. If the state does not allow all characters of a kind, the kind is left out and the
    search begins again. But if that happens many characters away, or if there are too many states, the run ends there.
    Returns the kinds; *reach becomes the number of characters. */
-static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
+static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
         MANY = 96,         /* the most states that a search visits */
@@ -25997,7 +26010,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         LONG = 32,         /* a search ends at this depth, in characters */
         PATIENCE = 1 << 17 /* the most steps of a search */
     };
-    const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
+    const sampi_run_condition goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t bottom = m->d.work.n;
     /* steps of sampi_charge are left out, because they grow with the search */
     const int64_t before = m->d.budget + m->d.charged;
@@ -26013,7 +26026,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
+        const uint32_t taken = sampi_kinds_allowed(m, found[i], 0, kinds, goes_on, &inner);
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
@@ -26028,7 +26041,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         while (m->d.work.n > bottom) {
             const int32_t to = sampi_work_pop(&m->d);
-            const sampi_stretch run = sampi_run_at(m, to, keep);
+            const sampi_free_run run = sampi_run_at(m, to, keep);
             if (run.reach == INT32_MAX && !(kinds & ~run.kinds)) continue;
             if (!sampi_pairs_add(&m->d, &m->seen, to, 0)) continue;
             if (n == MANY) {
@@ -26041,7 +26054,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     /* the other visited states get the rest of this run (any text of certain characters) */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
-        sampi_stretch run = sampi_run_at(m, found[i], keep);
+        sampi_free_run run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
         if (run.reach == INT32_MAX && (run.kinds & ~kinds)) continue;
@@ -26076,20 +26089,20 @@ static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
 
 /* Returns a state's run, which is computed if it is not known. With `far`, it is computed even if that takes long, and
    also if the known run leaves out many tokens, as the run of a word does, which ends at a space. */
-static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
     const samp_vocab_index *index = m->index;
-    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
-    const sampi_stretch known = sampi_run_at(m, state, keep);
-    sampi_stretch run = { 0, INT32_MAX, far, false };
+    const sampi_run_condition stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    const sampi_free_run known = sampi_run_at(m, state, keep);
+    sampi_free_run run = { 0, INT32_MAX, far, false };
     if (known.reach >= 0 && (!far || known.explored || known.stops)) return known;
     if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_most_tokens(index, known.kinds))) return known;
-    run.kinds = sampi_counted(m, state, &run.reach);
+    run.kinds = sampi_counted_run(m, state, &run.reach);
     run.stops = run.kinds != 0;
     if (!run.stops) {
         run.reach = INT32_MAX;
-        run.kinds = far                        ? sampi_explore(m, state, keep, &run.reach)
+        run.kinds = far                        ? sampi_search_run(m, state, keep, &run.reach)
                     : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
                                                : 0;
     }
@@ -26106,7 +26119,7 @@ static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bo
 /* ---- src/grammar/entries.h ---- */
 /* ---- grammars: entries ----
    An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
-   the entry's places, the nodes of the trie where the frame ends and from which the caller continues. Plain tokens are
+   the entry's exits, the nodes of the trie where the frame ends and from which the caller continues. Plain tokens are
    found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
    walk over the trie. */
 
@@ -26169,19 +26182,19 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
 /* Returns the run with which the walk for a state begins. It is usually the state's own run. But if most characters
    lead to another state that allows all characters of some kinds (as at the beginning of a name that is not listed), it
    is the run of that state, unless it leaves out many tokens that the state's own run has. */
-static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+static sampi_first_run sampi_find_first_run(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
     int32_t n_live;
-    sampi_head_start start = { 0, 0, 0, true, false };
+    sampi_first_run start = { 0, 0, 0, true, false };
     const int32_t usual = sampi_usual_next(m, state, &n_live);
-    const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
-    sampi_stretch run = { 0, 0, false, false };
+    const sampi_run_condition leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
+    sampi_free_run run = { 0, 0, false, false };
     if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
     start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
     if (!start.sure) {
-        const sampi_stretch own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
+        const sampi_free_run own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
         start.sure = own.reach >= LONG &&
                      sampi_tokens_of_kinds(m->index, own.kinds) > sampi_tokens_of_kinds(m->index, run.kinds);
     }
@@ -26210,8 +26223,8 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t first = at->node;
-    if (!at->begun) at->start = sampi_find_head_start(m, item.state, keep, entry);
-    const sampi_head_start start = at->start;
+    if (!at->begun) at->start = sampi_find_first_run(m, item.state, keep, entry);
+    const sampi_first_run start = at->start;
     at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
@@ -26244,20 +26257,20 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
             i += size;
             continue;
         }
-        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_dfa_state_at(m, next)->flags;
         if (m->d.status) break;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
                 const sampi_level mark = sampi_mark(m);
-                const int32_t n_tokens = m->tokens.n, n_places = m->places.n;
+                const int32_t n_tokens = m->tokens.n, n_exits = m->exits.n;
                 uint32_t node = 0;
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
                 if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
-                    m->places.n = n_places;
+                    m->exits.n = n_exits;
                 }
             }
             i += size;
@@ -26271,7 +26284,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         here->run_kinds = 0;
         here->run_reach = 0;
         if (here->expects == 0 && size > 1 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
-            const sampi_stretch run = sampi_run_of(m, next, keep, false);
+            const sampi_free_run run = sampi_run_of(m, next, keep, false);
             here->run_kinds = run.kinds;
             here->run_reach = run.reach;
         }
@@ -26281,15 +26294,15 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     if (!m->d.status) at->node = 0;
 }
 
-/* Copies bytes into the store. Returns the copy; NULL if there is nothing to copy, or no room. */
+/* Copies bytes into the cache. Returns the copy; NULL if there is nothing to copy, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
-    void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
+    void *room = n && !m->d.status ? sampi_cache_allocate(m, n) : NULL;
     if (room) memcpy(room, bytes, n);
     return room;
 }
 
-/* Returns a mask in the store (the cache of states) that is equal to the mask `bits`: that of another entry, if it is
+/* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is
    found, else a copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part
    of an entry. */
 static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
@@ -26298,7 +26311,7 @@ static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
     const size_t n = m->index->n_mask;
     uint64_t hash = 0;
     for (size_t i = 0; i < n; i += STRIDE) hash = ((hash << 5 | hash >> 59) ^ bits[i]) * 0x9E3779B97F4A7C15u;
-    uint32_t **slot = &m->store->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
+    uint32_t **slot = &m->cache->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
     if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
     mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
     if (mask) SAMPI_PTR_PUT(slot, mask);
@@ -26313,15 +26326,15 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     entry.used = m->now;
     entry.bits = found->bits ? sampi_keep_mask(m, found->bits) : NULL;
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
-    entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
-    const int32_t at = m->d.status ? -1 : sampi_take(&m->store->n_entries, 1, m->store->cap_entries);
+    entry.exits = (const uint32_t *)sampi_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
+    const int32_t at = m->d.status ? -1 : sampi_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);
     if (at < 0) {
-        if (!m->d.status) sampi_store_is_full(m);
+        if (!m->d.status) sampi_cache_is_full(m);
         return -1;
     }
-    m->store->entries[at] = entry;
+    m->cache->entries[at] = entry;
     for (;;) {
-        int32_t *slot = sampi_entry_slot(m->store, entry.parent, entry.state);
+        int32_t *slot = sampi_entry_slot(m->cache, entry.parent, entry.state);
         const int32_t other = SAMPI_INT_GET(slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
@@ -26330,42 +26343,42 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
    from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
-   there. For an entry from places (nodes where another entry's frame ended), the state's calls must be made here. */
+   there. For an entry from exits (nodes where another entry's frame ended), the state's calls must be made here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    if (!at->begun) m->tokens.n = m->places.n = 0;
+    if (!at->begun) m->tokens.n = m->exits.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        const sampi_item item = { entry->state, 0, sampi_lex_at(m, entry->state)->flags };
+        const sampi_item item = { entry->state, 0, sampi_dfa_state_at(m, entry->state)->flags };
         if (at->walk == 0) sampi_walk_plain(m, item, keep, entry, at);
         if (!m->d.status) at->walk = 1;
         if (!m->d.status) sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry, &at->node);
     } else {
         const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
         at->begun = at->begun || !m->d.status;
-        while (at->walk < parent->n_places && !m->d.status) {
-            const uint32_t place = parent->places[at->walk];
-            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry,
-                       &at->node);
+        while (at->walk < parent->n_exits && !m->d.status) {
+            const uint32_t exit_node = parent->exits[at->walk];
+            sampi_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10), level.items,
+                       to, entry, &at->node);
             at->walk += !m->d.status;
         }
     }
     sampi_drop(m, level);
-    entry->n_places = m->places.n;
+    entry->n_exits = m->exits.n;
     entry->n_tokens = m->tokens.n;
 }
 
 /* Frees the entry (a state's allowed tokens) that samp_grammar_prepare has begun. */
-static void sampi_drop_begun(sampi_matcher *m)
+static void sampi_drop_unfinished(sampi_matcher *m)
 {
-    m->begun.store = 0;
+    m->begun.cache = 0;
     sampi_vec_free(&m->begun.tokens);
-    sampi_vec_free(&m->begun.places);
+    sampi_vec_free(&m->begun.exits);
     sampi_vec_free(&m->begun.bits);
 }
 
@@ -26379,33 +26392,33 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
 
 /* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. Without memory the
    entry begins again later. */
-static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
+static void sampi_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
-    sampi_begun *begun = &m->begun;
+    sampi_unfinished *begun = &m->begun;
     if (!at->begun) return;
-    begun->store = m->store->serial;
+    begun->cache = m->cache->serial;
     begun->parent = entry->parent;
     begun->state = entry->state;
     begun->at = *at;
     const bool kept = sampi_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
-                      sampi_fill_vec(&begun->places, m->places.data, 4, (size_t)m->places.n) &&
+                      sampi_fill_vec(&begun->exits, m->exits.data, 4, (size_t)m->exits.n) &&
                       sampi_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
-    m->d.held.full = false;
-    if (!kept) sampi_drop_begun(m);
+    m->d.account.full = false;
+    if (!kept) sampi_drop_unfinished(m);
 }
 
-/* Returns the progress of an entry (a state's allowed tokens), and its tokens and places, if samp_grammar_prepare has
+/* Returns the progress of an entry (a state's allowed tokens), and its tokens and exits, if samp_grammar_prepare has
    begun it; else an empty progress. */
-static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
+static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry)
 {
-    sampi_begun *begun = &m->begun;
+    sampi_unfinished *begun = &m->begun;
     sampi_progress at = begun->at;
-    if (begun->store == m->store->serial && begun->parent == entry->parent && begun->state == entry->state) {
-        m->tokens.n = m->places.n = 0;
-        void *tokens = begun->tokens.n ? sampi_more(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
-        void *places = begun->places.n ? sampi_more(&m->d, &m->places, 4, begun->places.n) : NULL;
+    if (begun->cache == m->cache->serial && begun->parent == entry->parent && begun->state == entry->state) {
+        m->tokens.n = m->exits.n = 0;
+        void *tokens = begun->tokens.n ? sampi_append(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
+        void *exits = begun->exits.n ? sampi_append(&m->d, &m->exits, 4, begun->exits.n) : NULL;
         if (tokens) memcpy(tokens, begun->tokens.data, (size_t)begun->tokens.n * 4);
-        if (places) memcpy(places, begun->places.data, (size_t)begun->places.n * 4);
+        if (exits) memcpy(exits, begun->exits.data, (size_t)begun->exits.n * 4);
         if (begun->bits.n) {
             entry->bits = m->found;
             memcpy(entry->bits, begun->bits.data, m->index->n_mask * (size_t)4);
@@ -26413,34 +26426,35 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     } else {
         memset(&at, 0, sizeof at);
     }
-    if (begun->store) sampi_drop_begun(m);
+    if (begun->cache) sampi_drop_unfinished(m);
     return at;
 }
 
-/* Returns the number of the entry (allowed tokens) of a state at a parent's places, which is computed if it does not
+/* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
+    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->cache, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
-    m->missed++;
-    const sampi_progress before = sampi_find_begun(m, &entry);
+    m->n_computed++;
+    const sampi_progress before = sampi_find_unfinished(m, &entry);
     sampi_progress now = before;
     if (!m->d.status) sampi_entry_fill(m, &entry, &now);
     at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
-    if (at < 0 && m->ahead && m->d.status == SAMP_E_FULL && !m->d.held.full) sampi_keep_begun(m, &entry, &now);
+    if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)
+        sampi_keep_unfinished(m, &entry, &now);
     return at;
 }
 
 /* Pushes an entry (a state's allowed tokens) and its frame on the stack of entries that the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
-    int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
+    int32_t *room = (int32_t *)sampi_append(&m->d, &m->d.work, sizeof *room, 3);
     if (!room) return;
     room[0] = parent;
     room[1] = state;
@@ -26471,7 +26485,7 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 }
 
 /* Adds an entry (a state's allowed tokens) to the mask, and then the entries of all states that wait for the call
-   `frame`, at the places where it ends. With bits NULL the function only computes the entries. */
+   `frame`, at the exits where it ends. With bits NULL the function only computes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -26481,14 +26495,14 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
-        sampi_stamp(&m->store->entries[at].used, m->now);
+        sampi_mark_used(&m->cache->entries[at].used, m->now);
         /* the entry is not copied as a whole, because other threads write its member `used` */
         const sampi_entry *entry = sampi_entry_at(m, at);
         const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
         if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
         if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
         for (int32_t i = 0; bits && i < n_tokens; i++) bits[tokens[i] / 32] |= 1u << tokens[i] % 32;
-        if (entry->n_places == 0) continue;
+        if (entry->n_exits == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
         sampi_return(m, frame);
@@ -26504,7 +26518,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
 }
 
 /* Adds to the mask the tokens that the grammar names by their numbers at an item's state. */
-static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
+static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     for (int32_t c = 0; c < s->n_calls; c++) {
@@ -26549,35 +26563,35 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* The progress of a call, which may do its work again after it got more memory (sampi_matcher_turn). */
-typedef struct sampi_turn {
+/* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
+typedef struct sampi_attempt {
     int n; /* how often the call did its work */
     sampi_level before;
-} sampi_turn;
-static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
+} sampi_attempt;
+static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
-static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
+static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     const sampi_level here = sampi_mark(m);
     const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
-    m->missed = 0;
+    m->n_computed = 0;
     m->d.budget -= rest;
     sampi_mask_items(m, bits);
     m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
-    if (m->d.status == SAMP_E_FULL && !m->d.held.full) {
+    if (m->d.status == SAMP_E_FULL && !m->d.account.full) {
         m->d.status = SAMP_OK;
         m->d.work.n = 0;
-        m->missed++;
+        m->n_computed++;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
     }
     for (int32_t i = 0; i < m->n_now; i++) {
         const sampi_item *item = sampi_item_at(m, i);
-        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_lex_at(m, item->state), bits);
+        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_dfa_state_at(m, item->state), bits);
     }
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
@@ -26586,17 +26600,17 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
     if (m->lazy.waiting) {
         memset(bits, 0xff, (size_t)m->index->n_mask * 4);
         if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
         return SAMP_OK;
     }
-    while (sampi_matcher_turn(m, &turn)) {
-        sampi_mask_place(m, bits);
+    while (sampi_matcher_attempt(m, &turn)) {
+        sampi_mask_position(m, bits);
         if (m->d.status) continue;
         SAMPI_SIZE_PUT(&m->space->masks, m->space->masks + 1);
-        if (!m->missed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
+        if (!m->n_computed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
     }
     return m->d.status;
 }
@@ -26606,21 +26620,22 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
-    while (sampi_matcher_turn(m, &turn)) {
+    while (sampi_matcher_attempt(m, &turn)) {
         const sampi_level here = sampi_mark(m);
-        const int64_t before = m->advances,
-                      more = m->idle < MOST && steps < m->max_steps >> m->idle ? steps << m->idle : m->max_steps;
+        const int64_t before = m->advances, more = m->n_idle < MOST && steps < m->max_steps >> m->n_idle
+                                                       ? steps << m->n_idle
+                                                       : m->max_steps;
         m->d.budget = more;
-        m->ahead = true;
+        m->preparing = true;
         sampi_mask_items(m, NULL);
-        m->ahead = false;
+        m->preparing = false;
         m->spent += more - m->d.budget;
-        m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
+        m->n_idle += m->advances == before ? 1 : m->n_idle > 0 ? -1 : 0;
         done = !m->d.status;
-        if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
+        if (m->d.status != SAMP_E_FULL || m->d.account.full) continue;
         m->d.status = SAMP_OK; /* the steps of this call are used up */
         m->d.work.n = 0;
         sampi_drop(m, here);
@@ -26635,15 +26650,15 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
    (calls of rules) that no item can return to, so that their memory does not grow with the text. */
 
 /* Discards the work that samp_grammar_prepare has done for the old position, when the position changes. */
-static void sampi_leave_place(sampi_matcher *m)
+static void sampi_discard_prepared(sampi_matcher *m)
 {
     m->spent = 0;
-    m->idle = 0;
-    if (m->begun.store) sampi_drop_begun(m);
+    m->n_idle = 0;
+    if (m->begun.cache) sampi_drop_unfinished(m);
 }
 
 /* Sets the text's position to the parser's items from index `first` on. */
-static void sampi_settle_items(sampi_matcher *m, int32_t first)
+static void sampi_set_position(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
     memmove(m->items.data, sampi_item_at(m, first), (size_t)m->n_now * sizeof(sampi_item));
@@ -26658,7 +26673,7 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_begin_step(m);
     for (int32_t i = 0; i < m->n_now; i++) {
         sampi_item item = *sampi_item_at(m, i);
-        const sampi_lex *s = sampi_lex_at(m, item.state);
+        const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS); c++) {
             const sampi_call call = s->calls[c];
             if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
@@ -26683,9 +26698,9 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
 }
 
 /* The parser's items that must stay valid: those of the text's position, then those of the earlier positions that are
-   kept. sampi_n_held returns their number, sampi_held_at item i. */
-static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
-static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
+   kept. sampi_n_kept_items returns their number, sampi_kept_item_at item i. */
+static int32_t sampi_n_kept_items(const sampi_matcher *m) { return m->n_now + m->past.n; }
+static sampi_item *sampi_kept_item_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
@@ -26698,11 +26713,11 @@ static bool sampi_mark_frames(sampi_matcher *m)
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
-    for (int32_t i = 0; i < sampi_n_held(m); i++) {
-        sampi_frame *frame = sampi_frame_at(m, sampi_held_at(m, i)->frame);
-        if (sampi_held_at(m, i)->frame == 0 || frame->rule < 0) continue;
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++) {
+        sampi_frame *frame = sampi_frame_at(m, sampi_kept_item_at(m, i)->frame);
+        if (sampi_kept_item_at(m, i)->frame == 0 || frame->rule < 0) continue;
         frame->rule = ~frame->rule;
-        todo[n++] = sampi_held_at(m, i)->frame;
+        todo[n++] = sampi_kept_item_at(m, i)->frame;
     }
     while (n > 0)
         for (int32_t e = sampi_frame_at(m, todo[--n])->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
@@ -26731,8 +26746,8 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
-    const bool was_full = m->d.held.full, marked = sampi_mark_frames(m);
-    m->d.held.full = was_full;
+    const bool was_full = m->d.account.full, marked = sampi_mark_frames(m);
+    m->d.account.full = was_full;
     int32_t *to = (int32_t *)m->d.work.data;
     m->d.work.n = 0;
     if (!marked) return;
@@ -26755,9 +26770,10 @@ static void sampi_sweep_frames(sampi_matcher *m)
         frame->edge = n_edges;
         *sampi_edge_at(m, n_edges++) = edge;
     }
-    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++)
+        sampi_kept_item_at(m, i)->frame = to[sampi_kept_item_at(m, i)->frame];
     m->edges.n = n_edges;
-    m->frames.n = m->live = kept;
+    m->frames.n = m->n_reachable = kept;
 }
 
 /* Returns a copy of an array. If there is no memory, the copy is empty and an error is recorded. */
@@ -26765,7 +26781,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    vec.held = &m->d.held;
+    vec.account = &m->d.account;
     if (from->n == 0) return vec;
     if (!sampi_vec_move(&vec, width, from->n)) {
         sampi_fault(&m->d, SAMP_E_NOMEM);
@@ -26781,7 +26797,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
-    if (m->begun.store) sampi_drop_begun(m);
+    if (m->begun.cache) sampi_drop_unfinished(m);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));
@@ -26793,7 +26809,7 @@ static void sampi_trim(sampi_matcher *m)
 /* Makes the position at the beginning of a text. */
 static void sampi_begin_text(sampi_matcher *m)
 {
-    m->frames.n = m->live = 1;
+    m->frames.n = m->n_reachable = 1;
     m->edges.n = m->items.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
@@ -26803,17 +26819,17 @@ static void sampi_begin_text(sampi_matcher *m)
 
 /* Forgets the position; the next call computes it again. past_n still says how many positions are kept, and for which
    tokens. */
-static void sampi_lose_place(sampi_matcher *m)
+static void sampi_forget_position(sampi_matcher *m)
 {
-    m->place_in = 0;
-    m->frames.n = m->live = 1;
+    m->position_cache = 0;
+    m->frames.n = m->n_reachable = 1;
     m->edges.n = m->items.n = m->n_now = m->past.n = 0;
 }
 
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
-/* Reads the text again, in the store of this call. Each token may take as many steps as a call. The kept positions
+/* Reads the text again, in the cache of this call. Each token may take as many steps as a call. The kept positions
    before the last tokens are computed again too. */
 static void sampi_read_again(sampi_matcher *m)
 {
@@ -26821,95 +26837,95 @@ static void sampi_read_again(sampi_matcher *m)
     const int64_t budget = m->d.budget;
     const bool waiting = m->lazy.waiting;
     int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
-    for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_PLACE_STAYS;
-    sampi_lose_place(m);
+    for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_POSITION_SAME;
+    sampi_forget_position(m);
     sampi_begin_text(m);
     sampi_lazy_reset(&m->lazy);
-    m->again = true;
+    m->rereading = true;
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         m->history.n = i;
         if (i >= n - led) {
-            while (size[place] == SAMPI_PLACE_STAYS) place++;
+            while (size[place] == SAMPI_POSITION_SAME) place++;
             if (!sampi_keep_items(m, m->items.data, m->n_now)) break;
-            size[place++] = m->lazy.waiting ? SAMPI_PLACE_STAYS - 1 - m->n_now : m->n_now;
+            size[place++] = m->lazy.waiting ? SAMPI_POSITION_SAME - 1 - m->n_now : m->n_now;
         }
         m->d.budget = m->max_steps;
         const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
         SAMPI_COUNT_STEPS(m->max_steps - m->d.budget);
         if (status) sampi_fault(&m->d, status);
         m->items.n = m->n_now;
-        if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+        if (m->frames.n > 2 * m->n_reachable + 64) sampi_sweep_frames(m);
     }
-    m->again = false;
+    m->rereading = false;
     m->history.n = n;
     m->d.budget = budget;
     if (m->d.status) {
-        sampi_lose_place(m);
+        sampi_forget_position(m);
         m->lazy.waiting = waiting;
     } else {
-        m->place_in = m->store->serial;
+        m->position_cache = m->cache->serial;
     }
 }
 
-/* Gives the position the numbers of this call's store, if that store has taken over all its states and nodes. Otherwise
+/* Gives the position the numbers of this call's cache, if that cache has taken over all its states and nodes. Otherwise
    returns false, and nothing has changed. */
-static bool sampi_move_place(sampi_matcher *m)
+static bool sampi_renumber_position(sampi_matcher *m)
 {
-    const sampi_store *store = m->store;
-    if (!m->place_in || store->moved_from != m->place_in) return false;
+    const sampi_cache *cache = m->cache;
+    if (!m->position_cache || cache->moved_from != m->position_cache) return false;
     sampi_sweep_frames(m);
-    const int32_t *nodes = store->moved, *states = store->moved + store->moved_states, own = m->grammar->tree.nodes.n;
-    for (int32_t i = 0; i < sampi_n_held(m); i++)
-        if (!states[sampi_held_at(m, i)->state]) return false;
+    const int32_t *nodes = cache->moved, *states = cache->moved + cache->moved_states, own = m->grammar->tree.nodes.n;
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++)
+        if (!states[sampi_kept_item_at(m, i)->state]) return false;
     for (int32_t i = 0; i < m->edges.n; i++) {
         const sampi_node then = sampi_edge_at(m, i)->then;
         if (then >= own && !nodes[then]) return false;
     }
-    for (int32_t i = 0; i < sampi_n_held(m); i++) {
-        sampi_item *item = sampi_held_at(m, i);
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++) {
+        sampi_item *item = sampi_kept_item_at(m, i);
         item->state = states[item->state];
     }
     for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = nodes[sampi_edge_at(m, i)->then];
-    m->place_in = store->serial;
+    m->position_cache = cache->serial;
     return true;
 }
 
-/* Sets the matcher back to its state between two calls, with the position in this call's store (the cache of
-   states). */
-static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
+/* Sets the matcher back to its state between two calls, with the position in this call's cache of
+   states. */
+static void sampi_enter_cache(sampi_matcher *m, sampi_attempt *turn)
 {
     m->d.status = SAMP_OK;
-    m->d.held.full = false;
+    m->d.account.full = false;
     m->d.work.n = 0;
     m->items.n = m->n_now;
-    if (m->place_in != m->store->serial && !sampi_move_place(m))
+    if (m->position_cache != m->cache->serial && !sampi_renumber_position(m))
         sampi_read_again(m);
-    else if (m->frames.n > 2 * m->live + 64)
+    else if (m->frames.n > 2 * m->n_reachable + 64)
         sampi_sweep_frames(m);
     turn->before = sampi_mark(m);
 }
 
-/* Returns whether the store (the cache of states) exceeds its limit, because the limit was lowered or other data needs
+/* Returns whether the cache of states exceeds its limit, because the limit was lowered or other data needs
    more memory. */
-static bool sampi_store_is_large(const sampi_matcher *m)
+static bool sampi_cache_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
-    const size_t bytes = SAMPI_SIZE_GET(&m->store->bytes), most = SAMPI_SIZE_GET(&h->held.most);
-    if (bytes <= most && SAMPI_SIZE_GET(&h->held.bytes) <= most - bytes) return false;
-    return bytes > sampi_store_planned(h, m->store, m->d.held.beside, SAMPI_STORE_USUAL).most;
+    const size_t bytes = SAMPI_SIZE_GET(&m->cache->bytes), most = SAMPI_SIZE_GET(&h->account.most);
+    if (bytes <= most && SAMPI_SIZE_GET(&h->account.bytes) <= most - bytes) return false;
+    return bytes > sampi_cache_planned(h, m->cache, m->d.account.allowance, SAMPI_CACHE_USUAL).most;
 }
 
-/* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
-   the next of these: a larger store; a store of the same size, half of which gets the data used last; a store with
-   three quarters of the memory, a quarter of which gets such data; a store with nearly all memory, without such data,
-   which is tried three times because each time shows better which arrays need the room; if other calls fill that store
-   too, a store for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
+/* Gets more memory for a call that found no room in its cache (the data computed for the grammar). Each time it tries
+   the next of these: a larger cache; a cache of the same size, half of which gets the data used last; a cache with
+   three quarters of the memory, a quarter of which gets such data; a cache with nearly all memory, without such data,
+   which is tried three times because each time shows better which arrays need the room; if other calls fill that cache
+   too, a cache for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
    rollback. Returns false if all of these were tried. */
-static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
+static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };
-    const size_t before = m->store ? m->store->fixed + m->store->most : 0;
-    const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
+    const size_t before = m->cache ? m->cache->fixed + m->cache->most : 0;
+    const bool crowded = !m->own && m->cache && SAMPI_INT_GET(&m->cache->n_calls) > 1;
     if (turn->n < EMPTY) {
         turn->n++;
     } else if (turn->n == EMPTY && crowded) {
@@ -26920,7 +26936,7 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
         sampi_vec_free(&m->past_n);
         turn->n = NO_WAY_BACK;
     }
-    if (m->place_in) {
+    if (m->position_cache) {
         sampi_drop(m, turn->before);
         m->items.n = m->n_now;
         sampi_sweep_frames(m);
@@ -26928,20 +26944,20 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     }
     sampi_trim(m);
     m->d.status = SAMP_OK;
-    m->d.held.full = false;
+    m->d.account.full = false;
     const bool own = m->own || (turn->n > EMPTY && crowded),
-               found = own               ? sampi_own_store(m)
-                       : turn->n < WIDE  ? sampi_renew_store(m, 2, SAMPI_STORE_USUAL)
-                       : turn->n == WIDE ? sampi_renew_store(m, 4, SAMPI_STORE_WIDE)
-                                         : sampi_renew_store(m, 0, SAMPI_STORE_WHOLE);
-    if (turn->n < KEPT && (!found || m->store->fixed + m->store->most <= before + before / 4)) turn->n = KEPT;
-    if (found) sampi_settle_in(m, turn);
+               found = own               ? sampi_use_private_cache(m)
+                       : turn->n < WIDE  ? sampi_renew_cache(m, 2, SAMPI_CACHE_USUAL)
+                       : turn->n == WIDE ? sampi_renew_cache(m, 4, SAMPI_CACHE_WIDE)
+                                         : sampi_renew_cache(m, 0, SAMPI_CACHE_WHOLE);
+    if (turn->n < KEPT && (!found || m->cache->fixed + m->cache->most <= before + before / 4)) turn->n = KEPT;
+    if (found) sampi_enter_cache(m, turn);
     return true;
 }
 
 /* Returns whether the call must do its work: true the first time, and again each time after it got more memory. When it
    returns false, m->d.status is the call's result. All attempts share the call's limit of steps. */
-static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
+static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 {
     if (turn->n == 0) {
         turn->n = 1;
@@ -26949,23 +26965,24 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
         m->d.budget = m->max_steps;
         m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2, SAMPI_STORE_USUAL))) {
-            sampi_settle_in(m, turn);
+        if (sampi_use_cache(m, NULL, NULL) &&
+            (!sampi_cache_is_large(m) || sampi_renew_cache(m, 2, SAMPI_CACHE_USUAL))) {
+            sampi_enter_cache(m, turn);
             if (!m->d.status) return true;
         }
     }
-    while (m->d.status == SAMP_E_FULL && m->d.held.full && sampi_more_room(m, turn))
+    while (m->d.status == SAMP_E_FULL && m->d.account.full && sampi_more_room(m, turn))
         if (!m->d.status) return true;
     sampi_end_call(m);
     return false;
 }
 
 /* Computes the position if it is not known. Returns SAMP_OK, or the error. */
-static int sampi_matcher_place(sampi_matcher *m)
+static int sampi_matcher_find_position(sampi_matcher *m)
 {
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
-    if (m->place_in) return SAMP_OK;
-    while (sampi_matcher_turn(m, &turn)) {
+    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    if (m->position_cache) return SAMP_OK;
+    while (sampi_matcher_attempt(m, &turn)) {
     }
     return m->d.status;
 }
@@ -27012,7 +27029,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
             default: on = on && op->kind == SAMPI_OP_SPLIT; break;
         }
         if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
-            sampi_way *way = (sampi_way *)sampi_more(&m->d, &ways, sizeof *way, 1);
+            sampi_way *way = (sampi_way *)sampi_append(&m->d, &ways, sizeof *way, 1);
             if (way) *way = later;
         }
         at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
@@ -27035,20 +27052,20 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
-    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->d.held, n_tried);
+    uint8_t *tried = (uint8_t *)sampi_account_allocate(&m->d.account, n_tried);
     if (!tried) sampi_fault(&m->d, SAMP_E_NOMEM);
     for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->d.status; whole--) {
         memset(tried, 0, n_tried);
         for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->d.status; at++)
             if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
     }
-    sampi_free_block(&m->d.held, tried, n_tried);
+    sampi_account_free(&m->d.account, tried, n_tried);
     for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
         if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
     return start;
 }
 
-static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
+static const uint8_t *sampi_history_bytes(const sampi_matcher *m, int32_t i, size_t *n)
 {
     const samp_vocab *vocab = m->index->vocab;
     *n = 0;
@@ -27061,8 +27078,8 @@ static int32_t sampi_lazy_start(sampi_matcher *m)
     sampi_vec text = sampi_vec_like(&m->d.work);
     size_t n;
     for (int32_t i = 0; i < m->history.n && !m->d.status; i++) {
-        const uint8_t *bytes = sampi_piece(m, i, &n);
-        void *room = n ? sampi_more(&m->d, &text, 1, (int32_t)n) : NULL;
+        const uint8_t *bytes = sampi_history_bytes(m, i, &n);
+        void *room = n ? sampi_append(&m->d, &text, 1, (int32_t)n) : NULL;
         if (room) memcpy(room, bytes, n);
     }
     int32_t start = -1;
@@ -27082,7 +27099,7 @@ static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
         int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
         if (m->items.n <= first) return false;
-        sampi_settle_items(m, first);
+        sampi_set_position(m, first);
     }
     return !m->d.status;
 }
@@ -27093,7 +27110,7 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
     size_t n, before = 0;
     int32_t i = 0;
     for (; i < m->history.n; i++, before += n) {
-        sampi_piece(m, i, &n);
+        sampi_history_bytes(m, i, &n);
         if (before + n > (size_t)start) break;
     }
     return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
@@ -27102,24 +27119,24 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 /* ---- src/grammar/history.h ---- */
 /* ---- positions before the last tokens ----
    The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. A position is a set
-   of items, which stay valid as long as their states and call frames are kept (sampi_held_at). */
+   of items, which stay valid as long as their states and call frames are kept (sampi_kept_item_at). */
 
 /* Appends n items to the items of the kept positions. Returns false if there is no memory. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
-    sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
+    sampi_item *room = n ? (sampi_item *)sampi_append(&m->d, &m->past, sizeof *room, n) : NULL;
     if (room) memcpy(room, items, (size_t)n * sizeof *room);
     return room || n == 0;
 }
 
 /* Keeps a position, as the last thing that can fail when a token is accepted. n is an element of past_n
-   (sampi_place_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
-static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
+   (sampi_position_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
+static bool sampi_keep_position(sampi_matcher *m, const void *items, int32_t n)
 {
-    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
-    if (m->again) return true;
+    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_position_size(n);
+    if (m->rereading) return true;
     if (m->past_n.n >= 2 * m->depth)
-        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
+        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_position_size(size[cut]);
     if (cut) {
         m->past_n.n -= cut;
         m->past.n -= gone;
@@ -27127,22 +27144,22 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
         if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
     const bool kept = sampi_keep_items(m, items, n_items);
-    size = kept && !m->d.status ? (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1) : NULL;
+    size = kept && !m->d.status ? (int32_t *)sampi_append(&m->d, &m->past_n, sizeof *size, 1) : NULL;
     if (kept && !size) m->past.n -= n_items;
     if (size) *size = n;
     return size != NULL;
 }
 
 /* A position that was kept: its n_now items of the parser begin at index `items` of the array past. */
-typedef struct sampi_back_to {
+typedef struct sampi_rollback_target {
     /* tokens: how many tokens the way back removes from the history, which has none that end a generation */
     int32_t tokens, items, n_now;
     bool waiting;
-} sampi_back_to;
+} sampi_rollback_target;
 
 /* Finds the position before the last n tokens, and makes room for its items. Returns SAMP_OK; SAMP_E_RANGE if this
    position is not kept; SAMP_E_NOMEM. */
-static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
+static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback_target *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
     to->tokens = 0;
@@ -27151,34 +27168,34 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     to->waiting = m->lazy.waiting;
     if (n > end) return SAMP_E_RANGE;
     for (int32_t i = end; i-- > end - n;) {
-        if (size[i] == SAMPI_PLACE_STAYS) continue;
+        if (size[i] == SAMPI_POSITION_SAME) continue;
         to->tokens++;
-        to->waiting = size[i] < SAMPI_PLACE_STAYS;
-        to->n_now = sampi_place_size(size[i]);
+        to->waiting = size[i] < SAMPI_POSITION_SAME;
+        to->n_now = sampi_position_size(size[i]);
         to->items -= to->n_now;
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    if (!m->place_in) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
+    if (!m->position_cache) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
     /* no limit: the items mostly fit, as they did before; a clone's array may be smaller */
-    m->d.held.beside = SIZE_MAX;
-    if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
-    m->d.held.beside = 0;
+    m->d.account.allowance = SIZE_MAX;
+    if (to->n_now > m->n_now) sampi_append(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->d.account.allowance = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
 
 /* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
    and reads the remaining text once more. */
-static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
 {
-    sampi_back_to to;
-    const int status = sampi_matcher_find_back(m, n, &to);
+    sampi_rollback_target to;
+    const int status = sampi_matcher_find_target(m, n, &to);
     if (status) return status;
     if (to.tokens && to.n_now)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
     m->items.n = m->n_now = to.n_now;
-    sampi_leave_place(m);
+    sampi_discard_prepared(m);
     m->past.n = to.items;
     m->past_n.n -= n;
     m->history.n -= to.tokens;
@@ -27186,7 +27203,7 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
         sampi_lazy_reset(&m->lazy);
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;
-            const uint8_t *bytes = sampi_piece(m, i, &n_bytes);
+            const uint8_t *bytes = sampi_history_bytes(m, i, &n_bytes);
             sampi_lazy_feed(&m->lazy, bytes, n_bytes);
         }
     }
@@ -27206,19 +27223,19 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
     if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
-    samp_token *kept = (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1);
+    samp_token *kept = (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;
     for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
     if (kept && !m->d.status) {
-        const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
+        const uint8_t *bytes = sampi_history_bytes(m, m->history.n - 1, &n);
         z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
         if (!z->waiting) {
             int32_t start = named ? 0 : sampi_lazy_start(m);
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
-    if (!m->d.status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (!m->d.status && allowed && stays) sampi_keep_position(m, items.data, SAMPI_POSITION_SAME - 1 - items.n);
     if (m->d.status || !allowed || !stays) {
         if (kept) m->history.n--;
         z->waiting = true;
@@ -27234,7 +27251,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 /* ---- src/grammar/room.h ---- */
 /* ---- grammars: the matcher as a whole ----
    This room makes, copies, resets and frees a matcher, and tries and accepts a token. A call that finds no room in its
-   store gets a larger store and does its work again (sampi_matcher_turn). */
+   cache gets a larger cache and does its work again (sampi_matcher_attempt). */
 
 /* Tries a token, without its first `skip` bytes. Returns the index of the first item behind the token; if there is no
    item at this index, the token is not allowed. The text's position does not change yet. */
@@ -27262,19 +27279,19 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
-        sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
+        sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
         return m->d.status;
     }
     int32_t first = sampi_matcher_try(m, token, 0);
-    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1) : NULL;
-    if (m->d.status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1) : NULL;
+    if (m->d.status || !kept || !sampi_keep_position(m, m->items.data, m->n_now)) {
         m->history.n -= kept != NULL;
         sampi_drop(m, before);
         return m->d.status ? m->d.status : SAMP_E_RANGE;
     }
     *kept = token;
-    sampi_settle_items(m, first);
-    sampi_leave_place(m);
+    sampi_set_position(m, first);
+    sampi_discard_prepared(m);
     return SAMP_OK;
 }
 
@@ -27282,7 +27299,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         status = sampi_accept_once(m, token);
     return m->d.status ? m->d.status : status;
 }
@@ -27291,7 +27308,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);) {
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
         allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
         sampi_level before = sampi_mark(m);
         if (m->lazy.waiting || !allowed) continue;
@@ -27309,7 +27326,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         status = sampi_accept_waiting(m, token, false);
     return m->d.status ? m->d.status : status;
 }
@@ -27318,10 +27335,10 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->history.n = m->past_n.n = 0;
-    sampi_lose_place(m);
-    sampi_leave_place(m);
+    sampi_forget_position(m);
+    sampi_discard_prepared(m);
     sampi_lazy_reset(&m->lazy);
-    return sampi_matcher_place(m);
+    return sampi_matcher_find_position(m);
 }
 
 /* Lists all arrays that a matcher owns. */
@@ -27329,9 +27346,9 @@ static int sampi_matcher_reset(sampi_matcher *m)
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,        &m->history,   &m->past,
-                         &m->past_n,   &z->ops,          &z->pool,         &z->places,    &z->tokens,
-                         &z->programs, &m->begun.tokens, &m->begun.places, &m->begun.bits };
+    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,       &m->history,   &m->past,
+                         &m->past_n,   &z->ops,          &z->pool,        &z->positions, &z->tokens,
+                         &z->programs, &m->begun.tokens, &m->begun.exits, &m->begun.bits };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -27341,8 +27358,8 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
-    sampi_free_block(&m->d.held, m->bits, (size_t)m->index->n_mask * 4 + 4);
-    sampi_let_go(&m->d.held, sizeof *m);
+    sampi_account_free(&m->d.account, m->bits, (size_t)m->index->n_mask * 4 + 4);
+    sampi_account_subtract(&m->d.account, sizeof *m);
     (void)SAMPI_INT_ADD(&m->shared->n_users, -1);
     SAMP_FREE(m);
 }
@@ -27351,8 +27368,8 @@ static void sampi_matcher_free(sampi_matcher *m)
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
     /* no limit, because making a matcher may exceed the grammar's limit */
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
-    sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
+    sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
+    sampi_matcher *m = (sampi_matcher *)sampi_account_allocate(&account, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
     (void)SAMPI_INT_ADD(&h->n_users, 1);
@@ -27360,12 +27377,12 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     m->index = h->index;
     m->grammar = h->grammar;
     m->d.bytes = &h->grammar->bytes;
-    m->d.held.all = &h->held;
+    m->d.account.all = &h->account;
     m->max_steps = (int64_t)1 << 24;
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     sampi_matcher_vecs(m, &vecs);
-    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->d.held;
-    m->bits = (uint32_t *)sampi_hold_block(&held, (size_t)m->index->n_mask * 4 + 4);
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->account = &m->d.account;
+    m->bits = (uint32_t *)sampi_account_allocate(&account, (size_t)m->index->n_mask * 4 + 4);
     if (m->bits) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -27375,10 +27392,10 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
-    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.places, &m->lazy.tokens, &m->lazy.programs };
+    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.positions, &m->lazy.tokens, &m->lazy.programs };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
-        vecs[i]->held = &m->d.held;
-        sampi_hold(&m->d.held, vecs[i]->size);
+        vecs[i]->account = &m->d.account;
+        sampi_account_add(&m->d.account, vecs[i]->size);
     }
 }
 
@@ -27478,14 +27495,14 @@ static void sampi_shared_free(sampi_shared *h)
         behind = space->behind;
         sampi_workspace_free(h, space);
     }
-    sampi_sweep_stores(h);
-    if (h->now) sampi_store_free(h, h->now);
+    sampi_sweep_caches(h);
+    if (h->now) sampi_cache_free(h, h->now);
     sampi_vec_free(&h->texts);
     SAMP_FREE(h);
 }
 
 /* Makes the data that the samplers of a grammar and an index share. Tokens that the grammar names by their texts get
-   their numbers: in a store, member c of the text's node is the token's number, where the grammar's tree has the number
+   their numbers: in a cache, member c of the text's node is the token's number, where the grammar's tree has the number
    of a rule. Returns NULL if there is no memory. */
 static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
@@ -27497,12 +27514,12 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     h->index_serial = index->serial;
     h->deepest = index->deepest;
     h->n_mask = index->n_mask;
-    h->held.bytes = sizeof *h;
-    h->held.most = (size_t)1 << 26;
-    h->texts.held = &h->held;
-    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0, SAMPI_STORE_USUAL);
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
-    if (!sampi_find_texts(h)) h->now = sampi_store_make(h, &plan, &held);
+    h->account.bytes = sizeof *h;
+    h->account.most = (size_t)1 << 26;
+    h->texts.account = &h->account;
+    const sampi_cache_plan plan = sampi_cache_planned(h, NULL, 0, SAMPI_CACHE_USUAL);
+    sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
+    if (!sampi_find_texts(h)) h->now = sampi_cache_make(h, &plan, &account);
     if (!h->now) {
         sampi_shared_free(h);
         return NULL;
@@ -27517,14 +27534,14 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
-/* Frees the stores of other indexes that no sampler uses, because these indexes may have been freed. If such an index
-   is used later, a new store is made. */
+/* Frees the caches of other indexes that no sampler uses, because these indexes may have been freed. If such an index
+   is used later, a new cache is made. */
 static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
         if (h == used || SAMPI_INT_GET(&h->n_users) > 0) continue;
-        sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->now);
-        if (store && sampi_replace_store(h, store, NULL)) sampi_sweep_stores(h);
+        sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->now);
+        if (cache && sampi_replace_cache(h, cache, NULL)) sampi_sweep_caches(h);
     }
 }
 
@@ -27550,14 +27567,14 @@ static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_g
 static int sampi_matcher_make(sampi_matcher *m)
 {
     if (m->shared->status) return m->shared->status;
-    m->d.held.beside = SIZE_MAX;
-    sampi_frame *outermost = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *outermost, 1);
-    m->d.held.beside = 0;
+    m->d.account.allowance = SIZE_MAX;
+    sampi_frame *outermost = (sampi_frame *)sampi_append(&m->d, &m->frames, sizeof *outermost, 1);
+    m->d.account.allowance = 0;
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
     const int status = sampi_matcher_reset(m);
     /* SAMP_E_FULL is no error here: a later call may find more memory */
-    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status;
+    return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;
 }
 
 /* Returns a copy of a matcher; NULL if there is no memory. */
@@ -27565,11 +27582,11 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->shared);
     if (!m) return NULL;
-    m->d.held.beside = SIZE_MAX;
+    m->d.account.allowance = SIZE_MAX;
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
-    m->place_in = from->place_in;
-    m->live = from->live;
+    m->position_cache = from->position_cache;
+    m->n_reachable = from->n_reachable;
     m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
@@ -27581,8 +27598,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
-    m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
-    m->d.held.beside = 0;
+    m->lazy.positions = sampi_copy_vec(m, &from->lazy.positions, sizeof(int32_t));
+    m->d.account.allowance = 0;
     if (!m->d.status) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -27611,7 +27628,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 {
-    return sampi_matcher_back((sampi_matcher *)s->ctx, n);
+    return sampi_matcher_rollback((sampi_matcher *)s->ctx, n);
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
@@ -27737,7 +27754,7 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    SAMPI_SIZE_PUT(&m->shared->held.most, max_bytes);
+    SAMPI_SIZE_PUT(&m->shared->account.most, max_bytes);
     m->max_steps = max_steps;
     return SAMP_OK;
 }
@@ -27748,14 +27765,14 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !usage) return SAMP_E_NULL;
     if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
-    if (sampi_look(m, NULL, NULL)) {
+    if (sampi_use_cache(m, NULL, NULL)) {
         sampi_shared *h = m->shared;
         memset(usage, 0, sizeof *usage);
-        usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;
-        usage->n_entries = (size_t)SAMPI_INT_GET(&m->store->n_entries);
-        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart) +
+        usage->n_states = (size_t)SAMPI_INT_GET(&m->cache->n_states) - 1;
+        usage->n_entries = (size_t)SAMPI_INT_GET(&m->cache->n_entries);
+        usage->n_bytes = SAMPI_SIZE_GET(&h->account.bytes) + SAMPI_SIZE_GET(&h->account.cache_bytes) +
                          SAMPI_SIZE_GET(&h->bytes_gone);
-        usage->max_bytes = SAMPI_SIZE_GET(&h->held.most);
+        usage->max_bytes = SAMPI_SIZE_GET(&h->account.most);
         usage->n_renewals = SAMPI_SIZE_GET(&h->renewals);
         sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
         for (; space; space = space->behind) {
@@ -27787,7 +27804,7 @@ SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;
     sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && !m->lazy.waiting) status = sampi_matcher_place(m);
+    if (m && !m->lazy.waiting) status = sampi_matcher_find_position(m);
     return status ? status : sampi_matcher_ends(m) && !m->lazy.waiting;
 }
 
@@ -27853,15 +27870,15 @@ static bool sampi_one_class(int32_t c, int32_t *found)
 }
 
 /* Returns whether only one class of bytes may follow a state and the states before it; *found is that class, or -1 if
-   no byte may follow. If there are two classes, further ones are not computed; else the store (cache) keeps the state's
+   no byte may follow. If there are two classes, further ones are not computed; else the cache keeps the state's
    set of classes. */
 static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
-    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
+    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->next_classes);
     for (int32_t c = 0; !live && c < bytes->n_classes && !m->d.status; c++)
         if (sampi_next(m, state, bytes->byte_of[c]) && !sampi_one_class(c, found)) return false;
-    if (!live) return sampi_live_of(m, state) != NULL;
+    if (!live) return sampi_next_classes_of(m, state) != NULL;
     for (int32_t i = 0; i < 8; i++)
         for (uint32_t rest = live[i], k = 0; rest; rest >>= 1, k++)
             if ((rest & 1) && !sampi_one_class(32 * i + (int32_t)k, found)) return false;
@@ -27921,7 +27938,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (status || m->lazy.waiting) return status;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_force_whole(m, forced);
     if (m->d.status) return m->d.status;
     if (bytes) memcpy(bytes, forced, (size_t)n < size ? (size_t)n : size);
@@ -27930,15 +27947,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
 
 /* The tokens with which some bytes begin: how many there are, the length of the longest in bytes, and that token. If
    several tokens have the same bytes, the one with the smallest number counts. */
-typedef struct sampi_along {
+typedef struct sampi_prefix_tokens {
     int32_t n, length;
     samp_token longest;
-} sampi_along;
+} sampi_prefix_tokens;
 
 /* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
    tokens have the same bytes, all longer tokens are below the node of the last one. */
-static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
-                                 sampi_along *along)
+static uint32_t sampi_find_prefix_tokens(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes,
+                                         int32_t n, sampi_prefix_tokens *along)
 {
     const uint32_t *nodes = index->nodes;
     for (int32_t d = 0; d < n; d++) {
@@ -27962,7 +27979,7 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
 
 /* Returns whether some token below a trie's node is allowed by the parser's items [from, m->items.n), which are the
    items at this node. */
-static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
+static bool sampi_token_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t end = node + (nodes[2 * (size_t)node + 1] >> 10), top = nodes[2 * (size_t)node + 1] & 1023;
@@ -27994,11 +28011,11 @@ static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n
     int32_t from, n = sampi_force(m, bytes, &from);
     size_t n_tokens = 0;
     for (int32_t at = 0; at < n && n_tokens < n_max && !m->d.status;) {
-        sampi_along along = { 0, 0, -1 }, other = { 0, 0, -1 };
-        const uint32_t plain = sampi_look_along(m->index, 0, bytes + at, n - at, &along);
-        const uint32_t rest = sampi_look_along(m->index, m->index->n_plain, bytes + at, n - at, &other);
-        if ((plain && sampi_goes_on(m, plain, from)) || (rest && sampi_goes_on(m, rest, from))) break;
-        const sampi_along *longest = along.length > other.length ? &along : &other;
+        sampi_prefix_tokens along = { 0, 0, -1 }, other = { 0, 0, -1 };
+        const uint32_t plain = sampi_find_prefix_tokens(m->index, 0, bytes + at, n - at, &along);
+        const uint32_t rest = sampi_find_prefix_tokens(m->index, m->index->n_plain, bytes + at, n - at, &other);
+        if ((plain && sampi_token_goes_on(m, plain, from)) || (rest && sampi_token_goes_on(m, rest, from))) break;
+        const sampi_prefix_tokens *longest = along.length > other.length ? &along : &other;
         if (longest->length == 0 || (certain && along.n + other.n > 1)) break;
         tokens[n_tokens++] = longest->longest;
         at += longest->length;
@@ -28014,7 +28031,7 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && n_max && !tokens) status = SAMP_E_NULL;
     if (status || m->lazy.waiting) return status;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;
 }
@@ -28059,8 +28076,8 @@ static void sampi_grammar_free(sampi_sampler *s)
    kept. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 {
-    sampi_back_to to;
-    return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
+    sampi_rollback_target to;
+    return sampi_matcher_find_target((sampi_matcher *)s->base.ctx, n, &to);
 }
 
 /* Returns the number of tokens that the grammar can take back. */
@@ -28130,13 +28147,13 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
     io->made = copy;
     io->unmake = sampi_grammar_unmake;
-    if (fresh) fresh->d.held.beside = SAMPI_SIZE_GET(&m->shared->held.most);
+    if (fresh) fresh->d.account.allowance = SAMPI_SIZE_GET(&m->shared->account.most);
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (fresh) fresh->d.held.beside = 0;
+    if (fresh) fresh->d.account.allowance = 0;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
@@ -28241,7 +28258,7 @@ enum {
     SAMPI_T_ARRAY = 32,
     SAMPI_T_OBJECT = 64,
     SAMPI_T_ALL = 127,
-    SAMPI_T_DEEP = SAMPI_T_ARRAY | SAMPI_T_OBJECT
+    SAMPI_T_STRUCTURED = SAMPI_T_ARRAY | SAMPI_T_OBJECT
 };
 
 /* A literal, which is one condition on a value: the number of a node of the document (a schema or a value) times 4,
@@ -28275,20 +28292,20 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                   /* the first error, after which every function does nothing */
-    bool in_order;                /* the option "ordered": members come in the schema's order */
-    int draft;                    /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
-    int32_t key[SAMPI_KEY_LAST];  /* each keyword's string in the document; -1 if the document does not have it */
-    uint8_t *key_of;              /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
-    sampi_scalars *scalars;       /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
-    uint8_t *scalars_known;       /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
-    sampi_vec goals, slots;       /* goals: sampi_goal (condition sets); slots: a hash table of their indexes */
-    sampi_vec arena;              /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
-    sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
-    sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;              /* int32_t: the goals (condition sets) whose rules have no body yet */
-    sampi_vec asked;              /* a stack (sampi_asked) of the schemas whose allowed scalars are being computed */
-    sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
+    int status;                  /* the first error, after which every function does nothing */
+    bool in_order;               /* the option "ordered": members come in the schema's order */
+    int draft;                   /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
+    int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
+    uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
+    sampi_scalars *scalars;      /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
+    uint8_t *scalars_known;      /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
+    sampi_vec goals, slots;      /* goals: sampi_goal (condition sets); slots: a hash table of their indexes */
+    sampi_vec arena;             /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
+    sampi_vec stack;             /* int32_t: a stack of numbers; each function restores its length */
+    sampi_vec atoms, todo;       /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
+    sampi_vec queue;             /* int32_t: the goals (condition sets) whose rules have no body yet */
+    sampi_vec pending; /* a stack (sampi_pending_scalars) of the schemas whose allowed scalars are being computed */
+    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
     sampi_deriver deriver;          /* computes derivatives for sampi_schema_matches; owns only its stack and memo */
     sampi_byte_classes bytes;       /* the deriver's classes of bytes: one for each byte */
@@ -28297,7 +28314,7 @@ typedef struct sampi_schema {
     int32_t *listed;
     int32_t *pattern_of;  /* [n_strings] the node of a string as a regular expression, + 1; 0 if it was not made */
     int32_t *resource_of; /* [n_nodes] the resource (schema with an address) to which a node belongs */
-    uint8_t *stands;      /* [n_nodes] SAMPI_STANDS_*: whether a node is a schema */
+    uint8_t *roles;       /* [n_nodes] SAMPI_ROLE_*: whether a node is a schema */
     int32_t *value_of;    /* [n_strings] the first string with an equal number, + 1; 0 if it was not looked up yet */
     int32_t *marks;       /* [n_strings] the round in which a string was last marked (sampi_texts_mark) */
     /* [n_nodes] the index of an array's list of children in the arena, + 1; 0 if there is no list */
@@ -28305,9 +28322,9 @@ typedef struct sampi_schema {
     sampi_vec values; /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
     /* n_values: how many numbers `values` contains; round: the number with which values are marked now */
     int32_t n_values, round;
-    sampi_texts marked; /* the list whose values are marked */
-    int32_t spare;      /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says;      /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
+    sampi_texts marked;    /* the list whose values are marked */
+    int32_t spare;         /* units of work that the last counted step still covers (sampi_schema_work) */
+    uint8_t *n_conditions; /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps; /* the number of steps that may still be taken */
@@ -28502,7 +28519,7 @@ enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 };
 
 /* The answer to whether a node of the document is a schema. NOWHERE: it is not, even if it looks like one, as a value
    in a const, in an enum or behind an unknown keyword does. AROUND: it is not, but its children are schemas. */
-enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND };
+enum { SAMPI_ROLE_NONE, SAMPI_ROLE_SCHEMA, SAMPI_ROLE_PARENT };
 
 typedef struct sampi_resource {
     int32_t node;  /* the node of a schema with an address of its own, or the root */
@@ -28517,8 +28534,8 @@ typedef struct sampi_anchor {
     size_t n;
 } sampi_anchor;
 
-/* Returns SAMPI_STANDS_* for a node of the document; `parent` is the result for the node's parent. */
-static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
+/* Returns SAMPI_ROLE_* for a node of the document; `parent` is the result for the node's parent. */
+static SAMPI_COLD uint8_t sampi_schema_role(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
                                                SAMPI_KEY_ALL_OF,
@@ -28538,21 +28555,21 @@ static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi
     static const sampi_schema_key of_names[] = { SAMPI_KEY_PROPERTIES,   SAMPI_KEY_PATTERN_PROPERTIES,
                                                  SAMPI_KEY_DEPENDENCIES, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                  SAMPI_KEY_DEFINITIONS,  SAMPI_KEY_DEFS };
-    if (parent == SAMPI_STANDS_NOWHERE) return SAMPI_STANDS_NOWHERE;
-    if (parent == SAMPI_STANDS_AROUND) return SAMPI_STANDS_SCHEMA;
+    if (parent == SAMPI_ROLE_NONE) return SAMPI_ROLE_NONE;
+    if (parent == SAMPI_ROLE_PARENT) return SAMPI_ROLE_SCHEMA;
     for (size_t i = 0; i < sizeof of_names / sizeof *of_names; i++)
-        if (n->name >= 0 && n->name == x->key[of_names[i]]) return SAMPI_STANDS_AROUND;
+        if (n->name >= 0 && n->name == x->key[of_names[i]]) return SAMPI_ROLE_PARENT;
     for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
         if (n->name >= 0 && n->name == x->key[of_one[i]])
-            return n->kind == SAMPI_JSON_ARRAY ? SAMPI_STANDS_AROUND : SAMPI_STANDS_SCHEMA;
-    return SAMPI_STANDS_NOWHERE;
+            return n->kind == SAMPI_JSON_ARRAY ? SAMPI_ROLE_PARENT : SAMPI_ROLE_SCHEMA;
+    return SAMPI_ROLE_NONE;
 }
 
 /* Returns the string of a schema's $id (in draft 4: id); -1 if it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
-    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->stands[schema] == SAMPI_STANDS_SCHEMA;
+    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->roles[schema] == SAMPI_ROLE_SCHEMA;
     return has ? sampi_doc(x, node)->text : -1;
 }
 
@@ -28666,25 +28683,25 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
 
 /* Finds which nodes of the document are schemas, the resource of each, and the names by which references can find them.
    Parents are visited before their children. If two schemas have the same name, the first one counts. */
-static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
+static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
 {
     if (x->resources.n) return;
     for (int32_t i = 0; i < x->doc.n_nodes && !x->status; i++) {
         const sampi_json_node *n = sampi_doc(x, i);
         size_t length = 0;
-        x->stands[i] = n->parent < 0 ? (uint8_t)SAMPI_STANDS_SCHEMA : sampi_schema_stands(x, n, x->stands[n->parent]);
+        x->roles[i] = n->parent < 0 ? (uint8_t)SAMPI_ROLE_SCHEMA : sampi_schema_role(x, n, x->roles[n->parent]);
         const int32_t id = n->kind == SAMPI_JSON_OBJECT ? sampi_schema_id(x, i) : -1;
         const char *text = id < 0 ? "" : sampi_doc_text(x, id, &length);
         const int32_t around = n->parent < 0 ? -1 : x->resource_of[n->parent];
         x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0 ? sampi_resource_add(x, i, around, id)
                                                                           : around;
-        if (n->kind == SAMPI_JSON_OBJECT && x->stands[i] == SAMPI_STANDS_SCHEMA) sampi_anchors_of(x, i);
+        if (n->kind == SAMPI_JSON_OBJECT && x->roles[i] == SAMPI_ROLE_SCHEMA) sampi_anchors_of(x, i);
     }
     for (int32_t i = 0; i < x->resources.n; i++)
         sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
                          (size_t)sampi_resource_at(x, i)->n);
     while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
-        if (!sampi_slots_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
     for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
         const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
         int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);
@@ -28745,7 +28762,7 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
     const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
     size_t end = sampi_uri_end(text, n);
     if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
-    sampi_schema_places(x);
+    sampi_find_resources(x);
     if (x->status) return -1;
     resource = x->resource_of[ref];
     if (end > 0) {
@@ -28974,7 +28991,7 @@ static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, 
     return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
 }
 
-static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
+static SAMPI_COLD sampi_node sampi_schema_negative(sampi_tree *t, sampi_node a)
 {
     return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
 }
@@ -28986,7 +29003,7 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict);
     if (d->n == 0 && strict) return sampi_schema_above(x, d, true);
     sampi_node small = sampi_schema_except(t, x->magnitude, sampi_schema_above(x, d, !strict));
-    return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
+    return sampi_tree_alt(t, x->magnitude, sampi_schema_negative(t, small));
 }
 
 /* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, with any
@@ -29006,7 +29023,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
     number = sampi_tree_seq(t, number, zeros);
     if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
-    return d.negative ? sampi_schema_minus(t, number) : number;
+    return d.negative ? sampi_schema_negative(t, number) : number;
 }
 
 /* Returns the node of the whole numbers. In draft 4, 1.0 is not a whole number. */
@@ -29084,7 +29101,7 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
     sampi_decimal d;
-    if (!sampi_slots_like(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
+    if (!sampi_table_doubled(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
     for (int32_t i = 0; i < old.n && !x->status; i++) {
         const int32_t string = *sampi_ints(&old, i);
         if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
@@ -29166,7 +29183,7 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
 
 /* Returns whether the node is "all strings of a certain length". If so, *r is the repetition in it: characters r->a, at
    least r->b and at most r->c of them (-1: any number). */
-static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
+static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
     if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
@@ -29183,8 +29200,8 @@ static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node nod
 }
 
 /* Returns the node of the strings of at least `least` and at most `most` characters (-1: any number). */
-static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
-                                               int32_t most)
+static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *x, sampi_node character,
+                                                            int32_t least, int32_t most)
 {
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
@@ -29242,16 +29259,16 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
 
 /* Returns the node of the texts that both a and b match. Two ranges of lengths become one range, and two sets of
    multiples become one: two counters in one expression would need too many states. */
-static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
+static SAMPI_COLD sampi_node sampi_schema_intersection(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
     sampi_node both = sampi_schema_both_multiples(x, a, b);
     if (both == SAMPI_NEVER) both = sampi_schema_both_multiples(x, b, a);
     if (both != SAMPI_NEVER) return both;
-    if (!sampi_schema_length(x, a, &p) || !sampi_schema_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
+    if (!sampi_schema_is_length(x, a, &p) || !sampi_schema_is_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
     int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
     return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER
-                                     : sampi_schema_long(x, p.a == x->any ? q.a : p.a, least, most);
+                                     : sampi_schema_strings_of_length(x, p.a == x->any ? q.a : p.a, least, most);
 }
 
 static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
@@ -29259,7 +29276,8 @@ static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sa
     if (a.n == SAMPI_ANY || b.n == 0) return b;
     if (b.n == SAMPI_ANY || a.n == 0) return a;
     if (a.n > 0 && b.n > 0) return sampi_texts_filter(x, a, b, true);
-    return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+    return sampi_texts_some(
+        x, sampi_schema_intersection(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
 /* Returns the union of two sets. Two lists become one, without copying list a if b's new values directly follow it in
@@ -29290,9 +29308,9 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_ANY) return sampi_texts_none();
     if (a.n == 0) return sampi_texts_any();
     sampi_expr r;
-    if (string && a.n == SAMPI_SOME && sampi_schema_length(x, a.node, &r)) {
-        sampi_node longer = r.c < 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, r.c + 1, -1);
-        sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, 0, r.b - 1);
+    if (string && a.n == SAMPI_SOME && sampi_schema_is_length(x, a.node, &r)) {
+        sampi_node longer = r.c < 0 ? SAMPI_NEVER : sampi_schema_strings_of_length(x, x->character, r.c + 1, -1);
+        sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_strings_of_length(x, x->character, 0, r.b - 1);
         return sampi_texts_some(x, sampi_tree_alt(x->tree, shorter, longer));
     }
     return sampi_texts_some(
@@ -29453,7 +29471,7 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_deriver *d = &x->deriver;
     if (d->memo) return true;
-    d->held.most = SIZE_MAX;
+    d->account.most = SIZE_MAX;
     d->budget = SAMPI_SCHEMA_DERIVED;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
     memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
@@ -29476,7 +29494,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
     sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
-    return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
+    return sampi_at(x->tree, node)->facts & SAMPI_FACT_EMPTY;
 }
 
 /* Returns whether a regular node matches any text. The answer is also true if the search takes too long. All searches
@@ -29491,7 +29509,7 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
     if (spare <= 0) return true;
     d->tree = *x->tree;
     d->budget = most;
-    bool alive = sampi_alive(d, node);
+    bool alive = sampi_matches_any(d, node);
     *x->tree = d->tree;
     d->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - d->budget);
     if (d->status == SAMP_E_FULL) {
@@ -29607,7 +29625,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
     if (least > most) return sampi_texts_none();
     if (least > 0 || most < INT32_MAX) {
-        all = sampi_texts_some(x, sampi_schema_long(x, x->any, least, most < INT32_MAX ? most : -1));
+        all = sampi_texts_some(x, sampi_schema_strings_of_length(x, x->any, least, most < INT32_MAX ? most : -1));
     }
     int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
             format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
@@ -29699,12 +29717,12 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
 /* A schema whose scalars are being computed. slot: its index in x->scalars; part: a line of the table below, which is
    one keyword; at: the next schema that this keyword needs, or -1; way: 0 if that schema is needed with the same
    estimate, 1 if it is needed with the opposite one. */
-typedef struct sampi_asked {
+typedef struct sampi_pending_scalars {
     int32_t slot, part, at, way;
-} sampi_asked;
+} sampi_pending_scalars;
 
 /* Returns the index in x->scalars of the next scalars that sampi_scalars_applied will need; -1 if it needs no more. */
-static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
+static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_pending_scalars *a)
 {
     enum { SAME = 1, OTHER = 2, LAST = 8 };
     static const struct {
@@ -29757,7 +29775,7 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
 }
 
 /* Begins to compute a schema's scalars: computes what its own keywords allow, and pushes the schema on the stack
-   x->asked. */
+   x->pending. */
 static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
 {
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
@@ -29768,7 +29786,7 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     }
     const int32_t slot = 2 * schema + over;
     if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
-    if (x->asked.n >= SAMPI_SCHEMA_NESTING)
+    if (x->pending.n >= SAMPI_SCHEMA_NESTING)
         sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
     x->scalars_known[slot] = 1;
     int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
@@ -29781,7 +29799,8 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
     x->scalars[slot] = s;
-    sampi_asked *room = x->status ? NULL : (sampi_asked *)sampi_vec_add(&x->asked, sizeof *room, 1);
+    sampi_pending_scalars *room = x->status ? NULL
+                                            : (sampi_pending_scalars *)sampi_vec_add(&x->pending, sizeof *room, 1);
     if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
     if (!room) return;
     room->slot = slot;
@@ -29795,11 +29814,11 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;
-    const int32_t bottom = x->asked.n;
+    const int32_t bottom = x->pending.n;
     if (sampi_scalars_known(x, schema, over, &s)) return s;
     sampi_scalars_begin(x, schema, over);
-    while (x->asked.n > bottom && !x->status) {
-        sampi_asked *top = (sampi_asked *)x->asked.data + x->asked.n - 1;
+    while (x->pending.n > bottom && !x->status) {
+        sampi_pending_scalars *top = (sampi_pending_scalars *)x->pending.data + x->pending.n - 1;
         const int32_t next = sampi_scalars_next(x, top), slot = top->slot;
         if (x->status) break;
         if (next >= 0) {
@@ -29808,9 +29827,9 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
         }
         x->scalars[slot] = sampi_scalars_and(x, x->scalars[slot], sampi_scalars_applied(x, slot / 2, slot & 1));
         x->scalars_known[slot] = 2;
-        x->asked.n--;
+        x->pending.n--;
     }
-    x->asked.n = bottom;
+    x->pending.n = bottom;
     return x->status ? sampi_scalars_of(SAMPI_T_ALL) : x->scalars[2 * schema + over];
 }
 
@@ -29823,17 +29842,17 @@ static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
 /* Returns how many keywords of a schema put a condition on a value: 0, 1, or 2 for two or more. */
-static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_n_conditions(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
     if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
-    if (x->says[schema]) return x->says[schema] - 1;
+    if (x->n_conditions[schema]) return x->n_conditions[schema] - 1;
     for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
         int key = x->key_of[sampi_doc(x, i)->name] - 1;
         n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
     }
     if (n > 2) n = 2;
-    x->says[schema] = (uint8_t)(n + 1);
+    x->n_conditions[schema] = (uint8_t)(n + 1);
     return n;
 }
 
@@ -29844,14 +29863,14 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
     if (meant < SAMPI_EQUALS) {
-        for (int hops = 0; hops < 32 && sampi_schema_says(x, node) == 1; hops++) {
+        for (int hops = 0; hops < 32 && sampi_schema_n_conditions(x, node) == 1; hops++) {
             if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
             if ((node = sampi_schema_target(x, ref)) < 0) return true; /* there was an error */
         }
         int kind = sampi_doc(x, node)->kind;
         if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
         if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return true;
-        if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
+        if (!sampi_schema_n_conditions(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
     /* finds the first literal that is not less than the new one, by bisection */
@@ -29884,7 +29903,7 @@ static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t 
 
 static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
 {
-    if (!sampi_slots_renew(&x->slots)) return false;
+    if (!sampi_table_renew(&x->slots)) return false;
     for (int32_t i = 0; i < x->goals.n; i++) {
         const sampi_goal *g = sampi_goal_at(x, i);
         *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
@@ -29894,7 +29913,7 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
 
 /* Returns the goal, made if new, whose literals (conditions) are on the stack from index `first` on, and removes them
    from the stack. */
-static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
+static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
     x->stack.n = first;
@@ -29936,19 +29955,19 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
 
 /* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. It may have a type too
    many, but never one too few. */
-static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
+static SAMPI_COLD unsigned sampi_literal_structures(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
-    unsigned types = SAMPI_T_DEEP, any = 0;
+    unsigned types = SAMPI_T_STRUCTURED, any = 0;
     bool whole;
-    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_DEEP : types;
+    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_STRUCTURED : types;
     int kind = sampi_doc(x, node)->kind;
     if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
         return (kind == SAMPI_JSON_TRUE) == (meant == SAMPI_IS) ? types : 0;
     int32_t type = sampi_keyword(x, node, SAMPI_KEY_TYPE);
     if (meant == SAMPI_ISNT) {
-        if (type < 0 || sampi_schema_says(x, node) != 1) return types;
-        return SAMPI_T_DEEP & ~sampi_schema_types(x, type, &whole);
+        if (type < 0 || sampi_schema_n_conditions(x, node) != 1) return types;
+        return SAMPI_T_STRUCTURED & ~sampi_schema_types(x, type, &whole);
     }
     if (type >= 0) types &= sampi_schema_types(x, type, &whole);
     if ((at = sampi_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_type_of(x, at);
@@ -29958,27 +29977,27 @@ static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal lit
     }
     if (types == 0 || depth == 16) return types;
     if ((at = sampi_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
+        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
     if ((at = sampi_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
-        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
+        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
     if ((at = sampi_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            types &= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+            types &= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
     for (int one = 0; one < 2; one++) {
         if ((at = sampi_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
         any = 0;
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            any |= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+            any |= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
         types &= any;
     }
     return types;
 }
 
-static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
+static SAMPI_COLD unsigned sampi_goal_structures(sampi_schema *x, int32_t goal)
 {
-    unsigned types = SAMPI_T_DEEP;
+    unsigned types = SAMPI_T_STRUCTURED;
     for (int32_t i = 0; i < sampi_goal_at(x, goal)->n && types; i++)
-        types &= sampi_literal_deep(x, sampi_goal_literal(x, goal, i), 0);
+        types &= sampi_literal_structures(x, sampi_goal_literal(x, goal, i), 0);
     return types;
 }
 
@@ -29994,7 +30013,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     sampi_goal_at(x, goal)->possible = SAMPI_YES;
     sampi_scalars s = sampi_goal_scalars(x, goal);
     bool possible = s.types || s.number.n || s.string.n;
-    unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
+    unsigned deep = possible ? 0 : sampi_goal_structures(x, goal);
     if (deep & SAMPI_T_ARRAY) possible = sampi_goal_has_shape(x, goal, SAMPI_T_ARRAY);
     if (!possible && (deep & SAMPI_T_OBJECT)) possible = sampi_goal_has_shape(x, goal, SAMPI_T_OBJECT);
     sampi_goal_at(x, goal)->possible = possible ? SAMPI_YES : SAMPI_NO;
@@ -30017,7 +30036,7 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
-    if (!sampi_goal_deep(x, goal)) return sampi_goal_scalars_node(x, goal);
+    if (!sampi_goal_structures(x, goal)) return sampi_goal_scalars_node(x, goal);
     if (sampi_goal_at(x, goal)->rule < 0) {
         int32_t rule = sampi_tree_rule(x->tree, "", 0);
         sampi_goal_at(x, goal)->rule = rule;
@@ -30648,8 +30667,8 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 /* Adds the conditions that one schema puts on a member's value to the goal on the stack. `name` is a listed name, or -1
    for a name that is not listed; `bits` is the set of the patterns that the name matches. Returns false if no value
    satisfies them. */
-static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
-                                         uint32_t bits, int32_t first)
+static SAMPI_COLD bool sampi_object_add_conditions(sampi_schema *x, const sampi_object *o, int32_t schema,
+                                                   int32_t name, uint32_t bits, int32_t first)
 {
     int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
@@ -30685,14 +30704,14 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
         sampi_atom a = *sampi_atom_at(x, i);
         if (witnesses && a.literal >= 0 && sampi_atom_is_met(x, a, witnesses))
             possible = sampi_goal_add(x, first, a.literal);
-        if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
+        if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_add_conditions(x, o, a.node, name, bits, first);
         if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
         if (a.kind == SAMPI_ATOM_MEMBER && a.name == name) possible = sampi_goal_add(x, first, a.literal);
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, a.node, name);
         possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
     }
-    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
@@ -31054,7 +31073,7 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 
 /* Also sets by_kind if minProperties can be reached only with more than one witness (required member without a listed
    name); the witnesses' names must then differ. */
-static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
+static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
@@ -31074,7 +31093,7 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
-        sampi_object_tell_apart(x, &o);
+        sampi_object_distinguish(x, &o);
         if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, 0);
         s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
     }
@@ -31127,11 +31146,11 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
    schema (contains); and uniqueItems, if every item is one of a few values. */
 
 /* A condition on an array: between `least` and `most` items satisfy a literal (another condition). */
-enum { SAMPI_SOMES = 3 };
-typedef struct sampi_some {
+enum { SAMPI_ITEM_COUNTS = 3 };
+typedef struct sampi_item_count {
     sampi_literal literal;
     int32_t least, most; /* most: INT32_MAX if there is no upper bound */
-} sampi_some;
+} sampi_item_count;
 
 /* An array whose grammar is being made. */
 typedef struct sampi_array {
@@ -31141,22 +31160,22 @@ typedef struct sampi_array {
     int32_t least, most;
     int32_t unique; /* the node of uniqueItems; -1 if there is none */
     int32_t n_some;
-    sampi_some some[SAMPI_SOMES];
+    sampi_item_count some[SAMPI_ITEM_COUNTS];
 } sampi_array;
 
 /* Adds the condition that between `least` and `most` items satisfy a literal. Two conditions on the same literal are
    joined. */
-static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
-                                        int32_t most)
+static SAMPI_COLD void sampi_array_add_count(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
+                                             int32_t most)
 {
     int32_t i = 0;
     if (least == 0 && most == INT32_MAX) return;
     while (i < a->n_some && a->some[i].literal != literal) i++;
-    if (i == SAMPI_SOMES) {
+    if (i == SAMPI_ITEM_COUNTS) {
         sampi_refuse(x, literal >> 2, "more than three contains at once");
         return;
     }
-    sampi_some *some = &a->some[i];
+    sampi_item_count *some = &a->some[i];
     if (i == a->n_some) {
         a->n_some++;
         some->literal = literal;
@@ -31183,7 +31202,7 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
                     ? 1
                     : sampi_schema_count(x, schema, SAMPI_KEY_MIN_CONTAINS, 0);
         most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
-        sampi_array_some(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
+        sampi_array_add_count(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
     }
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_ITEMS)) >= 0 &&
         sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
@@ -31215,7 +31234,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
         else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)
             possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
     }
-    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
@@ -31228,7 +31247,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         sampi_atom atom = *sampi_atom_at(x, i);
         if (atom.kind == SAMPI_ATOM_GROUP) sampi_array_group(x, a, atom.node);
         if (atom.kind == SAMPI_ATOM_ITEM && atom.name >= a->n_prefix) a->n_prefix = atom.name + 1;
-        if (atom.kind == SAMPI_ATOM_SOME) sampi_array_some(x, a, atom.literal, atom.name, INT32_MAX);
+        if (atom.kind == SAMPI_ATOM_SOME) sampi_array_add_count(x, a, atom.literal, atom.name, INT32_MAX);
         if (atom.kind == SAMPI_ATOM_LEAST && atom.name > a->least) a->least = atom.name;
         if (atom.kind == SAMPI_ATOM_MOST && atom.name < a->most) a->most = atom.name;
         if (atom.kind != SAMPI_ATOM_VALUE) continue;
@@ -31290,7 +31309,7 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all))) return false;
     for (int32_t value = 1 - END; value < END && !x->status; value++) {
         sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
-        if (value <= 0) one = sampi_schema_minus(t, one);
+        if (value <= 0) one = sampi_schema_negative(t, one);
         if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
         one = sampi_tree_and(t, numbers, one);
         if (sampi_schema_alive(x, one)) sampi_array_value(x, members, one);
@@ -31308,7 +31327,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     sampi_scalars s = sampi_scalars_of(0);
     if (goal >= 0) s = sampi_goal_scalars(x, goal);
-    bool few = goal >= 0 && !sampi_goal_deep(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
+    bool few = goal >= 0 && !sampi_goal_structures(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
     if (few && s.number.n < 0) few = sampi_array_wholes(x, &list, s.number.node);
     if (!few) {
         sampi_vec_free(&list);
@@ -31388,7 +31407,7 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
    item back to the first, x->stack gets the node of what may follow item i, for each value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
-    enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
+    enum { MOST = 4096, WAYS = 1 << SAMPI_ITEM_COUNTS };
     sampi_tree *t = x->tree;
     int64_t n = 1, last = a->n_prefix > a->least ? a->n_prefix : a->least;
     sampi_node items[WAYS];
@@ -31570,9 +31589,9 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     x->value_of = x->pattern_of + n_strings;
     x->marks = x->value_of + n_strings;
     x->scalars_known = (uint8_t *)(x->marks + n_strings);
-    x->stands = x->scalars_known + 2 * n_nodes;
-    x->says = x->stands + n_nodes;
-    x->key_of = x->says + n_nodes;
+    x->roles = x->scalars_known + 2 * n_nodes;
+    x->n_conditions = x->roles + n_nodes;
+    x->key_of = x->n_conditions + n_nodes;
     memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
     memset(x->children, 0, (n_nodes + 4 * n_strings) * sizeof *x->children + 4 * n_nodes + n_strings);
     for (int i = 0; i < SAMPI_KEY_LAST; i++) {
@@ -31620,7 +31639,7 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
         int32_t goal = *sampi_ints(&x->queue, i);
-        unsigned deep = sampi_goal_deep(x, goal);
+        unsigned deep = sampi_goal_structures(x, goal);
         sampi_node body = sampi_goal_scalars_node(x, goal);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
@@ -31631,7 +31650,7 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
-                          &x->todo,    &x->queue,     &x->asked,     &x->deriver.work, &x->resources,
+                          &x->todo,    &x->queue,     &x->pending,   &x->deriver.work, &x->resources,
                           &x->anchors, &x->addresses, &x->by_anchor, &x->values,       &x->deriver.queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
@@ -31658,7 +31677,7 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
         sampi_schema_constants(&x);
         int32_t first = x.stack.n;
         bool possible = sampi_goal_add(&x, first, sampi_literal_of(0, SAMPI_IS));
-        int32_t goal = sampi_goal_taken(&x, first);
+        int32_t goal = sampi_goal_from_stack(&x, first);
         root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
         sampi_schema_rules(&x);
         sampi_schema_check(&x, root);
@@ -32136,7 +32155,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     } else {
         last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
-        if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
+        if (last > 0 && sampi_at(t, last)->facts & SAMPI_FACT_EMPTY)
             inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
@@ -38153,10 +38172,10 @@ static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t 
 
 /* ---- src/constraints/making.h ---- */
 /* ---- constraints: making the arrays of a sampler ----
-   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From patterns of
-   tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the tokens that
-   contain it, and the tokens that complete it after other tokens have begun it. The kit owns all its memory, and frees
-   it (constraints/sampler.h). */
+   The builder (sampi_builder) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From
+   patterns of tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the
+   tokens that contain it, and the tokens that complete it after other tokens have begun it. The builder owns all its
+   memory, and frees it (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
     const samp_token *tokens; /* [n] the pattern's tokens, or NULL if it is a text */
@@ -38168,7 +38187,7 @@ typedef struct sampi_pattern {
     float bias;
 } sampi_pattern;
 
-typedef struct sampi_kit {
+typedef struct sampi_builder {
     sampi_sampler t;
     sampi_pattern *pattern; /* [n_patterns] the patterns */
     size_t n_patterns;
@@ -38189,89 +38208,91 @@ typedef struct sampi_kit {
     uint32_t *words; /* [n_words] part 2 of the sampler, if it is not made of lists */
     size_t n_words, n_symbols;
     bool no_memory, is_doubled, weighs; /* weighs: at least one bias is not -infinity */
-} sampi_kit;
+} sampi_builder;
 
-/* Allocates zeroed memory. Returns NULL and sets kit->no_memory if there is none. */
-static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
+/* Allocates zeroed memory. Returns NULL and sets builder->no_memory if there is none. */
+static SAMPI_COLD void *sampi_builder_alloc(sampi_builder *builder, size_t n, size_t size)
 {
-    void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
+    void *p = builder->no_memory || builder->t.status ? NULL : SAMP_MALLOC(n * size + 1);
     if (p) memset(p, 0, n * size + 1);
-    if (!p && !kit->t.status) kit->no_memory = true;
+    if (!p && !builder->t.status) builder->no_memory = true;
     return p;
 }
 
-static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t i)
+static int32_t sampi_symbol(const sampi_builder *builder, const sampi_pattern *p, size_t i)
 {
-    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
+    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
 }
 
 /* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. All patterns grow in
    step, so all shorter nodes exist already, and the longest suffix of a new node is known. */
-static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
+static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern *p, size_t i)
 {
-    int32_t symbol = sampi_symbol(kit, p, i);
-    const uint32_t mask = kit->n_edges - 1, from = p->node;
-    sampi_match_edge *edge = &kit->edges[sampi_match_slot(kit->edges, mask, from, symbol)];
+    int32_t symbol = sampi_symbol(builder, p, i);
+    const uint32_t mask = builder->n_edges - 1, from = p->node;
+    sampi_match_edge *edge = &builder->edges[sampi_match_slot(builder->edges, mask, from, symbol)];
     p->before = from;
     if (!edge->to) {
-        uint32_t suffix = kit->nodes[from].fail;
+        uint32_t suffix = builder->nodes[from].fail;
         bool is_root = suffix == from;
         edge->from = from;
         edge->symbol = symbol;
-        edge->to = kit->n_nodes++;
-        kit->nodes[edge->to].depth = (uint32_t)i + 1;
-        kit->nodes[edge->to].fail = is_root ? from : sampi_match_next(kit->nodes, kit->edges, mask, suffix, symbol);
+        edge->to = builder->n_nodes++;
+        builder->nodes[edge->to].depth = (uint32_t)i + 1;
+        builder->nodes[edge->to].fail = is_root
+                                            ? from
+                                            : sampi_match_next(builder->nodes, builder->edges, mask, suffix, symbol);
     }
     p->node = edge->to;
-    if (i + 1 == p->n && !kit->nodes[p->node].mark) kit->nodes[p->node].mark = p->mark;
+    if (i + 1 == p->n && !builder->nodes[p->node].mark) builder->nodes[p->node].mark = p->mark;
 }
 
 /* Makes the automaton of all patterns, with n_roots roots. */
-static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
+static SAMPI_COLD void sampi_builder_patterns(sampi_builder *builder, uint32_t n_roots)
 {
     size_t total = 0, longest = 0;
-    for (size_t i = 0; i < kit->n_patterns; i++) {
-        total += kit->pattern[i].n;
-        if (longest < kit->pattern[i].n) longest = kit->pattern[i].n;
+    for (size_t i = 0; i < builder->n_patterns; i++) {
+        total += builder->pattern[i].n;
+        if (longest < builder->pattern[i].n) longest = builder->pattern[i].n;
     }
-    kit->n_edges = kit->n_patterns ? 2 : 0;
-    while (kit->n_edges && kit->n_edges < 2 * total + 2) kit->n_edges *= 2;
-    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->nodes);
-    kit->edges = (sampi_match_edge *)sampi_kit_alloc(kit, kit->n_edges, sizeof *kit->edges);
-    if (!kit->nodes || !kit->edges) return;
-    kit->n_nodes = n_roots;
-    for (uint32_t r = 0; r < n_roots; r++) kit->nodes[r].fail = r;
+    builder->n_edges = builder->n_patterns ? 2 : 0;
+    while (builder->n_edges && builder->n_edges < 2 * total + 2) builder->n_edges *= 2;
+    builder->nodes = (sampi_match_node *)sampi_builder_alloc(builder, n_roots + total, sizeof *builder->nodes);
+    builder->edges = (sampi_match_edge *)sampi_builder_alloc(builder, builder->n_edges, sizeof *builder->edges);
+    if (!builder->nodes || !builder->edges) return;
+    builder->n_nodes = n_roots;
+    for (uint32_t r = 0; r < n_roots; r++) builder->nodes[r].fail = r;
     for (size_t depth = 0; depth < longest; depth++)
-        for (size_t i = 0; i < kit->n_patterns; i++)
-            if (depth < kit->pattern[i].n) sampi_kit_grow(kit, &kit->pattern[i], depth);
-    for (uint32_t k = n_roots; k < kit->n_nodes; k++)
-        if (!kit->nodes[k].mark) kit->nodes[k].mark = kit->nodes[kit->nodes[k].fail].mark;
+        for (size_t i = 0; i < builder->n_patterns; i++)
+            if (depth < builder->pattern[i].n) sampi_builder_grow(builder, &builder->pattern[i], depth);
+    for (uint32_t k = n_roots; k < builder->n_nodes; k++)
+        if (!builder->nodes[k].mark) builder->nodes[k].mark = builder->nodes[builder->nodes[k].fail].mark;
 }
 
 /* ---- the lists of the automaton's nodes, which are counted first, then written ---- */
 
 /* Adds an entry to a node's list. Its bias is stored as bits in the member `count`. */
-static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
+static void sampi_builder_put(sampi_builder *builder, uint32_t node, samp_token token, float bias)
 {
-    sampi_match_node *here = &kit->nodes[node];
-    if (kit->entry) {
-        sampi_count *e = &kit->entry[here->first + here->n];
+    sampi_match_node *here = &builder->nodes[node];
+    if (builder->entry) {
+        sampi_count *e = &builder->entry[here->first + here->n];
         e->token = token;
         memcpy(&e->count, &bias, 4);
     } else {
-        kit->n_entries++;
-        kit->weighs |= !sampi_masked(bias);
+        builder->n_entries++;
+        builder->weighs |= !sampi_masked(bias);
     }
     here->n++;
 }
 
 /* Do these bytes begin with the rest of a pattern, from its symbol d on? */
-static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
+static bool sampi_begins(const sampi_builder *builder, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
 {
-    bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
     if (n < p->n - d) return false;
     for (size_t i = d; i < p->n; i++)
-        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(kit, p, i)) return false;
+        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(builder, p, i)) return false;
     return true;
 }
 
@@ -38283,23 +38304,25 @@ static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 }
 
 /* Sorts all tokens that have bytes by their first two bytes (counting sort). */
-static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_sort_tokens(sampi_builder *builder)
 {
-    const samp_vocab *v = kit->t.u.limit.vocab;
-    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
-    kit->start = (uint32_t *)sampi_kit_alloc(kit, 65536 + 2, sizeof *kit->start);
-    kit->by_bytes = (samp_token *)sampi_kit_alloc(kit, kit->t.status ? 0 : (size_t)v->n_vocab, sizeof(samp_token));
-    for (int pass = 0; pass < 2 && kit->by_bytes; pass++) {
+    const samp_vocab *v = builder->t.u.constraint.vocab;
+    const bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
+    builder->start = (uint32_t *)sampi_builder_alloc(builder, 65536 + 2, sizeof *builder->start);
+    builder->by_bytes = (samp_token *)sampi_builder_alloc(builder, builder->t.status ? 0 : (size_t)v->n_vocab,
+                                                          sizeof(samp_token));
+    for (int pass = 0; pass < 2 && builder->by_bytes; pass++) {
         for (samp_token token = 0; token < v->n_vocab; token++) {
             size_t n;
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
             /* two above its own index: the comment below says why */
-            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2];
+            uint32_t *at = &builder->start[sampi_pair(bytes, n, any_case) + 2];
             if (pass == 0) ++*at;
-            if (pass == 1) kit->by_bytes[at[-1]++] = token;
+            if (pass == 1) builder->by_bytes[at[-1]++] = token;
         }
-        for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
+        for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++)
+            builder->start[pair] += builder->start[pair - 1];
     }
     /* The counts were stored two above their index, so their sums are beginnings, stored one above. Filling turns these
        into ends, which are the beginnings of the next pairs. */
@@ -38307,118 +38330,122 @@ static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 
 /* Adds to the first node the tokens that contain a banned string, and to each other node of a string the tokens that
    begin with the string's rest. */
-static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
 {
-    const samp_vocab *v = kit->t.u.limit.vocab;
-    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
-    const uint32_t mask = kit->n_edges - 1;
+    const samp_vocab *v = builder->t.u.constraint.vocab;
+    const bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
+    const uint32_t mask = builder->n_edges - 1;
     size_t n;
     for (samp_token token = 0; token < v->n_vocab; token++) {
         const char *bytes = sampi_bytes_of(v, token, &n);
         uint32_t node = 0, mark = 0;
         for (size_t i = 0; i < n && !mark; i++) {
-            node = sampi_match_next(kit->nodes, kit->edges, mask, node, sampi_fold(bytes[i], any_case));
-            mark = kit->nodes[node].mark;
+            node = sampi_match_next(builder->nodes, builder->edges, mask, node, sampi_fold(bytes[i], any_case));
+            mark = builder->nodes[node].mark;
         }
-        if (mark) sampi_kit_put(kit, 0, token, -INFINITY);
+        if (mark) sampi_builder_put(builder, 0, token, -INFINITY);
     }
-    for (size_t i = 0; i < kit->n_patterns; i++) {
-        const sampi_pattern *p = &kit->pattern[i];
+    for (size_t i = 0; i < builder->n_patterns; i++) {
+        const sampi_pattern *p = &builder->pattern[i];
         uint32_t node = 0;
         for (size_t d = 1; d < p->n; d++) {
-            node = kit->edges[sampi_match_slot(kit->edges, mask, node, sampi_symbol(kit, p, d - 1))].to;
+            node = builder->edges[sampi_match_slot(builder->edges, mask, node, sampi_symbol(builder, p, d - 1))].to;
             uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
-            for (uint32_t k = kit->start[pair]; k < kit->start[end]; k++) {
-                const char *bytes = sampi_bytes_of(v, kit->by_bytes[k], &n);
-                if (sampi_begins(kit, bytes, n, p, d)) sampi_kit_put(kit, node, kit->by_bytes[k], -INFINITY);
+            for (uint32_t k = builder->start[pair]; k < builder->start[end]; k++) {
+                const char *bytes = sampi_bytes_of(v, builder->by_bytes[k], &n);
+                if (sampi_begins(builder, bytes, n, p, d))
+                    sampi_builder_put(builder, node, builder->by_bytes[k], -INFINITY);
             }
         }
     }
 }
 
 /* Does a token complete the pattern from this state, and not from state 0, whose list always applies? */
-static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
+static SAMPI_COLD bool sampi_builder_completes(const sampi_builder *builder, uint32_t state, samp_token token)
 {
     size_t n;
     uint32_t at = state, base = 0;
     bool there = false;
-    const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
+    const char *bytes = sampi_bytes_of(builder->t.u.constraint.vocab, token, &n);
     /* when the two states are equal they stay equal */
     for (size_t i = 0; i < n && (at != base || !state || !i); i++) {
-        at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
-        base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
-        there |= kit->nodes[at].mark != 0;
-        if (state && kit->nodes[base].mark) return false;
+        at = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, at, bytes[i]);
+        base = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, base, bytes[i]);
+        there |= builder->nodes[at].mark != 0;
+        if (state && builder->nodes[base].mark) return false;
     }
     return there;
 }
 
 /* Adds the tokens of each state of a pattern's table. A first byte that leads to the same state as it does from state 0
    is skipped. */
-static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_states(sampi_builder *builder)
 {
-    const uint32_t n_classes = kit->t.u.limit.n_classes;
-    for (uint32_t state = 0; state < kit->n_lists; state++)
+    const uint32_t n_classes = builder->t.u.constraint.n_classes;
+    for (uint32_t state = 0; state < builder->n_lists; state++)
         for (uint32_t byte = 0; byte < 256; byte++) {
-            uint32_t behind = sampi_table_next(kit->table, n_classes, state, (char)byte);
-            if (state && behind == sampi_table_next(kit->table, n_classes, 0, (char)byte)) continue;
-            for (uint32_t k = kit->start[byte << 8]; k < kit->start[(byte + 1) << 8]; k++)
-                if (sampi_kit_completes(kit, state, kit->by_bytes[k]))
-                    sampi_kit_put(kit, state, kit->by_bytes[k], -INFINITY);
+            uint32_t behind = sampi_table_next(builder->table, n_classes, state, (char)byte);
+            if (state && behind == sampi_table_next(builder->table, n_classes, 0, (char)byte)) continue;
+            for (uint32_t k = builder->start[byte << 8]; k < builder->start[(byte + 1) << 8]; k++)
+                if (sampi_builder_completes(builder, state, builder->by_bytes[k]))
+                    sampi_builder_put(builder, state, builder->by_bytes[k], -INFINITY);
         }
 }
 
 /* Adds all entries of all lists. */
-static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_fill(sampi_builder *builder)
 {
-    if (kit->table) {
-        sampi_kit_states(kit);
+    if (builder->table) {
+        sampi_builder_states(builder);
         return;
     }
-    for (size_t i = 0; i < kit->n_tokens; i++) sampi_kit_put(kit, 0, kit->tokens[i], kit->bias);
-    if (kit->t.u.limit.vocab) sampi_kit_texts(kit);
-    for (size_t i = 0; i < kit->n_patterns && !kit->t.u.limit.vocab; i++) {
-        const sampi_pattern *p = &kit->pattern[i];
-        sampi_kit_put(kit, p->before, p->tokens[p->n - 1], p->bias);
+    for (size_t i = 0; i < builder->n_tokens; i++) sampi_builder_put(builder, 0, builder->tokens[i], builder->bias);
+    if (builder->t.u.constraint.vocab) sampi_builder_texts(builder);
+    for (size_t i = 0; i < builder->n_patterns && !builder->t.u.constraint.vocab; i++) {
+        const sampi_pattern *p = &builder->pattern[i];
+        sampi_builder_put(builder, p->before, p->tokens[p->n - 1], p->bias);
     }
 }
 
 /* Makes the lists of all nodes, each in order of tokens, without duplicates. */
-static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_lists(sampi_builder *builder)
 {
-    if (kit->t.u.limit.vocab) sampi_kit_sort_tokens(kit);
-    if (kit->no_memory || kit->t.status) return;
-    sampi_kit_fill(kit);
-    sampi_require(&kit->t, kit->n_entries <= INT32_MAX, SAMP_E_RANGE, "strings");
-    sampi_count *entry = (sampi_count *)sampi_kit_alloc(kit, kit->n_entries, sizeof *kit->entry);
+    if (builder->t.u.constraint.vocab) sampi_builder_sort_tokens(builder);
+    if (builder->no_memory || builder->t.status) return;
+    sampi_builder_fill(builder);
+    sampi_require(&builder->t, builder->n_entries <= INT32_MAX, SAMP_E_RANGE, "strings");
+    sampi_count *entry = (sampi_count *)sampi_builder_alloc(builder, builder->n_entries, sizeof *builder->entry);
     if (!entry) return;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < kit->n_nodes; k++) {
-        kit->nodes[k].first = first;
-        first += kit->nodes[k].n;
-        kit->nodes[k].n = 0;
+    for (uint32_t k = 0; k < builder->n_nodes; k++) {
+        builder->nodes[k].first = first;
+        first += builder->nodes[k].n;
+        builder->nodes[k].n = 0;
     }
-    kit->entry = entry;
-    sampi_kit_fill(kit);
-    for (uint32_t k = 0; k < kit->n_nodes; k++) {
-        sampi_count *list = entry + kit->nodes[k].first;
-        uint32_t n = kit->nodes[k].n, kept = 0;
+    builder->entry = entry;
+    sampi_builder_fill(builder);
+    for (uint32_t k = 0; k < builder->n_nodes; k++) {
+        sampi_count *list = entry + builder->nodes[k].first;
+        uint32_t n = builder->nodes[k].n, kept = 0;
         sampi_count_sort(list, n);
         for (uint32_t i = 0; i < n; i++)
             if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
-        kit->is_doubled |= kept < n;
-        kit->nodes[k].n = kept;
+        builder->is_doubled |= kept < n;
+        builder->nodes[k].n = kept;
     }
 }
 
 /* ---- src/constraints/sampler.h ---- */
-/* ---- constraints: from a kit to a sampler ----
-   The beginning and the end of every constructor. The beginning makes a blank kit (the arrays of a sampler in the
-   making) and checks arguments. The end is sampi_kit_make, which builds the automaton (constraints/making.h), copies
-   all arrays into the parts of a new sampler and frees the kit. The sampler has the interface of built-in samplers,
-   except its name. */
+/* ---- constraints: from a builder to a sampler ----
+   The beginning and the end of every constructor. The beginning makes a blank builder (the arrays of a sampler in the
+   making) and checks arguments. The end is sampi_builder_make, which builds the automaton (constraints/making.h),
+   copies all arrays into the parts of a new sampler and frees the builder. The sampler has the interface of built-in
+   samplers, except its name. */
 
-static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
+static const char *sampi_constraint_name(const samp_sampler *s)
+{
+    return ((const sampi_sampler *)s)->u.constraint.name;
+}
 
 /* Returns the interface of built-in samplers, with another name. */
 static const samp_sampler_i *sampi_constraint_iface(void)
@@ -38429,15 +38456,15 @@ static const samp_sampler_i *sampi_constraint_iface(void)
     return &iface;
 }
 
-static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name)
+static SAMPI_COLD sampi_builder sampi_builder_of(sampi_constraint_kind what, const char *name)
 {
-    sampi_kit kit;
-    memset(&kit, 0, sizeof kit);
-    kit.t = sampi_blank(SAMPI_CONSTRAINT);
-    kit.t.u.limit.what = what;
-    kit.t.u.limit.name = name;
-    kit.t.base.iface = sampi_constraint_iface();
-    return kit;
+    sampi_builder builder;
+    memset(&builder, 0, sizeof builder);
+    builder.t = sampi_blank(SAMPI_CONSTRAINT);
+    builder.t.u.constraint.what = what;
+    builder.t.u.constraint.name = name;
+    builder.t.base.iface = sampi_constraint_iface();
+    return builder;
 }
 
 /* Checks the token ids of a list, which may be NULL if it is empty. */
@@ -38450,245 +38477,250 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
 }
 
 /* Allocates n patterns, which the caller then sets. Returns false without memory, or after an error. */
-static SAMPI_COLD bool sampi_kit_room(sampi_kit *kit, const void *given, size_t n, const char *field)
+static SAMPI_COLD bool sampi_builder_room(sampi_builder *builder, const void *given, size_t n, const char *field)
 {
-    sampi_require(&kit->t, n == 0 || given, SAMP_E_NULL, field);
-    sampi_require(&kit->t, n <= SAMPI_MAX_PATTERNS, SAMP_E_RANGE, field);
-    kit->pattern = (sampi_pattern *)sampi_kit_alloc(kit, n, sizeof *kit->pattern);
-    return kit->pattern != NULL;
+    sampi_require(&builder->t, n == 0 || given, SAMP_E_NULL, field);
+    sampi_require(&builder->t, n <= SAMPI_MAX_PATTERNS, SAMP_E_RANGE, field);
+    builder->pattern = (sampi_pattern *)sampi_builder_alloc(builder, n, sizeof *builder->pattern);
+    return builder->pattern != NULL;
 }
 
-static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, const char *text, size_t n,
-                                     const char *field)
+static SAMPI_COLD void sampi_builder_add(sampi_builder *builder, const samp_token *tokens, const char *text, size_t n,
+                                         const char *field)
 {
-    sampi_pattern *p = &kit->pattern[kit->n_patterns];
-    sampi_require(&kit->t, tokens || text, SAMP_E_NULL, field);
-    sampi_require(&kit->t, n > 0 && n <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, field);
-    if (!kit->t.status && tokens) sampi_require_tokens(&kit->t, tokens, n, field);
-    kit->n_symbols += n;
-    sampi_require(&kit->t, kit->n_symbols <= SAMPI_MAX_SYMBOLS, SAMP_E_RANGE, field);
-    if (kit->t.status) return;
+    sampi_pattern *p = &builder->pattern[builder->n_patterns];
+    sampi_require(&builder->t, tokens || text, SAMP_E_NULL, field);
+    sampi_require(&builder->t, n > 0 && n <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, field);
+    if (!builder->t.status && tokens) sampi_require_tokens(&builder->t, tokens, n, field);
+    builder->n_symbols += n;
+    sampi_require(&builder->t, builder->n_symbols <= SAMPI_MAX_SYMBOLS, SAMP_E_RANGE, field);
+    if (builder->t.status) return;
     p->tokens = tokens;
     p->text = text;
     p->n = n;
     p->mark = (uint32_t)n;
     p->bias = -INFINITY;
-    kit->n_patterns++;
+    builder->n_patterns++;
 }
 
-/* Ends every constructor: copies all arrays into a new sampler, and frees the kit. */
-static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
+/* Ends every constructor: copies all arrays into a new sampler, and frees the builder. */
+static SAMPI_COLD samp_sampler *sampi_builder_make(sampi_builder *builder)
 {
-    sampi_sampler *t = &kit->t;
-    const void *from[3] = { kit->nodes, kit->table ? (const void *)kit->table : kit->edges,
-                            kit->entry ? (const void *)kit->entry : kit->words };
-    t->u.limit.masks = kit->entry && !kit->weighs;
-    t->u.limit.n_nodes = kit->n_nodes;
-    t->u.limit.edge_mask = kit->n_edges - 1;
-    t->part_size[0] = kit->n_nodes * sizeof *kit->nodes;
-    t->part_size[1] = kit->table ? kit->n_table * sizeof *kit->table : kit->n_edges * sizeof *kit->edges;
-    t->part_size[2] = kit->entry ? kit->n_entries * sizeof *kit->entry : kit->n_words * sizeof *kit->words;
-    t->part_size[3] = t->u.limit.ring.cap * sizeof(samp_token) +
-                      ((size_t)t->u.limit.room + t->u.limit.ban_room) * sizeof(sampi_count);
-    samp_sampler *s = kit->no_memory && !t->status ? NULL : sampi_init(t);
+    sampi_sampler *t = &builder->t;
+    const void *from[3] = { builder->nodes, builder->table ? (const void *)builder->table : builder->edges,
+                            builder->entry ? (const void *)builder->entry : builder->words };
+    t->u.constraint.masks = builder->entry && !builder->weighs;
+    t->u.constraint.n_nodes = builder->n_nodes;
+    t->u.constraint.edge_mask = builder->n_edges - 1;
+    t->part_size[0] = builder->n_nodes * sizeof *builder->nodes;
+    t->part_size[1] = builder->table ? builder->n_table * sizeof *builder->table
+                                     : builder->n_edges * sizeof *builder->edges;
+    t->part_size[2] = builder->entry ? builder->n_entries * sizeof *builder->entry
+                                     : builder->n_words * sizeof *builder->words;
+    t->part_size[3] = t->u.constraint.ring.cap * sizeof(samp_token) +
+                      ((size_t)t->u.constraint.room + t->u.constraint.ban_room) * sizeof(sampi_count);
+    samp_sampler *s = builder->no_memory && !t->status ? NULL : sampi_init(t);
     if (s) s->ctx = s;
     for (int i = 0; s && i < 3; i++) {
         sampi_sampler *made = (sampi_sampler *)s;
         if (made->part_size[i]) memcpy(sampi_part(made, i), from[i], made->part_size[i]);
     }
-    SAMP_FREE(kit->pattern);
-    SAMP_FREE(kit->nodes);
-    SAMP_FREE(kit->edges);
-    SAMP_FREE(kit->table);
-    SAMP_FREE(kit->start);
-    SAMP_FREE(kit->by_bytes);
-    SAMP_FREE(kit->entry);
-    SAMP_FREE(kit->words);
+    SAMP_FREE(builder->pattern);
+    SAMP_FREE(builder->nodes);
+    SAMP_FREE(builder->edges);
+    SAMP_FREE(builder->table);
+    SAMP_FREE(builder->start);
+    SAMP_FREE(builder->by_bytes);
+    SAMP_FREE(builder->entry);
+    SAMP_FREE(builder->words);
     return s;
 }
 
 /* ---- src/constraints/constructors.h ---- */
 /* ---- constraints: the constructors ----
-   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a kit (the arrays of a sampler in the
-   making, constraints/making.h) with patterns, lists or spans, and ends with sampi_kit_make (constraints/sampler.h).
-   The caller's lists are copied; the pointer to a vocabulary is kept. */
+   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a builder (the arrays of a sampler in
+   the making, constraints/making.h) with patterns, lists or spans, and ends with sampi_builder_make
+   (constraints/sampler.h). The caller's lists are copied; the pointer to a vocabulary is kept. */
 
 /* Ends constructors with patterns: makes the automaton of all patterns, and the lists at its nodes. */
-static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
+static SAMPI_COLD samp_sampler *sampi_builder_bans(sampi_builder *builder)
 {
-    const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
-    sampi_kit_patterns(kit, 1);
-    if (!rewinds) sampi_kit_lists(kit);
+    const bool rewinds = builder->t.u.constraint.flags & SAMP_BAN_REWIND;
+    sampi_builder_patterns(builder, 1);
+    if (!rewinds) sampi_builder_lists(builder);
     /* twice the pattern's length, because a string may contain tokens without bytes */
-    for (size_t i = 0; i < kit->n_patterns && rewinds; i++)
-        if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
-            kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
-    if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
-    kit->t.u.limit.is_idle = kit->n_patterns == 0;
-    return sampi_kit_make(kit);
+    for (size_t i = 0; i < builder->n_patterns && rewinds; i++)
+        if (builder->t.u.constraint.ring.cap < 2 * builder->pattern[i].n)
+            builder->t.u.constraint.ring.cap = 2 * (uint32_t)builder->pattern[i].n;
+    if (rewinds) builder->t.u.constraint.room = builder->t.u.constraint.ban_room = SAMPI_BANS;
+    builder->t.u.constraint.is_idle = builder->n_patterns == 0;
+    return sampi_builder_make(builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, size_t n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "sequence-bias");
-    bool good = sampi_kit_room(&kit, sequences, n, "sequences");
-    for (size_t i = 0; i < n && good && !kit.t.status; i++) {
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "sequence-bias");
+    bool good = sampi_builder_room(&builder, sequences, n, "sequences");
+    for (size_t i = 0; i < n && good && !builder.t.status; i++) {
         float bias = sequences[i].bias;
-        sampi_kit_add(&kit, sequences[i].tokens, NULL, sequences[i].n, "sequences");
-        sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "sequences");
-        kit.pattern[i].bias = bias;
+        sampi_builder_add(&builder, sequences[i].tokens, NULL, sequences[i].n, "sequences");
+        sampi_require(&builder.t, bias <= FLT_MAX, SAMP_E_NAN, "sequences");
+        builder.pattern[i].bias = bias;
     }
-    kit.t.u.limit.n = (int32_t)kit.n_patterns;
-    sampi_kit_patterns(&kit, 1);
-    sampi_kit_lists(&kit);
-    sampi_require(&kit.t, !kit.is_doubled, SAMP_E_RANGE, "sequences");
-    kit.t.u.limit.is_idle = n == 0;
-    return sampi_kit_make(&kit);
+    builder.t.u.constraint.n = (int32_t)builder.n_patterns;
+    sampi_builder_patterns(&builder, 1);
+    sampi_builder_lists(&builder);
+    sampi_require(&builder.t, !builder.is_doubled, SAMP_E_RANGE, "sequences");
+    builder.t.u.constraint.is_idle = n == 0;
+    return sampi_builder_make(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-sequences");
-    kit.t.u.limit.flags = (int32_t)flags;
-    sampi_require(&kit.t, flags <= SAMP_BAN_REWIND, SAMP_E_RANGE, "flags");
-    bool good = sampi_kit_room(&kit, sequences, n, "sequences");
-    for (size_t i = 0; i < n && good && !kit.t.status; i++)
-        sampi_kit_add(&kit, sequences[i].tokens, NULL, sequences[i].n, "sequences");
-    kit.t.u.limit.n = (int32_t)kit.n_patterns;
-    return sampi_kit_bans(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "banned-sequences");
+    builder.t.u.constraint.flags = (int32_t)flags;
+    sampi_require(&builder.t, flags <= SAMP_BAN_REWIND, SAMP_E_RANGE, "flags");
+    bool good = sampi_builder_room(&builder, sequences, n, "sequences");
+    for (size_t i = 0; i < n && good && !builder.t.status; i++)
+        sampi_builder_add(&builder, sequences[i].tokens, NULL, sequences[i].n, "sequences");
+    builder.t.u.constraint.n = (int32_t)builder.n_patterns;
+    return sampi_builder_bans(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings,
                                                            size_t n, unsigned flags)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-strings");
-    kit.t.u.limit.flags = (int32_t)flags;
-    kit.t.u.limit.vocab = vocab;
-    sampi_require(&kit.t, n == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
-    sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
-    bool good = sampi_kit_room(&kit, strings, n, "strings");
-    for (size_t i = 0; i < n && good && !kit.t.status; i++)
-        sampi_kit_add(&kit, NULL, strings[i], strings[i] ? strlen(strings[i]) : 0, "strings");
-    kit.t.u.limit.n = (int32_t)kit.n_patterns;
-    if (n == 0) kit.t.u.limit.vocab = NULL;
-    return sampi_kit_bans(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "banned-strings");
+    builder.t.u.constraint.flags = (int32_t)flags;
+    builder.t.u.constraint.vocab = vocab;
+    sampi_require(&builder.t, n == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&builder.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE,
+                  "vocab");
+    sampi_require(&builder.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
+    bool good = sampi_builder_room(&builder, strings, n, "strings");
+    for (size_t i = 0; i < n && good && !builder.t.status; i++)
+        sampi_builder_add(&builder, NULL, strings[i], strings[i] ? strlen(strings[i]) : 0, "strings");
+    builder.t.u.constraint.n = (int32_t)builder.n_patterns;
+    if (n == 0) builder.t.u.constraint.vocab = NULL;
+    return sampi_builder_bans(&builder);
 }
 
 /* Ends constructors whose list of tokens does not depend on the text: the list is that of the only node. */
-static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
+static SAMPI_COLD samp_sampler *sampi_builder_tokens(sampi_builder *builder, const samp_token *tokens, size_t n,
+                                                     float bias)
 {
-    sampi_require_tokens(&kit->t, tokens, n, "tokens");
-    kit->t.u.limit.n = (int32_t)n;
-    kit->t.u.limit.is_idle |= n == 0;
-    kit->tokens = tokens;
-    kit->n_tokens = n;
-    kit->bias = bias;
-    sampi_kit_patterns(kit, 1);
-    sampi_kit_lists(kit);
-    return sampi_kit_make(kit);
+    sampi_require_tokens(&builder->t, tokens, n, "tokens");
+    builder->t.u.constraint.n = (int32_t)n;
+    builder->t.u.constraint.is_idle |= n == 0;
+    builder->tokens = tokens;
+    builder->n_tokens = n;
+    builder->bias = bias;
+    sampi_builder_patterns(builder, 1);
+    sampi_builder_lists(builder);
+    return sampi_builder_make(builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "suppressed-tokens");
-    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "suppressed-tokens");
+    return sampi_builder_tokens(&builder, tokens, n, -INFINITY);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "begin-suppressed-tokens");
-    kit.t.u.limit.begin = begin;
-    kit.t.u.limit.count = 1;
-    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "begin-suppressed-tokens");
+    builder.t.u.constraint.begin = begin;
+    builder.t.u.constraint.count = 1;
+    return sampi_builder_tokens(&builder, tokens, n, -INFINITY);
 }
 
 /* Positions are counted from the first token, also in the prompt, where nothing is drawn. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
                                                        int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "min-tokens");
-    sampi_require(&kit.t, n_min >= 0, SAMP_E_RANGE, "n_min");
-    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + n_min <= INT32_MAX, SAMP_E_RANGE, "begin");
-    kit.t.u.limit.count = kit.t.status ? 0 : begin + n_min;
-    kit.t.u.limit.is_idle = n_min == 0;
-    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "min-tokens");
+    sampi_require(&builder.t, n_min >= 0, SAMP_E_RANGE, "n_min");
+    sampi_require(&builder.t, begin >= 0 && (int64_t)begin + n_min <= INT32_MAX, SAMP_E_RANGE, "begin");
+    builder.t.u.constraint.count = builder.t.status ? 0 : begin + n_min;
+    builder.t.u.constraint.is_idle = n_min == 0;
+    return sampi_builder_tokens(&builder, tokens, n, -INFINITY);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "eog-bias");
-    sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "bias");
-    kit.t.u.limit.is_idle = bias == 0.0f;
-    return sampi_kit_tokens(&kit, tokens, n, bias);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "eog-bias");
+    sampi_require(&builder.t, bias <= FLT_MAX, SAMP_E_NAN, "bias");
+    builder.t.u.constraint.is_idle = bias == 0.0f;
+    return sampi_builder_tokens(&builder, tokens, n, bias);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start,
                                                            float factor, int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_GROWING, "length-penalty");
-    sampi_require(&kit.t, start >= 0, SAMP_E_RANGE, "start");
-    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + start <= INT32_MAX, SAMP_E_RANGE, "begin");
-    sampi_require(&kit.t, factor == factor, SAMP_E_NAN, "factor");
-    sampi_require(&kit.t, factor > 0.0f, SAMP_E_RANGE, "factor");
-    kit.t.u.limit.begin = kit.t.status ? 0 : begin + start;
-    kit.t.u.limit.factor = factor;
-    kit.t.u.limit.is_idle = factor == 1.0f;
-    return sampi_kit_tokens(&kit, tokens, n, 0.0f);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_GROWING, "length-penalty");
+    sampi_require(&builder.t, start >= 0, SAMP_E_RANGE, "start");
+    sampi_require(&builder.t, begin >= 0 && (int64_t)begin + start <= INT32_MAX, SAMP_E_RANGE, "begin");
+    sampi_require(&builder.t, factor == factor, SAMP_E_NAN, "factor");
+    sampi_require(&builder.t, factor > 0.0f, SAMP_E_RANGE, "factor");
+    builder.t.u.constraint.begin = builder.t.status ? 0 : begin + start;
+    builder.t.u.constraint.factor = factor;
+    builder.t.u.constraint.is_idle = factor == 1.0f;
+    return sampi_builder_tokens(&builder, tokens, n, 0.0f);
 }
 
 /* Makes part 2 of the sampler the tokens themselves; if `sorts`, in order of ids, each token once. */
-static SAMPI_COLD void sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts,
-                                      const char *field)
+static SAMPI_COLD void sampi_builder_only(sampi_builder *builder, const samp_token *tokens, size_t n, bool sorts,
+                                          const char *field)
 {
-    sampi_require_tokens(&kit->t, tokens, n, field);
-    sampi_count *list = (sampi_count *)sampi_kit_alloc(kit, sorts ? n : 0, sizeof *list);
-    kit->words = (uint32_t *)sampi_kit_alloc(kit, n, sizeof *kit->words);
-    for (size_t i = 0; i < n && list && kit->words; i++) {
+    sampi_require_tokens(&builder->t, tokens, n, field);
+    sampi_count *list = (sampi_count *)sampi_builder_alloc(builder, sorts ? n : 0, sizeof *list);
+    builder->words = (uint32_t *)sampi_builder_alloc(builder, n, sizeof *builder->words);
+    for (size_t i = 0; i < n && list && builder->words; i++) {
         if (sorts) list[i].token = tokens[i];
-        kit->words[i] = (uint32_t)tokens[i];
+        builder->words[i] = (uint32_t)tokens[i];
     }
-    kit->n_words = n;
-    if (sorts && list && kit->words) {
+    builder->n_words = n;
+    if (sorts && list && builder->words) {
         sampi_count_sort(list, (uint32_t)n);
-        kit->n_words = 0;
+        builder->n_words = 0;
         for (size_t i = 0; i < n; i++)
-            if (i == 0 || list[i].token != list[i - 1].token) kit->words[kit->n_words++] = (uint32_t)list[i].token;
+            if (i == 0 || list[i].token != list[i - 1].token)
+                builder->words[builder->n_words++] = (uint32_t)list[i].token;
     }
     SAMP_FREE(list);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
-    sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
-    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "tokens");
-    kit.t.u.limit.n = (int32_t)n;
-    sampi_kit_only(&kit, tokens, n, true, "tokens");
-    return sampi_kit_make(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_ALLOWED, "allowed-tokens");
+    sampi_require(&builder.t, tokens != NULL, SAMP_E_NULL, "tokens");
+    sampi_require(&builder.t, n > 0, SAMP_E_RANGE, "tokens");
+    builder.t.u.constraint.n = (int32_t)n;
+    sampi_builder_only(&builder, tokens, n, true, "tokens");
+    return sampi_builder_make(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_FORCED, "forced-prefix");
-    kit.t.u.limit.begin = begin;
-    kit.t.u.limit.is_idle = n == 0;
-    kit.t.u.limit.n = (int32_t)n;
-    sampi_kit_only(&kit, tokens, n, false, "tokens");
-    return sampi_kit_make(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_FORCED, "forced-prefix");
+    builder.t.u.constraint.begin = begin;
+    builder.t.u.constraint.is_idle = n == 0;
+    builder.t.u.constraint.n = (int32_t)n;
+    sampi_builder_only(&builder, tokens, n, false, "tokens");
+    return sampi_builder_make(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_NGRAM, "no-repeat-ngram");
-    sampi_require(&kit.t, n >= 0 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
-    sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
-    kit.t.u.limit.n = n;
-    kit.t.u.limit.last_n = last_n;
-    kit.t.u.limit.penalty = INFINITY;
-    kit.t.u.limit.is_idle = n == 0;
-    kit.t.u.limit.ring.cap = kit.t.u.limit.room = n ? (uint32_t)last_n : 0;
-    return sampi_kit_make(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_NGRAM, "no-repeat-ngram");
+    sampi_require(&builder.t, n >= 0 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
+    sampi_require(&builder.t, last_n >= n, SAMP_E_RANGE, "last_n");
+    builder.t.u.constraint.n = n;
+    builder.t.u.constraint.last_n = last_n;
+    builder.t.u.constraint.penalty = INFINITY;
+    builder.t.u.constraint.is_idle = n == 0;
+    builder.t.u.constraint.ring.cap = builder.t.u.constraint.room = n ? (uint32_t)last_n : 0;
+    return sampi_builder_make(&builder);
 }
 
 /* Checks the definition of a loop, and writes it to the record t, for a loop breaker and for a samp_loop. */
@@ -38701,7 +38733,7 @@ static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, 
     sampi_require(t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
     sampi_require(t, every >= 1, SAMP_E_RANGE, "every");
 }
-static SAMPI_COLD void sampi_set_loop(sampi_limit *r, int32_t min_period, int32_t max_period, int32_t copies,
+static SAMPI_COLD void sampi_set_loop(sampi_constraint *r, int32_t min_period, int32_t max_period, int32_t copies,
                                       int32_t last_n, int32_t every)
 {
     r->shortest = min_period;
@@ -38715,22 +38747,22 @@ static SAMPI_COLD void sampi_set_loop(sampi_limit *r, int32_t min_period, int32_
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
                                                          int32_t last_n, int32_t every, float penalty)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-breaker");
-    sampi_require_loop(&kit.t, min_period, max_period, copies, last_n, every);
-    sampi_set_loop(&kit.t.u.limit, min_period, max_period, copies, last_n, every);
-    kit.t.u.limit.penalty = penalty;
-    kit.t.u.limit.is_idle = penalty == 0.0f;
-    kit.t.u.limit.room = 1;
-    return sampi_kit_make(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_PERIOD, "loop-breaker");
+    sampi_require_loop(&builder.t, min_period, max_period, copies, last_n, every);
+    sampi_set_loop(&builder.t.u.constraint, min_period, max_period, copies, last_n, every);
+    builder.t.u.constraint.penalty = penalty;
+    builder.t.u.constraint.is_idle = penalty == 0.0f;
+    builder.t.u.constraint.room = 1;
+    return sampi_builder_make(&builder);
 }
 
 /* Checks and copies the definition of a loop, if there is one, and sizes the window in which loops are searched for. */
-static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
+static SAMPI_COLD void sampi_builder_loop(sampi_builder *builder, const samp_loop *loop)
 {
-    sampi_limit *r = &kit->t.u.limit;
+    sampi_constraint *r = &builder->t.u.constraint;
     if (!loop) return;
-    sampi_require_loop(&kit->t, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
-    if (kit->t.status) return;
+    sampi_require_loop(&builder->t, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
+    if (builder->t.status) return;
     sampi_set_loop(r, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
     r->has_loop = true;
 }
@@ -38738,98 +38770,99 @@ static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
 /* Makes a loop breaker that finds loops but changes no logit. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_watch(const samp_loop *loop)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-watch");
-    sampi_require(&kit.t, loop != NULL, SAMP_E_NULL, "loop");
-    sampi_kit_loop(&kit, loop);
-    return sampi_kit_make(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_PERIOD, "loop-watch");
+    sampi_require(&builder.t, loop != NULL, SAMP_E_NULL, "loop");
+    sampi_builder_loop(&builder, loop);
+    return sampi_builder_make(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                                float penalty)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CUSUM, "loop-breaker-cusum");
-    sampi_require(&kit.t, n >= 1 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
-    sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
-    kit.t.u.limit.n = n;
-    kit.t.u.limit.last_n = last_n;
-    kit.t.u.limit.loss = loss;
-    kit.t.u.limit.alarm = alarm;
-    kit.t.u.limit.penalty = penalty;
-    sampi_require(&kit.t, alarm == alarm, SAMP_E_NAN, "alarm");
-    sampi_require(&kit.t, alarm > 0.0f, SAMP_E_RANGE, "alarm");
-    kit.t.u.limit.is_idle = penalty == 0.0f;
-    kit.t.u.limit.ring.cap = kit.t.u.limit.room = (uint32_t)last_n;
-    return sampi_kit_make(&kit);
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_CUSUM, "loop-breaker-cusum");
+    sampi_require(&builder.t, n >= 1 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
+    sampi_require(&builder.t, last_n >= n, SAMP_E_RANGE, "last_n");
+    builder.t.u.constraint.n = n;
+    builder.t.u.constraint.last_n = last_n;
+    builder.t.u.constraint.loss = loss;
+    builder.t.u.constraint.alarm = alarm;
+    builder.t.u.constraint.penalty = penalty;
+    sampi_require(&builder.t, alarm == alarm, SAMP_E_NAN, "alarm");
+    sampi_require(&builder.t, alarm > 0.0f, SAMP_E_RANGE, "alarm");
+    builder.t.u.constraint.is_idle = penalty == 0.0f;
+    builder.t.u.constraint.ring.cap = builder.t.u.constraint.room = (uint32_t)last_n;
+    return sampi_builder_make(&builder);
 }
 
 /* Adds the start and end sequences of spans as patterns: the automaton's first root is that of all starts, and each
    span's end has a root of its own after it. */
-static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *spans, size_t n_spans)
+static SAMPI_COLD void sampi_builder_add_spans(sampi_builder *builder, const samp_thinking *spans, size_t n_spans)
 {
-    for (size_t i = 0; i < 2 * n_spans && kit->pattern && !kit->t.status; i++) {
+    for (size_t i = 0; i < 2 * n_spans && builder->pattern && !builder->t.status; i++) {
         const samp_thinking *span = &spans[i / 2];
-        sampi_kit_add(kit, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start, "spans");
-        kit->pattern[i].mark = (uint32_t)i / 2 + 1;
-        kit->pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
+        sampi_builder_add(builder, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start,
+                          "spans");
+        builder->pattern[i].mark = (uint32_t)i / 2 + 1;
+        builder->pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
     }
 }
 
 /* Appends tokens to part 2, and returns where they are. */
-static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *tokens, size_t n)
+static SAMPI_COLD sampi_span sampi_builder_words(sampi_builder *builder, const samp_token *tokens, size_t n)
 {
-    sampi_span at = { (uint32_t)kit->n_words, (uint32_t)n, 0 };
-    for (size_t i = 0; i < n; i++) kit->words[kit->n_words++] = (uint32_t)tokens[i];
+    sampi_span at = { (uint32_t)builder->n_words, (uint32_t)n, 0 };
+    for (size_t i = 0; i < n; i++) builder->words[builder->n_words++] = (uint32_t)tokens[i];
     return at;
 }
 
 /* Checks the tokens that each span forces, and the note (the text before the end). Returns the number of words in part
    2, or 0 after an error. */
-static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinking *spans, size_t n,
-                                               const samp_thinking_plan *plan)
+static SAMPI_COLD size_t sampi_builder_count_words(sampi_builder *builder, const samp_thinking *spans, size_t n,
+                                                   const samp_thinking_plan *plan)
 {
     size_t total = n * sizeof(sampi_span) / sizeof(uint32_t) * (plan ? 2 : 1);
-    for (size_t i = 0; i < n && !kit->t.status; i++) {
+    for (size_t i = 0; i < n && !builder->t.status; i++) {
         size_t n_force = spans[i].force ? spans[i].n_force : spans[i].n_end;
-        sampi_require(&kit->t, n_force > 0 && n_force <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
-        if (spans[i].force && !kit->t.status) sampi_require_tokens(&kit->t, spans[i].force, n_force, "spans");
+        sampi_require(&builder->t, n_force > 0 && n_force <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+        if (spans[i].force && !builder->t.status) sampi_require_tokens(&builder->t, spans[i].force, n_force, "spans");
         total += n_force + (plan ? spans[i].n_end : 0);
     }
-    if (plan && !kit->t.status) {
-        sampi_require(&kit->t, plan->n_note <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "note");
-        sampi_require_tokens(&kit->t, plan->note, plan->n_note, "note");
+    if (plan && !builder->t.status) {
+        sampi_require(&builder->t, plan->n_note <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "note");
+        sampi_require_tokens(&builder->t, plan->note, plan->n_note, "note");
         total += plan->n_note;
     }
-    return kit->t.status ? 0 : total;
+    return builder->t.status ? 0 : total;
 }
 
 /* Writes the tokens that each span forces to part 2, after the table of spans. If there is a plan, the table has the
    end sequences too, and the note follows. */
-static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n,
-                                       const samp_thinking_plan *plan)
+static SAMPI_COLD void sampi_builder_spans(sampi_builder *builder, const samp_thinking *spans, size_t n,
+                                           const samp_thinking_plan *plan)
 {
-    size_t total = sampi_kit_count_words(kit, spans, n, plan);
-    kit->words = (uint32_t *)sampi_kit_alloc(kit, total, sizeof *kit->words);
-    if (!kit->words || !total) return;
-    sampi_span *span = (sampi_span *)(void *)kit->words;
-    kit->n_words = n * sizeof *span / sizeof(uint32_t) * (plan ? 2 : 1);
+    size_t total = sampi_builder_count_words(builder, spans, n, plan);
+    builder->words = (uint32_t *)sampi_builder_alloc(builder, total, sizeof *builder->words);
+    if (!builder->words || !total) return;
+    sampi_span *span = (sampi_span *)(void *)builder->words;
+    builder->n_words = n * sizeof *span / sizeof(uint32_t) * (plan ? 2 : 1);
     for (size_t i = 0; i < n; i++) {
-        span[i] = sampi_kit_words(kit, spans[i].force ? spans[i].force : spans[i].end,
-                                  spans[i].force ? spans[i].n_force : spans[i].n_end);
+        span[i] = sampi_builder_words(builder, spans[i].force ? spans[i].force : spans[i].end,
+                                      spans[i].force ? spans[i].n_force : spans[i].n_end);
         span[i].is_end = !spans[i].force;
     }
-    for (size_t i = 0; plan && i < n; i++) span[n + i] = sampi_kit_words(kit, spans[i].end, spans[i].n_end);
-    if (plan) kit->t.u.limit.note = sampi_kit_words(kit, plan->note, plan->n_note).first;
+    for (size_t i = 0; plan && i < n; i++) span[n + i] = sampi_builder_words(builder, spans[i].end, spans[i].n_end);
+    if (plan) builder->t.u.constraint.note = sampi_builder_words(builder, plan->note, plan->n_note).first;
 }
 
 /* Copies the numbers of a plan of a thinking budget, and checks those that no field describes. */
-static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *plan)
+static SAMPI_COLD void sampi_builder_plan(sampi_builder *builder, const samp_thinking_plan *plan)
 {
-    sampi_limit *r = &kit->t.u.limit;
-    sampi_require(&kit->t, !plan->n_note || r->vocab, SAMP_E_NULL, "vocab");
-    sampi_require(&kit->t, !(plan->soft > 0 && plan->soft_ratio > 0.0f), SAMP_E_RANGE, "soft_ratio");
-    sampi_require(&kit->t, (unsigned)plan->ramp <= SAMP_RAMP_EXPONENTIAL, SAMP_E_RANGE, "ramp");
-    sampi_require(&kit->t, plan->n_ends <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "ends");
-    sampi_require(&kit->t, !plan->n_ends || plan->ends, SAMP_E_NULL, "ends");
+    sampi_constraint *r = &builder->t.u.constraint;
+    sampi_require(&builder->t, !plan->n_note || r->vocab, SAMP_E_NULL, "vocab");
+    sampi_require(&builder->t, !(plan->soft > 0 && plan->soft_ratio > 0.0f), SAMP_E_RANGE, "soft_ratio");
+    sampi_require(&builder->t, (unsigned)plan->ramp <= SAMP_RAMP_EXPONENTIAL, SAMP_E_RANGE, "ramp");
+    sampi_require(&builder->t, plan->n_ends <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "ends");
+    sampi_require(&builder->t, !plan->n_ends || plan->ends, SAMP_E_NULL, "ends");
     r->has_plan = true;
     r->soft = plan->soft;
     r->soft_ratio = plan->soft_ratio;
@@ -38839,8 +38872,8 @@ static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *
     r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* the check of the field reports a NaN */
     r->room = r->ramp ? 1 : 0;
     r->loop_from = plan->loop_from;
-    r->n_note = kit->t.status ? 0 : (uint32_t)plan->n_note;
-    sampi_kit_loop(kit, plan->loop);
+    r->n_note = builder->t.status ? 0 : (uint32_t)plan->n_note;
+    sampi_builder_loop(builder, plan->loop);
 }
 
 /* The automaton's roots are that of all starts, those of each span's end, and that of the ends that all spans share. */
@@ -38848,26 +38881,26 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking(const samp_vocab *vocab, co
                                                      size_t n_spans, int32_t budget, int32_t open,
                                                      const samp_thinking_plan *plan)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, plan ? "thinking" : "thinking-budget");
-    sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
-    sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
-    kit.t.u.limit.vocab = vocab;
-    if (plan) sampi_kit_plan(&kit, plan);
-    size_t n_ends = plan && !kit.t.status ? plan->n_ends : 0;
-    (void)sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans + n_ends, "spans");
-    sampi_kit_add_spans(&kit, spans, n_spans);
-    for (size_t i = 0; i < n_ends && kit.pattern && !kit.t.status; i++) {
-        sampi_kit_add(&kit, plan->ends[i].tokens, NULL, plan->ends[i].n, "ends");
-        kit.pattern[2 * n_spans + i].node = (uint32_t)n_spans + 1;
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_THINKING, plan ? "thinking" : "thinking-budget");
+    sampi_require(&builder.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
+    sampi_require(&builder.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+    sampi_require(&builder.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
+    builder.t.u.constraint.vocab = vocab;
+    if (plan) sampi_builder_plan(&builder, plan);
+    size_t n_ends = plan && !builder.t.status ? plan->n_ends : 0;
+    (void)sampi_builder_room(&builder, spans, builder.t.status ? 0 : 2 * n_spans + n_ends, "spans");
+    sampi_builder_add_spans(&builder, spans, n_spans);
+    for (size_t i = 0; i < n_ends && builder.pattern && !builder.t.status; i++) {
+        sampi_builder_add(&builder, plan->ends[i].tokens, NULL, plan->ends[i].n, "ends");
+        builder.pattern[2 * n_spans + i].node = (uint32_t)n_spans + 1;
     }
-    sampi_kit_spans(&kit, spans, n_spans, plan);
-    sampi_kit_patterns(&kit, (uint32_t)n_spans + (plan ? 2 : 1));
-    kit.t.u.limit.n = kit.t.status ? 0 : (int32_t)n_spans;
-    kit.t.u.limit.budget = budget < 0 ? 0 : budget;
-    kit.t.u.limit.open = open;
-    kit.t.u.limit.is_idle = budget < 0 || n_spans == 0;
-    return sampi_kit_make(&kit);
+    sampi_builder_spans(&builder, spans, n_spans, plan);
+    sampi_builder_patterns(&builder, (uint32_t)n_spans + (plan ? 2 : 1));
+    builder.t.u.constraint.n = builder.t.status ? 0 : (int32_t)n_spans;
+    builder.t.u.constraint.budget = budget < 0 ? 0 : budget;
+    builder.t.u.constraint.open = open;
+    builder.t.u.constraint.is_idle = budget < 0 || n_spans == 0;
+    return sampi_builder_make(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
@@ -38932,7 +38965,7 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
     uint16_t *next = m->next + 256 * (size_t)state;
-    sampi_kinds_of(&m->d, m->node[state], first);
+    sampi_find_byte_kinds(&m->d, m->node[state], first);
     for (int32_t b = 0; b < 256 && !m->d.status; b++) {
         const bool upper = m->any_case && b >= 'A' && b <= 'Z', lower = m->any_case && b >= 'a' && b <= 'z';
         if (upper) continue;
@@ -38963,7 +38996,7 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
         return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
     if (end != SAMPI_NEVER)
         return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
-    if ((sampi_at(t, *plain)->known | sampi_at(t, *begun)->known) & SAMPI_KNOWN_EMPTY)
+    if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
         return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
     return SAMP_OK;
 }
@@ -39008,36 +39041,36 @@ static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, u
     return n;
 }
 
-/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows of next states. */
-static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
+/* Writes the table to the builder: 64 words with the class of each byte, then the states' rows of next states. */
+static SAMPI_COLD void sampi_pattern_table(sampi_builder *builder, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
     const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
-    kit->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
-    kit->table = (uint32_t *)sampi_kit_alloc(kit, kit->n_table, sizeof *kit->table);
-    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->nodes);
-    if (!kit->table || !kit->nodes) return;
-    memcpy(kit->table, class_of, sizeof class_of);
-    uint16_t *to = (uint16_t *)(void *)(kit->table + 64);
+    builder->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
+    builder->table = (uint32_t *)sampi_builder_alloc(builder, builder->n_table, sizeof *builder->table);
+    builder->nodes = (sampi_match_node *)sampi_builder_alloc(builder, (size_t)m->n, sizeof *builder->nodes);
+    if (!builder->table || !builder->nodes) return;
+    memcpy(builder->table, class_of, sizeof class_of);
+    uint16_t *to = (uint16_t *)(void *)(builder->table + 64);
     for (int32_t i = 0; i < m->n; i++) {
         for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
-        kit->nodes[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
-        kit->nodes[i].depth = m->node[i] == SAMPI_NEVER;
+        builder->nodes[i].mark = sampi_at(&m->d.tree, m->node[i])->facts & SAMPI_FACT_EMPTY ? 1 : 0;
+        builder->nodes[i].depth = m->node[i] == SAMPI_NEVER;
     }
-    kit->n_nodes = (uint32_t)m->n;
-    kit->t.u.limit.n_classes = n_classes;
+    builder->n_nodes = (uint32_t)m->n;
+    builder->t.u.constraint.n_classes = n_classes;
 }
 
 /* Makes the automaton of a banned pattern. Returns a status. */
-static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
+static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char *pattern, samp_grammar_error *error)
 {
-    sampi_limit *r = &kit->t.u.limit;
+    sampi_constraint *r = &builder->t.u.constraint;
     sampi_pattern_maker m;
     memset(&m, 0, sizeof m);
     m.any_case = r->flags & SAMP_BAN_ANY_CASE;
-    m.node = (sampi_node *)sampi_kit_alloc(kit, SAMPI_PATTERN_STATES, sizeof *m.node);
-    m.next = (uint16_t *)sampi_kit_alloc(kit, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
-    m.d.held.most = SIZE_MAX;
+    m.node = (sampi_node *)sampi_builder_alloc(builder, SAMPI_PATTERN_STATES, sizeof *m.node);
+    m.next = (uint16_t *)sampi_builder_alloc(builder, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
+    m.d.account.most = SIZE_MAX;
     m.d.budget = SAMPI_PATTERN_STEPS;
     for (int32_t i = 0; i < 256; i++) m.bytes.class_of[i] = m.bytes.byte_of[i] = (uint8_t)i;
     memset(m.bytes.firsts, 0xff, sizeof m.bytes.firsts);
@@ -39046,8 +39079,8 @@ static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, s
     int32_t n_lists = 0;
     int status = m.node && m.next ? sampi_pattern_states(&m, pattern, error, &r->start, &r->alone, &n_lists)
                                   : (int)SAMP_E_NOMEM;
-    if (!status) sampi_pattern_table(kit, &m);
-    if (!status) kit->n_lists = (uint32_t)n_lists;
+    if (!status) sampi_pattern_table(builder, &m);
+    if (!status) builder->n_lists = (uint32_t)n_lists;
     sampi_memo_free(&m.d);
     sampi_vec_free(&m.d.work);
     sampi_vec_free(&m.d.queued.slots);
@@ -39060,29 +39093,30 @@ static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, s
 SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const char *pattern,
                                                            unsigned flags, samp_grammar_error *error)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-pattern");
-    sampi_limit *r = &kit.t.u.limit;
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "banned-pattern");
+    sampi_constraint *r = &builder.t.u.constraint;
     samp_grammar_error found;
     memset(&found, 0, sizeof found);
     r->flags = (int32_t)flags;
     r->vocab = vocab;
     r->has_table = true;
-    sampi_require(&kit.t, vocab && vocab->token_bytes, SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
-    sampi_require(&kit.t, pattern != NULL, SAMP_E_NULL, "pattern");
-    sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
-    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &found);
+    sampi_require(&builder.t, vocab && vocab->token_bytes, SAMP_E_NULL, "vocab");
+    sampi_require(&builder.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE,
+                  "vocab");
+    sampi_require(&builder.t, pattern != NULL, SAMP_E_NULL, "pattern");
+    sampi_require(&builder.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
+    int status = builder.t.status ? SAMP_OK : sampi_builder_automaton(&builder, pattern, &found);
     if (status == SAMP_E_NOMEM)
-        kit.no_memory = true;
+        builder.no_memory = true;
     else
-        sampi_require(&kit.t, !status, status, "pattern");
-    if (kit.t.status && !found.status) found.status = kit.t.status;
+        sampi_require(&builder.t, !status, status, "pattern");
+    if (builder.t.status && !found.status) found.status = builder.t.status;
     if (error) *error = found;
     const bool rewinds = r->flags & SAMP_BAN_REWIND;
     if (rewinds) r->ring.cap = SAMPI_PATTERN_BACK;
     if (rewinds) r->room = r->ban_room = SAMPI_BANS;
-    if (!rewinds && !kit.t.status && !kit.no_memory) sampi_kit_lists(&kit);
-    return sampi_kit_make(&kit);
+    if (!rewinds && !builder.t.status && !builder.no_memory) sampi_builder_lists(&builder);
+    return sampi_builder_make(&builder);
 }
 #endif
 /* ---- src/constraints/looking.h ---- */
@@ -39090,30 +39124,33 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
    Searches in the window of the last tokens (part 3): for the tokens that followed earlier occurrences of the newest
    tokens, and for the period of a loop. The functions change no state; they write the list that they return. */
 
-static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
+static samp_token *sampi_constraint_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
 /* Returns the memory for a list of this draw. The bans follow it: each is a token and the position at which it is
    banned. */
-static sampi_count *sampi_limit_room(const sampi_sampler *s)
+static sampi_count *sampi_constraint_room(const sampi_sampler *s)
 {
-    return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
+    return (sampi_count *)(void *)(sampi_constraint_window(s) + s->u.constraint.ring.cap);
 }
-static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
+static sampi_count *sampi_constraint_bans(const sampi_sampler *s)
+{
+    return sampi_constraint_room(s) + s->u.constraint.room;
+}
 
 /* Returns the token `back` positions before the newest, so 0 is the newest. It does what sampi_ring_at does without a
    division. */
-static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
+static samp_token sampi_constraint_back(const sampi_sampler *s, uint32_t back)
 {
-    const sampi_ring *r = &s->u.limit.ring;
-    return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
+    const sampi_ring *r = &s->u.constraint.ring;
+    return sampi_constraint_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
 /* Returns the first position in [back, end), counted back from the newest token, that has this token. If there is none,
    returns `end`. */
-static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
+static uint32_t sampi_constraint_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
-    const sampi_ring *r = &s->u.limit.ring;
-    const samp_token *window = sampi_limit_window(s);
+    const sampi_ring *r = &s->u.constraint.ring;
+    const samp_token *window = sampi_constraint_window(s);
     for (; back < end && back < r->head; back++)
         if (window[r->head - 1 - back] == token) return back;
     for (; back < end; back++)
@@ -39123,18 +39160,18 @@ static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t
 
 /* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once. Returns their number.
    If list is NULL, it only returns whether there is such a token. */
-static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
+static uint32_t sampi_constraint_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
-    const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
+    const uint32_t size = s->u.constraint.ring.size, end = size > m ? size - m + 1 : 1;
     uint32_t n = 0, kept = 0;
     for (uint32_t back = 1; back < end; back++) {
         uint32_t k = 1;
-        if (m) back = sampi_limit_find(s, back, end, sampi_limit_back(s, 0));
+        if (m) back = sampi_constraint_find(s, back, end, sampi_constraint_back(s, 0));
         if (back == end) break;
-        while (k < m && sampi_limit_back(s, back + k) == sampi_limit_back(s, k)) k++;
+        while (k < m && sampi_constraint_back(s, back + k) == sampi_constraint_back(s, k)) k++;
         if (k < m) continue;
         if (!list) return 1;
-        list[n].token = sampi_limit_back(s, back - 1);
+        list[n].token = sampi_constraint_back(s, back - 1);
         list[n++].count = 0;
     }
     if (list) sampi_count_sort(list, n);
@@ -39144,12 +39181,12 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
 }
 
 /* Returns the smallest period with which the newest `size` tokens end, or 0 if they end with no loop. */
-static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
+static uint32_t sampi_constraint_period(const sampi_sampler *s, uint32_t size)
 {
-    for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
-        uint64_t same = (uint64_t)p * (uint32_t)(s->u.limit.copies - 1), k = 0;
+    for (uint32_t p = (uint32_t)s->u.constraint.shortest; p <= (uint32_t)s->u.constraint.longest; p++) {
+        uint64_t same = (uint64_t)p * (uint32_t)(s->u.constraint.copies - 1), k = 0;
         if (same + p > size) return 0;
-        while (k < same && sampi_limit_back(s, (uint32_t)k) == sampi_limit_back(s, (uint32_t)k + p)) k++;
+        while (k < same && sampi_constraint_back(s, (uint32_t)k) == sampi_constraint_back(s, (uint32_t)k + p)) k++;
         if (k == same) return p;
     }
     return 0;
@@ -39160,7 +39197,7 @@ static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
    A thinking budget bounds the tokens from a start sequence to an end sequence. This file says what an accepted token
    changes, where the soft point, the grace and the hard end are, which tokens are forced, and how much the end is
    biased. samp_init_thinking_budget makes a budget without a plan, samp_init_thinking one with a plan
-   (api/constraints.h). The stage is not stored: it follows from these members of sampi_limit.
+   (api/constraints.h). The stage is not stored: it follows from these members of sampi_constraint.
 
      mode:     0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced.
      count_in: the tokens of the open span so far; while the end is forced, how many of its tokens have come.
@@ -39172,11 +39209,11 @@ static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
                samp_rollback does not take it back, as it does not take back a ban. */
 
 /* Returns how many bytes of a character are still missing after a token. */
-static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
+static uint32_t sampi_constraint_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
-    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
-    uint32_t missing = s->u.limit.missing;
+    const char *bytes = sampi_bytes_of(s->u.constraint.vocab, token, &n);
+    uint32_t missing = s->u.constraint.missing;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if ((c & 0xc0) == 0x80)
@@ -39191,202 +39228,204 @@ static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
 {
     size_t n;
-    const char *bytes = s->u.limit.vocab ? sampi_bytes_of(s->u.limit.vocab, token, &n) : NULL;
+    const char *bytes = s->u.constraint.vocab ? sampi_bytes_of(s->u.constraint.vocab, token, &n) : NULL;
     return bytes && n && bytes[n - 1] == '\n';
 }
 
 /* ---- the place in the open span ---- */
 
-static const sampi_span *sampi_limit_span(const sampi_sampler *s)
+static const sampi_span *sampi_constraint_span(const sampi_sampler *s)
 {
-    return (const sampi_span *)sampi_part(s, 2) + (s->u.limit.mode - 1) / 2;
+    return (const sampi_span *)sampi_part(s, 2) + (s->u.constraint.mode - 1) / 2;
 }
-static bool sampi_limit_counts(const sampi_limit *r) { return r->mode % 2 == 1; }
+static bool sampi_constraint_counts(const sampi_constraint *r) { return r->mode % 2 == 1; }
 
-/* sampi_limit_hard returns how many tokens the open span may have before its grace. The function after it returns the
-   soft point, which is the same number if the plan has no soft point. */
-static uint32_t sampi_limit_hard(const sampi_limit *r)
+/* sampi_constraint_hard returns how many tokens the open span may have before its grace. The function after it returns
+   the soft point, which is the same number if the plan has no soft point. */
+static uint32_t sampi_constraint_hard(const sampi_constraint *r)
 {
     uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
     uint32_t left = total > r->spent ? total - r->spent : 0;
     return total && left < budget ? left : budget;
 }
-static uint32_t sampi_limit_soft(const sampi_limit *r)
+static uint32_t sampi_constraint_soft(const sampi_constraint *r)
 {
-    uint32_t hard = sampi_limit_hard(r), soft = hard;
+    uint32_t hard = sampi_constraint_hard(r), soft = hard;
     if (r->soft) soft = (uint32_t)r->soft;
     if (r->soft_ratio > 0.0f) soft = (uint32_t)((double)r->soft_ratio * (double)hard);
     return soft < hard ? soft : hard;
 }
-static uint64_t sampi_limit_latest(const sampi_limit *r)
+static uint64_t sampi_constraint_latest(const sampi_constraint *r)
 {
-    uint32_t hard = sampi_limit_hard(r);
+    uint32_t hard = sampi_constraint_hard(r);
     return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
 }
 
 /* Does samp_thinking_end end the span now? It has been called, and no character is incomplete. */
-static bool sampi_limit_ends_now(const sampi_limit *r)
+static bool sampi_constraint_ends_now(const sampi_constraint *r)
 {
-    return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
+    return r->wish && sampi_constraint_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
 }
-static bool sampi_limit_forces(const sampi_limit *r)
+static bool sampi_constraint_forces(const sampi_constraint *r)
 {
-    return (r->mode && !sampi_limit_counts(r)) || sampi_limit_ends_now(r);
+    return (r->mode && !sampi_constraint_counts(r)) || sampi_constraint_ends_now(r);
 }
-static bool sampi_limit_notes(const sampi_limit *r)
+static bool sampi_constraint_notes(const sampi_constraint *r)
 {
-    return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_ends_now(r);
+    return sampi_constraint_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_constraint_ends_now(r);
 }
 
 /* Returns the only token that may come next, of the end or of the note, or NULL if any token may come. */
-static const samp_token *sampi_limit_forced(const sampi_sampler *s)
+static const samp_token *sampi_constraint_forced(const sampi_sampler *s)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     const samp_token *words = (const samp_token *)sampi_part(s, 2);
-    if (sampi_limit_notes(r)) return words + r->note + r->noted - 1;
-    if (!sampi_limit_forces(r)) return NULL;
-    const sampi_span *span = sampi_limit_span(s);
-    bool begins = sampi_limit_counts(r);
+    if (sampi_constraint_notes(r)) return words + r->note + r->noted - 1;
+    if (!sampi_constraint_forces(r)) return NULL;
+    const sampi_span *span = sampi_constraint_span(s);
+    bool begins = sampi_constraint_counts(r);
     if (span->is_end && begins) return words + span->first + sampi_match_nodes(s)[r->node].depth;
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
 /* Returns the bias of the next token of the end sequence, and sets *token to it. Returns 0 if there is no bias. */
-static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
+static float sampi_constraint_ramp(const sampi_sampler *s, samp_token *token)
 {
-    const sampi_limit *r = &s->u.limit;
-    if (!r->ramp || !sampi_limit_counts(r) || sampi_limit_forces(r) || sampi_limit_notes(r)) return 0.0f;
-    uint32_t hard = sampi_limit_hard(r), soft = sampi_limit_soft(r);
+    const sampi_constraint *r = &s->u.constraint;
+    if (!r->ramp || !sampi_constraint_counts(r) || sampi_constraint_forces(r) || sampi_constraint_notes(r))
+        return 0.0f;
+    uint32_t hard = sampi_constraint_hard(r), soft = sampi_constraint_soft(r);
     if (soft == hard || r->count_in < soft) return 0.0f;
     double x = ((double)r->count_in - (double)soft + 1.0) / ((double)hard - (double)soft + 1.0);
     if (x > 1.0) x = 1.0;
     if (r->ramp == SAMP_RAMP_EXPONENTIAL) x = (sampi_exp2(8.0 * x) - 1.0) / 255.0;
-    const sampi_span *end = sampi_limit_span(s) + r->n;
+    const sampi_span *end = sampi_constraint_span(s) + r->n;
     *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_match_nodes(s)[r->node].depth];
     return (float)((double)r->bias * x);
 }
 
 /* ---- what a token changes ---- */
 
-static uint32_t sampi_limit_ends_root(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
+static uint32_t sampi_constraint_ends_root(const sampi_constraint *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
 /* Forces the end from here on. If the text already ends with the first tokens of the end, these count. */
-static void sampi_limit_force(sampi_sampler *s)
+static void sampi_constraint_force(sampi_sampler *s)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     r->mode++;
-    r->count_in = sampi_limit_span(s)->is_end ? sampi_match_nodes(s)[r->node].depth : 0;
+    r->count_in = sampi_constraint_span(s)->is_end ? sampi_match_nodes(s)[r->node].depth : 0;
 }
 
 /* Does the open span end with a loop, all of whose copies are in the span? */
-static bool sampi_limit_loops(const sampi_sampler *s)
+static bool sampi_constraint_loops(const sampi_sampler *s)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     uint32_t size = r->ring.size < r->count_in ? r->ring.size : r->count_in;
     if (!r->ring.cap || r->count_in < (uint32_t)r->loop_from || r->count_in % (uint32_t)r->every) return false;
-    return sampi_limit_period(s, size) > 0;
+    return sampi_constraint_period(s, size) > 0;
 }
 
 /* Forces the end if the budget is used up; during the grace only at the end of a line. */
-static void sampi_limit_check_budget(sampi_sampler *s, bool line)
+static void sampi_constraint_check_budget(sampi_sampler *s, bool line)
 {
-    sampi_limit *r = &s->u.limit;
-    const uint64_t latest = sampi_limit_latest(r);
-    if (!sampi_limit_counts(r)) return;
-    bool over = r->count_in >= latest || (line && r->count_in >= sampi_limit_hard(r) && !sampi_limit_notes(r));
-    if (!over && (r->missing || sampi_limit_notes(r) || !sampi_limit_loops(s))) return;
+    sampi_constraint *r = &s->u.constraint;
+    const uint64_t latest = sampi_constraint_latest(r);
+    if (!sampi_constraint_counts(r)) return;
+    bool over = r->count_in >= latest ||
+                (line && r->count_in >= sampi_constraint_hard(r) && !sampi_constraint_notes(r));
+    if (!over && (r->missing || sampi_constraint_notes(r) || !sampi_constraint_loops(s))) return;
     if (r->missing && r->count_in < latest + 4) return;
-    sampi_limit_force(s);
+    sampi_constraint_force(s);
 }
 
 /* Closes the open span. The next span has its whole budget again, but the total that all spans share is reduced. */
-static void sampi_limit_close(sampi_limit *r)
+static void sampi_constraint_close(sampi_constraint *r)
 {
     uint32_t used = r->at + 1 - r->since;
     if (r->has_plan) r->spent = r->spent > INT32_MAX - used ? INT32_MAX : r->spent + used;
     r->mode = r->node = r->count_in = r->noted = 0;
-    r->side = sampi_limit_ends_root(r);
+    r->side = sampi_constraint_ends_root(r);
 }
 
-static void sampi_limit_open(sampi_limit *r, uint32_t mark)
+static void sampi_constraint_open(sampi_constraint *r, uint32_t mark)
 {
     r->mode = 2 * mark - 1;
     r->node = mark; /* the root of this span's end sequence */
     r->count_in = r->noted = 0;
     r->since = r->has_plan ? r->at + 1 : 0;
-    r->side = sampi_limit_ends_root(r);
+    r->side = sampi_constraint_ends_root(r);
 }
 
 /* Counts a token of the open span that is neither part of its end nor forced. The note may begin or continue with this
    token. */
-static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
+static void sampi_constraint_count(sampi_sampler *s, samp_token token, bool line)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     const samp_token *note = (const samp_token *)sampi_part(s, 2) + r->note;
     r->count_in++;
     if (r->noted > 0 && r->noted <= r->n_note) {
         r->noted += token == note[r->noted - 1];
     } else if (r->noted == 0 && line && r->n_note) {
-        uint32_t soft = sampi_limit_soft(r), hard = sampi_limit_hard(r);
+        uint32_t soft = sampi_constraint_soft(r), hard = sampi_constraint_hard(r);
         r->noted = soft < hard && r->count_in >= soft && (uint64_t)r->count_in + r->n_note <= hard;
     }
 }
 
 /* Counts a forced token of the end. */
-static void sampi_limit_count_forced(sampi_sampler *s, samp_token token)
+static void sampi_constraint_count_forced(sampi_sampler *s, samp_token token)
 {
-    sampi_limit *r = &s->u.limit;
-    const sampi_span *span = sampi_limit_span(s);
+    sampi_constraint *r = &s->u.constraint;
+    const sampi_span *span = sampi_constraint_span(s);
     const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
     if (span->is_end)
         r->count_in = sampi_match_nodes(s)[r->node].depth;
     else if (token == force[r->count_in] && ++r->count_in == span->n)
-        sampi_limit_close(r);
+        sampi_constraint_close(r);
 }
 
 /* Updates the state after a token. r->node already is the automaton's node after the token; `before` is the node before
    it. */
-static void sampi_limit_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
+static void sampi_constraint_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     const sampi_match_node *nodes = sampi_match_nodes(s);
     if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* a rollback has gone back to before that span */
-    if (sampi_limit_ends_now(r)) {
+    if (sampi_constraint_ends_now(r)) {
         r->mode++;
-        r->count_in = sampi_limit_span(s)->is_end ? nodes[before].depth : 0;
+        r->count_in = sampi_constraint_span(s)->is_end ? nodes[before].depth : 0;
     }
     uint32_t mark = nodes[r->node].mark;
     const bool line = sampi_ends_line(s, token);
     if (r->has_plan) {
         r->side = sampi_match_next(nodes, (const sampi_match_edge *)sampi_part(s, 1), r->edge_mask, r->side, token);
         if (r->mode) mark |= nodes[r->side].mark;
-        if (r->ring.cap) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+        if (r->ring.cap) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
     }
-    if (r->vocab) r->missing = sampi_limit_missing(s, token);
+    if (r->vocab) r->missing = sampi_constraint_missing(s, token);
     if (r->mode == 0) {
         if (mark == 0) return;
-        sampi_limit_open(r, mark);
+        sampi_constraint_open(r, mark);
     } else if (mark) {
-        sampi_limit_close(r);
-    } else if (sampi_limit_counts(r)) {
-        sampi_limit_count(s, token, line);
+        sampi_constraint_close(r);
+    } else if (sampi_constraint_counts(r)) {
+        sampi_constraint_count(s, token, line);
     } else {
-        sampi_limit_count_forced(s, token);
+        sampi_constraint_count_forced(s, token);
     }
-    sampi_limit_check_budget(s, line);
+    sampi_constraint_check_budget(s, line);
 }
 
 /* ---- state ---- */
 
 /* Sets the state to that of a new sampler, before its parts (arrays) exist. */
-static void sampi_limit_begin(sampi_limit *r)
+static void sampi_constraint_begin(sampi_constraint *r)
 {
     r->since = r->spent = r->noted = r->wish = 0;
-    r->side = sampi_limit_ends_root(r);
+    r->side = sampi_constraint_ends_root(r);
     if (r->open < 0 || r->is_idle) return;
     r->node = (uint32_t)r->open + 1;
     r->mode = 2 * (uint32_t)r->open + 1;
-    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_check_budget does */
+    if (sampi_constraint_hard(r) == 0) r->mode++; /* as sampi_constraint_check_budget does */
 }
 
 static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
@@ -39397,15 +39436,15 @@ static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
 
 /* Can these words be the state of a thinking budget? The node must belong to the mode, because the forced tokens begin
    there. */
-static SAMPI_COLD bool sampi_limit_thinking_is_valid(const sampi_sampler *s, const sampi_limit *now)
+static SAMPI_COLD bool sampi_constraint_thinking_is_valid(const sampi_sampler *s, const sampi_constraint *now)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);
     uint32_t root = sampi_root_of(nodes, now->node), span = (now->mode - 1) / 2;
-    if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_limit_ends_root(now)) return false;
+    if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_constraint_ends_root(now)) return false;
     if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
     if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
     if (root != span + 1 || nodes[now->node].mark) return false;
-    if (sampi_limit_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
+    if (sampi_constraint_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
     const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
     return t->is_end ? now->count_in == nodes[now->node].depth : now->count_in < t->n;
 }
@@ -39426,8 +39465,8 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
     uint32_t lines = 0;
-    if (!s->u.limit.lines) return 1;
-    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    if (!s->u.constraint.lines) return 1;
+    const char *bytes = sampi_bytes_of(s->u.constraint.vocab, token, &n);
     for (size_t i = 0; i < n; i++) lines += bytes[i] == '\n';
     return lines;
 }
@@ -39435,9 +39474,9 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 /* Updates the clock after a token. r->node already is the automaton's node after this token. */
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     const uint32_t mark = r->n_nodes ? sampi_match_nodes(s)[r->node].mark : 0;
-    if (r->has_loop) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    if (r->has_loop) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
     if (mark) {
         r->mode = r->node = r->mode ? 0 : mark;
         r->count_in = r->missing = 0;
@@ -39448,7 +39487,7 @@ static void sampi_clock_accept(sampi_sampler *s, samp_token token)
         r->count_in = r->count_in > INT32_MAX - step ? INT32_MAX : r->count_in + step;
         if (at < n && until[at] == token) r->missing |= SAMPI_CLOCK_CAME;
     }
-    if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_limit_period(s, r->ring.size)) return;
+    if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_constraint_period(s, r->ring.size)) return;
     r->missing |= SAMPI_CLOCK_LOOP;
     r->count_in = 0;
 }
@@ -39457,22 +39496,22 @@ static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 
 static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CLOCK, "schedule");
-    sampi_limit *r = &kit.t.u.limit;
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_CLOCK, "schedule");
+    sampi_constraint *r = &builder.t.u.constraint;
     const samp_vocab *v = when->vocab;
-    sampi_require(&kit.t, when->count == SAMP_TOKENS || when->count == SAMP_LINES, SAMP_E_RANGE, "count");
-    sampi_require(&kit.t, when->count == SAMP_TOKENS || (v && v->token_bytes), SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, when->from >= 0, SAMP_E_RANGE, "from");
-    sampi_require(&kit.t, when->to == 0 || when->to > when->from, SAMP_E_RANGE, "to");
-    sampi_require(&kit.t, when->begin >= 0, SAMP_E_RANGE, "begin");
-    sampi_require(&kit.t, (unsigned)when->where <= SAMP_OUTSIDE, SAMP_E_RANGE, "where");
-    sampi_require(&kit.t, when->n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
-    sampi_require(&kit.t, !when->where || when->n_spans, SAMP_E_RANGE, "spans");
-    sampi_require(&kit.t, when->inside >= 0 && (size_t)when->inside <= when->n_spans, SAMP_E_RANGE, "inside");
-    (void)sampi_kit_room(&kit, when->spans, kit.t.status ? 0 : 2 * when->n_spans, "spans");
-    sampi_kit_add_spans(&kit, when->spans, when->n_spans);
-    sampi_kit_patterns(&kit, (uint32_t)when->n_spans + 1);
-    sampi_kit_loop(&kit, when->loop);
+    sampi_require(&builder.t, when->count == SAMP_TOKENS || when->count == SAMP_LINES, SAMP_E_RANGE, "count");
+    sampi_require(&builder.t, when->count == SAMP_TOKENS || (v && v->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&builder.t, when->from >= 0, SAMP_E_RANGE, "from");
+    sampi_require(&builder.t, when->to == 0 || when->to > when->from, SAMP_E_RANGE, "to");
+    sampi_require(&builder.t, when->begin >= 0, SAMP_E_RANGE, "begin");
+    sampi_require(&builder.t, (unsigned)when->where <= SAMP_OUTSIDE, SAMP_E_RANGE, "where");
+    sampi_require(&builder.t, when->n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+    sampi_require(&builder.t, !when->where || when->n_spans, SAMP_E_RANGE, "spans");
+    sampi_require(&builder.t, when->inside >= 0 && (size_t)when->inside <= when->n_spans, SAMP_E_RANGE, "inside");
+    (void)sampi_builder_room(&builder, when->spans, builder.t.status ? 0 : 2 * when->n_spans, "spans");
+    sampi_builder_add_spans(&builder, when->spans, when->n_spans);
+    sampi_builder_patterns(&builder, (uint32_t)when->n_spans + 1);
+    sampi_builder_loop(&builder, when->loop);
     r->vocab = v;
     r->lines = when->count == SAMP_LINES;
     r->n = (int32_t)when->n_spans;
@@ -39481,8 +39520,8 @@ static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
     r->begin = when->begin;
     r->inside = when->where;
     r->open = when->inside - 1;
-    sampi_kit_only(&kit, when->until, when->n_until, true, "until");
-    return sampi_kit_make(&kit);
+    sampi_builder_only(&builder, when->until, when->n_until, true, "until");
+    return sampi_builder_make(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member)
@@ -39522,7 +39561,8 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
         p->at = 0;
         p->n = n;
         p->bytes = bytes;
-        if (--p->back > 0) p->bytes = sampi_bytes_of(s->u.limit.vocab, sampi_limit_back(s, p->back - 1), &p->n);
+        if (--p->back > 0)
+            p->bytes = sampi_bytes_of(s->u.constraint.vocab, sampi_constraint_back(s, p->back - 1), &p->n);
     }
     return p->at < p->n;
 }
@@ -39532,13 +39572,13 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
    longest counts. If no match begins within the window, the whole window counts. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
     const sampi_match_node *nodes = sampi_match_nodes(s);
     int64_t all = 0, at = 0;
     for (uint32_t k = 0; k < r->ring.size; k++) {
         size_t m;
-        (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, k), &m);
+        (void)sampi_bytes_of(r->vocab, sampi_constraint_back(s, k), &m);
         all += (int64_t)m;
     }
     sampi_place_back from = { r->ring.size + 1, 0, 0, NULL };
@@ -39552,10 +39592,10 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     return all;
 }
 
-/* Does what sampi_limit_walk does for a banned pattern (a regular expression), by its table of states. */
+/* Does what sampi_constraint_walk does for a banned pattern (a regular expression), by its table of states. */
 static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
     uint32_t node = r->node;
     size_t n;
@@ -39572,24 +39612,25 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
 
 /* Returns the automaton's node after a token. If patterns end in the token, *before says how many symbols before the
    token the longest of them begins; else it is -1. */
-static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);
     const sampi_match_edge *edges = (const sampi_match_edge *)sampi_part(s, 1);
-    const uint32_t mask = s->u.limit.edge_mask;
-    uint32_t node = s->u.limit.node;
+    const uint32_t mask = s->u.constraint.edge_mask;
+    uint32_t node = s->u.constraint.node;
     *before = -1;
     if (!s->part_size[1]) return node;
-    if (s->u.limit.has_table) return sampi_pattern_walk(s, token, before);
-    if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
+    if (s->u.constraint.has_table) return sampi_pattern_walk(s, token, before);
+    if (s->u.constraint.what != SAMPI_CONSTRAINT_LISTS || !s->u.constraint.vocab) {
         node = sampi_match_next(nodes, edges, mask, node, token);
         *before = (int64_t)nodes[node].mark - 1;
         return node;
     }
     size_t n;
-    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    const char *bytes = sampi_bytes_of(s->u.constraint.vocab, token, &n);
     for (size_t i = 0; i < n; i++) {
-        node = sampi_match_next(nodes, edges, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
+        node = sampi_match_next(nodes, edges, mask, node,
+                                sampi_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* the pattern begins within the token */
         if (nodes[node].mark && symbols > *before) *before = symbols;
@@ -39599,18 +39640,18 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
 
 /* Notes a ban when a pattern of a rewinding ban is complete. The pattern begins `before` symbols before the accepted
    token, which is in the window already. The token in which the pattern begins is banned at its position. */
-static void sampi_limit_ban(sampi_sampler *s, int64_t before)
+static void sampi_constraint_ban(sampi_sampler *s, int64_t before)
 {
-    sampi_limit *r = &s->u.limit;
-    sampi_count *ban = sampi_limit_bans(s);
+    sampi_constraint *r = &s->u.constraint;
+    sampi_count *ban = sampi_constraint_bans(s);
     uint32_t count = 1;
     for (; before > 0 && count < r->ring.size; count++) {
         size_t n = 1;
-        if (r->vocab) (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, count), &n);
+        if (r->vocab) (void)sampi_bytes_of(r->vocab, sampi_constraint_back(s, count), &n);
         before -= (int64_t)n;
     }
     if (r->n_bans == r->ban_room) memmove(ban, ban + 1, --r->n_bans * sizeof *ban);
-    ban[r->n_bans].token = sampi_limit_back(s, count - 1);
+    ban[r->n_bans].token = sampi_constraint_back(s, count - 1);
     ban[r->n_bans++].count = (int32_t)(r->at + 1 - count);
     if (r->mode < count) r->mode = count;
 }
@@ -39623,66 +39664,66 @@ static bool sampi_ban_waits(const sampi_sampler *s)
     return waited != NULL;
 }
 
-static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
+static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     uint32_t kept = 0;
-    sampi_count *ban = sampi_limit_bans(s);
+    sampi_count *ban = sampi_constraint_bans(s);
     for (uint32_t i = 0; i < r->n_bans; i++) /* drops bans that belong to a text that was taken back */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
-    sampi_ring_push(&r->ring, sampi_limit_window(s), token);
-    if (before >= 0 && !sampi_ban_waits(s)) sampi_limit_ban(s, before);
+    sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
+    if (before >= 0 && !sampi_ban_waits(s)) sampi_constraint_ban(s, before);
 }
 
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_limit *r = &s->u.limit;
-    samp_token *window = sampi_limit_window(s);
+    sampi_constraint *r = &s->u.constraint;
+    samp_token *window = sampi_constraint_window(s);
     int64_t before;
     const uint32_t node = r->node;
-    r->node = sampi_limit_walk(s, token, &before);
+    r->node = sampi_constraint_walk(s, token, &before);
     switch (r->what) {
-        case SAMPI_LIMIT_LISTS:
-            if (r->ban_room) sampi_limit_accept_rewinding(s, token, before);
+        case SAMPI_CONSTRAINT_LISTS:
+            if (r->ban_room) sampi_constraint_accept_rewinding(s, token, before);
             break;
-        case SAMPI_LIMIT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
-        case SAMPI_LIMIT_PERIOD:
-            if (r->mode && sampi_limit_back(s, r->mode - 1) != token) r->mode = 0;
+        case SAMPI_CONSTRAINT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
+        case SAMPI_CONSTRAINT_PERIOD:
+            if (r->mode && sampi_constraint_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_limit_period(s, r->ring.size);
+            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
             break;
-        case SAMPI_LIMIT_CUSUM:
+        case SAMPI_CONSTRAINT_CUSUM:
             sampi_ring_push(&r->ring, window, token);
-            r->sum += sampi_limit_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
+            r->sum += sampi_constraint_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
-        case SAMPI_LIMIT_THINKING: sampi_limit_accept_thinking(s, token, node); break;
-        case SAMPI_LIMIT_CLOCK: sampi_clock_accept(s, token); break;
-        case SAMPI_LIMIT_GROWING:
-        case SAMPI_LIMIT_ALLOWED:
-        case SAMPI_LIMIT_FORCED: break;
+        case SAMPI_CONSTRAINT_THINKING: sampi_constraint_accept_thinking(s, token, node); break;
+        case SAMPI_CONSTRAINT_CLOCK: sampi_clock_accept(s, token); break;
+        case SAMPI_CONSTRAINT_GROWING:
+        case SAMPI_CONSTRAINT_ALLOWED:
+        case SAMPI_CONSTRAINT_FORCED: break;
     }
     if (r->at < INT32_MAX) r->at++;
 }
 
 static void sampi_constraint_reset(sampi_sampler *s)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     r->at = r->node = r->mode = r->count_in = r->missing = r->n_bans = 0;
     r->sum = 0.0f;
     r->ring.size = r->ring.head = 0;
     r->node = r->start;
-    if (r->what == SAMPI_LIMIT_THINKING) sampi_limit_begin(r);
-    if (r->what == SAMPI_LIMIT_CLOCK && r->open >= 0) r->mode = r->node = (uint32_t)r->open + 1;
+    if (r->what == SAMPI_CONSTRAINT_THINKING) sampi_constraint_begin(r);
+    if (r->what == SAMPI_CONSTRAINT_CLOCK && r->open >= 0) r->mode = r->node = (uint32_t)r->open + 1;
 }
 
 static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_words(r, &s->u.limit.at, 6); /* the members from `at` to `sum` */
-    if (s->u.limit.has_plan) sampi_record_words(r, &s->u.limit.since, 4);
-    sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
+    sampi_record_words(r, &s->u.constraint.at, 6); /* the members from `at` to `sum` */
+    if (s->u.constraint.has_plan) sampi_record_words(r, &s->u.constraint.since, 4);
+    sampi_record_ring(r, &s->u.constraint.ring, sampi_constraint_window(s));
 }
 
 /* ---- src/constraints/drawing.h ---- */
@@ -39692,18 +39733,18 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
    short list becomes changes of single logits, and a long list a mask. */
 
 /* Finds the only tokens that are allowed now, in order. Returns their number, or 0 if all tokens are allowed. */
-static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
+static size_t sampi_constraint_only(const sampi_sampler *s, const samp_token **tokens)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     const samp_token *words = (const samp_token *)sampi_part(s, 2);
     *tokens = words;
     switch (r->what) {
-        case SAMPI_LIMIT_ALLOWED: return s->part_size[2] / sizeof *words;
-        case SAMPI_LIMIT_FORCED:
+        case SAMPI_CONSTRAINT_ALLOWED: return s->part_size[2] / sizeof *words;
+        case SAMPI_CONSTRAINT_FORCED:
             if (r->at < (uint32_t)r->begin || r->at - (uint32_t)r->begin >= (uint32_t)r->n) return 0;
             *tokens = words + (r->at - (uint32_t)r->begin);
             return 1;
-        case SAMPI_LIMIT_THINKING: *tokens = sampi_limit_forced(s); return *tokens != NULL;
+        case SAMPI_CONSTRAINT_THINKING: *tokens = sampi_constraint_forced(s); return *tokens != NULL;
         default: return 0;
     }
 }
@@ -39719,18 +39760,19 @@ typedef struct sampi_lists {
 } sampi_lists;
 
 /* Makes the list of this draw, for constraints that need a list for each draw (loops, n-grams). Returns its length. */
-static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
+static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
 {
-    const sampi_limit *r = &s->u.limit;
-    const sampi_count *ban = sampi_limit_bans(s);
+    const sampi_constraint *r = &s->u.constraint;
+    const sampi_count *ban = sampi_constraint_bans(s);
     uint32_t n = 0, kept = 0;
     switch (r->what) {
-        case SAMPI_LIMIT_NGRAM: return sampi_limit_followers(s, (uint32_t)r->n - 1, list);
-        case SAMPI_LIMIT_CUSUM: return r->sum >= r->alarm ? sampi_limit_followers(s, (uint32_t)r->n - 1, list) : 0;
-        case SAMPI_LIMIT_PERIOD:
-            if (r->mode) list[n++].token = sampi_limit_back(s, r->mode - 1);
+        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, (uint32_t)r->n - 1, list);
+        case SAMPI_CONSTRAINT_CUSUM:
+            return r->sum >= r->alarm ? sampi_constraint_followers(s, (uint32_t)r->n - 1, list) : 0;
+        case SAMPI_CONSTRAINT_PERIOD:
+            if (r->mode) list[n++].token = sampi_constraint_back(s, r->mode - 1);
             return n;
-        case SAMPI_LIMIT_THINKING: return sampi_limit_ramp(s, &list->token) != 0.0f;
+        case SAMPI_CONSTRAINT_THINKING: return sampi_constraint_ramp(s, &list->token) != 0.0f;
         default: break;
     }
     for (uint32_t i = 0; i < r->n_bans; i++)
@@ -39743,12 +39785,12 @@ static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
 
 static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
-    it.is_over = !(it.is_made || r->n_nodes) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
-                 r->what == SAMPI_LIMIT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
+    it.is_over = !(it.is_made || r->n_nodes) || (r->what == SAMPI_CONSTRAINT_THINKING && !r->ramp) ||
+                 r->what == SAMPI_CONSTRAINT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
-                 (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
+                 (r->what == SAMPI_CONSTRAINT_GROWING && r->at <= (uint32_t)r->begin);
     return it;
 }
 
@@ -39757,8 +39799,8 @@ static bool sampi_next_list(sampi_lists *it)
     const sampi_sampler *s = it->s;
     if (it->is_made && !it->is_over) {
         it->is_over = true;
-        it->list = sampi_limit_room(s);
-        it->n = sampi_limit_make(s, sampi_limit_room(s));
+        it->list = sampi_constraint_room(s);
+        it->n = sampi_constraint_make(s, sampi_constraint_room(s));
         return it->n > 0;
     }
     for (it->n = 0; it->n == 0 && !it->is_over;) {
@@ -39772,20 +39814,20 @@ static bool sampi_next_list(sampi_lists *it)
 }
 
 /* Returns the new logit of a token in a list of the constraint. */
-static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
+static float sampi_constraint_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     float bias = -INFINITY;
     samp_token token;
     if (sampi_masked(l)) return l;
-    if (r->what == SAMPI_LIMIT_GROWING) {
+    if (r->what == SAMPI_CONSTRAINT_GROWING) {
         double power = sampi_powi((double)r->factor, (int32_t)(r->at - (uint32_t)r->begin)) - 1.0;
         float by = power < (double)FLT_MAX ? (float)power : FLT_MAX;
         return sampi_finite(l + sampi_finite(sampi_roundf(fabsf(l) * by)));
     }
-    if (r->what == SAMPI_LIMIT_THINKING)
-        bias = sampi_limit_ramp(s, &token);
-    else if (r->what != SAMPI_LIMIT_LISTS)
+    if (r->what == SAMPI_CONSTRAINT_THINKING)
+        bias = sampi_constraint_ramp(s, &token);
+    else if (r->what != SAMPI_CONSTRAINT_LISTS)
         bias = -r->penalty;
     else if (!r->ban_room)
         memcpy(&bias, &entry->count, 4);
@@ -39796,7 +39838,7 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token *only;
-    size_t n = sampi_limit_only(s, &only);
+    size_t n = sampi_constraint_only(s, &only);
     for (size_t i = 0; n && i < cur->size; i++) {
         size_t at = sampi_find_token(only, sizeof *only, n, cur->data[i].id);
         if ((at < n && only[at] == cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
@@ -39805,7 +39847,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     }
     if (n) return SAMP_OK;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);)
-        sampi_patch(s, cur, it.list, it.n, sampi_limit_change);
+        sampi_patch(s, cur, it.list, it.n, sampi_constraint_change);
     return SAMP_OK;
 }
 
@@ -39854,13 +39896,13 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;
-    size_t n = sampi_limit_only(s, &only), at;
+    size_t n = sampi_constraint_only(s, &only), at;
     bool has_masked = false;
     int status;
     float l;
     if (n) return !sampi_is_llama_cpp(s) ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
-        if (s->u.limit.masks && !sampi_is_llama_cpp(s) &&
+        if (s->u.constraint.masks && !sampi_is_llama_cpp(s) &&
             sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
             if ((status = sampi_scan(row))) return status;
             continue;
@@ -39868,7 +39910,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
         sampi_begin_patch(row, it.n);
         for (uint32_t i = 0; i < it.n; i++) {
             if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;
-            l = sampi_limit_change(s, l, &it.list[i]);
+            l = sampi_constraint_change(s, l, &it.list[i]);
             sampi_set_element(row, at, l);
             has_masked |= sampi_masked(l);
         }
@@ -39885,7 +39927,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 /* Adds the lists and automata to the fingerprint. The numbers are in it already, as fields. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
 {
-    sampi_mix(hash, (uint64_t)(uint32_t)s->u.limit.flags << 32 | (uint32_t)s->u.limit.open);
+    sampi_mix(hash, (uint64_t)(uint32_t)s->u.constraint.flags << 32 | (uint32_t)s->u.constraint.open);
     for (int i = 0; i < 3; i++)
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
@@ -39900,7 +39942,7 @@ static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 
 /* Saves or loads the words that only a thinking budget with a plan has. For a budget without a plan, `wish` is saved or
    loaded if `missing` says that it is stored. */
-static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
+static SAMPI_COLD void sampi_constraint_io_plan(sampi_io *io, sampi_constraint *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
     if (now->has_plan) {
@@ -39914,8 +39956,8 @@ static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint3
 
 static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 {
-    sampi_limit *r = &s->u.limit, now = *r;
-    bool thinks = r->what == SAMPI_LIMIT_THINKING, clocks = r->what == SAMPI_LIMIT_CLOCK;
+    sampi_constraint *r = &s->u.constraint, now = *r;
+    bool thinks = r->what == SAMPI_CONSTRAINT_THINKING, clocks = r->what == SAMPI_CONSTRAINT_CLOCK;
     if (r->is_idle) return;
     sampi_io_word(io, &now.at, INT32_MAX);
     sampi_io_word(io, &now.node, r->n_nodes ? r->n_nodes - 1 : 0);
@@ -39928,15 +39970,15 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     sampi_io ahead = *io; /* a copy, to read the number of tokens in the window in advance */
     sampi_io_word(&ahead, &now.ring.size, now.at);
     io->bad |= ahead.bad;
-    sampi_io_ring(io, &r->ring, sampi_limit_window(s));
-    io->bad |= r->what == SAMPI_LIMIT_PERIOD && now.mode > now.ring.size;
+    sampi_io_ring(io, &r->ring, sampi_constraint_window(s));
+    io->bad |= r->what == SAMPI_CONSTRAINT_PERIOD && now.mode > now.ring.size;
     sampi_io_word(io, &now.n_bans, r->ban_room);
     for (uint32_t i = 0; i < now.n_bans && !io->bad; i++) {
-        sampi_io_token(io, &sampi_limit_bans(s)[i].token, 0);
-        sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
+        sampi_io_token(io, &sampi_constraint_bans(s)[i].token, 0);
+        sampi_io_token(io, &sampi_constraint_bans(s)[i].count, 0);
     }
-    if (thinks) sampi_limit_io_plan(io, &now, missing);
-    if (!io->bad && thinks) io->bad |= !sampi_limit_thinking_is_valid(s, &now);
+    if (thinks) sampi_constraint_io_plan(io, &now, missing);
+    if (!io->bad && thinks) io->bad |= !sampi_constraint_thinking_is_valid(s, &now);
     if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_match_nodes(s), now.node) != now.mode;
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
@@ -39949,41 +39991,41 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
    kinds. Its samplers have names of their own. top_p with a decay is another kind (constraints/top_p_decay.h). */
 
 /* clang-format off */
-#define SAMPI_LIMIT(type, param, member, hi) /* a number that is 0 for most constraints */ \
-    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
+#define SAMPI_CONSTRAINT_NUMBER(type, param, member, hi) /* a number that is 0 for most constraints */ \
+    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.constraint.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
-#define SAMPI_LIMIT_LATER(type, param, member, hi) /* a number that is younger than the first saved states */ \
-    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
+#define SAMPI_CONSTRAINT_LATER(type, param, member, hi) /* a number that is younger than the first saved states */ \
+    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.constraint.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0 | SAMPI_LATER, #param }
 /* clang-format on */
 static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
-    SAMPI_LIMIT(INT32, n, n, INT32_MAX),
-    SAMPI_LIMIT(INT32, begin, begin, INT32_MAX),
-    SAMPI_LIMIT(INT32, count, count, INT32_MAX),
-    SAMPI_LIMIT(INT32, min_period, shortest, INT32_MAX),
-    SAMPI_LIMIT(INT32, max_period, longest, INT32_MAX),
-    SAMPI_LIMIT(INT32, copies, copies, INT32_MAX),
-    SAMPI_LIMIT(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
-    SAMPI_LIMIT(INT32, every, every, INT32_MAX),
-    SAMPI_LIMIT(INT32, budget, budget, INT32_MAX),
-    SAMPI_LIMIT(FLOAT, factor, factor, FLT_MAX),
-    SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
-    SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
-    SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
-    SAMPI_LIMIT_LATER(INT32, total, total, INT32_MAX),
-    SAMPI_LIMIT_LATER(INT32, soft, soft, INT32_MAX),
-    SAMPI_LIMIT_LATER(FLOAT, soft_ratio, soft_ratio, 1),
-    SAMPI_LIMIT_LATER(INT32, grace, grace, INT32_MAX),
-    SAMPI_LIMIT_LATER(INT32, ramp, ramp, INT32_MAX),
-    SAMPI_LIMIT_LATER(FLOAT, bias, bias, FLT_MAX),
-    SAMPI_LIMIT_LATER(INT32, loop_from, loop_from, INT32_MAX),
-    SAMPI_LIMIT_LATER(INT32, where, inside, INT32_MAX),
-    SAMPI_LIMIT_LATER(INT32, lines, lines, INT32_MAX),
-    SAMPI_LIMIT_LATER(INT32, from, from, INT32_MAX),
-    SAMPI_LIMIT_LATER(INT32, to, to, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, n, n, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, begin, begin, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, count, count, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, min_period, shortest, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, max_period, longest, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, copies, copies, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
+    SAMPI_CONSTRAINT_NUMBER(INT32, every, every, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(INT32, budget, budget, INT32_MAX),
+    SAMPI_CONSTRAINT_NUMBER(FLOAT, factor, factor, FLT_MAX),
+    SAMPI_CONSTRAINT_NUMBER(FLOAT, loss, loss, FLT_MAX),
+    SAMPI_CONSTRAINT_NUMBER(FLOAT, alarm, alarm, FLT_MAX),
+    SAMPI_CONSTRAINT_NUMBER(FLOAT, penalty, penalty, INFINITY),
+    SAMPI_CONSTRAINT_LATER(INT32, total, total, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, soft, soft, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(FLOAT, soft_ratio, soft_ratio, 1),
+    SAMPI_CONSTRAINT_LATER(INT32, grace, grace, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, ramp, ramp, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(FLOAT, bias, bias, FLT_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, loop_from, loop_from, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, where, inside, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, lines, lines, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, from, from, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, to, to, INT32_MAX),
 };
 
-static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }
+static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
@@ -40100,7 +40142,7 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
-    int32_t most = s->kind == SAMPI_CONSTRAINT && s->u.limit.ban_room ? (int32_t)s->u.limit.mode : 0;
+    int32_t most = s->kind == SAMPI_CONSTRAINT && s->u.constraint.ban_room ? (int32_t)s->u.constraint.mode : 0;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) {
         int32_t n = sampi_rewind_of(s->u.chain.item[i]);
         if (most < n) most = n;
@@ -40115,16 +40157,16 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
 }
 
 /* Returns the first member of this type, or NULL. */
-static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
+static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_constraint_kind what)
 {
     sampi_sampler *found = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !found; i++)
         found = sampi_first_limit(s->u.chain.item[i], what);
-    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
+    return s->kind == SAMPI_CONSTRAINT && s->u.constraint.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
 /* Returns the first member of this type in the user's sampler. If there is none, returns NULL and sets *status. */
-static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
+static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_constraint_kind what, int *status)
 {
     *status = samp_status(s, NULL);
     sampi_sampler *found = *status ? NULL : sampi_first_limit((const sampi_sampler *)s, what);
@@ -40135,20 +40177,20 @@ static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind 
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
-    const sampi_limit *r = &found->u.limit;
+    const sampi_constraint *r = &found->u.constraint;
     if (r->mode == 0) return -1;
-    uint32_t hard = sampi_limit_hard(r);
-    return !sampi_limit_forces(r) && r->count_in < hard ? (int32_t)(hard - r->count_in) : 0;
+    uint32_t hard = sampi_constraint_hard(r);
+    return !sampi_constraint_forces(r) && r->count_in < hard ? (int32_t)(hard - r->count_in) : 0;
 }
 
 SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
-    if (!found || !found->u.limit.has_plan) return found ? (int32_t)SAMP_E_UNSUPPORTED : status;
-    const sampi_limit *r = &found->u.limit;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    if (!found || !found->u.constraint.has_plan) return found ? (int32_t)SAMP_E_UNSUPPORTED : status;
+    const sampi_constraint *r = &found->u.constraint;
     uint32_t open = r->mode ? r->at - r->since : 0;
     return r->spent > INT32_MAX - open ? INT32_MAX : (int32_t)(r->spent + open);
 }
@@ -40156,30 +40198,30 @@ SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
 SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
-    const sampi_limit *r = &found->u.limit;
+    const sampi_constraint *r = &found->u.constraint;
     if (r->mode == 0) return SAMP_THINKING_NOT;
-    if (sampi_limit_forces(r)) return SAMP_THINKING_ENDS;
-    if (sampi_limit_notes(r)) return SAMP_THINKING_NOTE;
-    if (r->count_in >= sampi_limit_hard(r)) return SAMP_THINKING_GRACE;
-    return r->count_in >= sampi_limit_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
+    if (sampi_constraint_forces(r)) return SAMP_THINKING_ENDS;
+    if (sampi_constraint_notes(r)) return SAMP_THINKING_NOTE;
+    if (r->count_in >= sampi_constraint_hard(r)) return SAMP_THINKING_GRACE;
+    return r->count_in >= sampi_constraint_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
 }
 
 /* The call counts as an edit of the chain, but rollback's records stay valid. */
 SAMP_API int samp_thinking_end(samp_sampler *s)
 {
     int status;
-    sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
-    sampi_limit *r = &found->u.limit;
+    sampi_constraint *r = &found->u.constraint;
     sampi_sampler *outer = found;
     while (outer->owner) outer = outer->owner;
     if (r->mode == 0) return SAMP_E_EMPTY;
     const bool good = sampi_past_is_good(outer);
     sampi_edited(found);
     if (good) outer->past.n_edits = outer->n_edits;
-    if (sampi_limit_counts(r)) r->wish = r->at - r->count_in + 1;
+    if (sampi_constraint_counts(r)) r->wish = r->at - r->count_in + 1;
     return SAMP_OK;
 }
 
@@ -40188,15 +40230,15 @@ SAMP_API int samp_thinking_end(samp_sampler *s)
 SAMP_API int32_t samp_loop_length(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_PERIOD, &status);
-    return found ? (int32_t)found->u.limit.mode : status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_PERIOD, &status);
+    return found ? (int32_t)found->u.constraint.mode : status;
 }
 
 SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_CLOCK, &status);
-    return found ? (int32_t)sampi_is_time(&found->u.limit) : status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_CLOCK, &status);
+    return found ? (int32_t)sampi_is_time(&found->u.constraint) : status;
 }
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 

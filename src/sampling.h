@@ -406,7 +406,7 @@ extern "C" {
 #include "grammar/vocabulary.h"
 #include "grammar/triggers.h"
 #include "grammar/matcher.h"
-#include "grammar/store.h"
+#include "grammar/cache.h"
 #include "grammar/moving.h"
 #include "grammar/visits.h"
 #include "grammar/states.h"

@@ -19,7 +19,8 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
         p->at = 0;
         p->n = n;
         p->bytes = bytes;
-        if (--p->back > 0) p->bytes = sampi_bytes_of(s->u.limit.vocab, sampi_limit_back(s, p->back - 1), &p->n);
+        if (--p->back > 0)
+            p->bytes = sampi_bytes_of(s->u.constraint.vocab, sampi_constraint_back(s, p->back - 1), &p->n);
     }
     return p->at < p->n;
 }
@@ -29,13 +30,13 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
    longest counts. If no match begins within the window, the whole window counts. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
     const sampi_match_node *nodes = sampi_match_nodes(s);
     int64_t all = 0, at = 0;
     for (uint32_t k = 0; k < r->ring.size; k++) {
         size_t m;
-        (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, k), &m);
+        (void)sampi_bytes_of(r->vocab, sampi_constraint_back(s, k), &m);
         all += (int64_t)m;
     }
     sampi_place_back from = { r->ring.size + 1, 0, 0, NULL };
@@ -49,10 +50,10 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
     return all;
 }
 
-/* Does what sampi_limit_walk does for a banned pattern (a regular expression), by its table of states. */
+/* Does what sampi_constraint_walk does for a banned pattern (a regular expression), by its table of states. */
 static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
     uint32_t node = r->node;
     size_t n;
@@ -69,24 +70,25 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
 
 /* Returns the automaton's node after a token. If patterns end in the token, *before says how many symbols before the
    token the longest of them begins; else it is -1. */
-static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);
     const sampi_match_edge *edges = (const sampi_match_edge *)sampi_part(s, 1);
-    const uint32_t mask = s->u.limit.edge_mask;
-    uint32_t node = s->u.limit.node;
+    const uint32_t mask = s->u.constraint.edge_mask;
+    uint32_t node = s->u.constraint.node;
     *before = -1;
     if (!s->part_size[1]) return node;
-    if (s->u.limit.has_table) return sampi_pattern_walk(s, token, before);
-    if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
+    if (s->u.constraint.has_table) return sampi_pattern_walk(s, token, before);
+    if (s->u.constraint.what != SAMPI_CONSTRAINT_LISTS || !s->u.constraint.vocab) {
         node = sampi_match_next(nodes, edges, mask, node, token);
         *before = (int64_t)nodes[node].mark - 1;
         return node;
     }
     size_t n;
-    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    const char *bytes = sampi_bytes_of(s->u.constraint.vocab, token, &n);
     for (size_t i = 0; i < n; i++) {
-        node = sampi_match_next(nodes, edges, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
+        node = sampi_match_next(nodes, edges, mask, node,
+                                sampi_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* the pattern begins within the token */
         if (nodes[node].mark && symbols > *before) *before = symbols;
@@ -96,18 +98,18 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
 
 /* Notes a ban when a pattern of a rewinding ban is complete. The pattern begins `before` symbols before the accepted
    token, which is in the window already. The token in which the pattern begins is banned at its position. */
-static void sampi_limit_ban(sampi_sampler *s, int64_t before)
+static void sampi_constraint_ban(sampi_sampler *s, int64_t before)
 {
-    sampi_limit *r = &s->u.limit;
-    sampi_count *ban = sampi_limit_bans(s);
+    sampi_constraint *r = &s->u.constraint;
+    sampi_count *ban = sampi_constraint_bans(s);
     uint32_t count = 1;
     for (; before > 0 && count < r->ring.size; count++) {
         size_t n = 1;
-        if (r->vocab) (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, count), &n);
+        if (r->vocab) (void)sampi_bytes_of(r->vocab, sampi_constraint_back(s, count), &n);
         before -= (int64_t)n;
     }
     if (r->n_bans == r->ban_room) memmove(ban, ban + 1, --r->n_bans * sizeof *ban);
-    ban[r->n_bans].token = sampi_limit_back(s, count - 1);
+    ban[r->n_bans].token = sampi_constraint_back(s, count - 1);
     ban[r->n_bans++].count = (int32_t)(r->at + 1 - count);
     if (r->mode < count) r->mode = count;
 }
@@ -120,64 +122,64 @@ static bool sampi_ban_waits(const sampi_sampler *s)
     return waited != NULL;
 }
 
-static void sampi_limit_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
+static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     uint32_t kept = 0;
-    sampi_count *ban = sampi_limit_bans(s);
+    sampi_count *ban = sampi_constraint_bans(s);
     for (uint32_t i = 0; i < r->n_bans; i++) /* drops bans that belong to a text that was taken back */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
-    sampi_ring_push(&r->ring, sampi_limit_window(s), token);
-    if (before >= 0 && !sampi_ban_waits(s)) sampi_limit_ban(s, before);
+    sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
+    if (before >= 0 && !sampi_ban_waits(s)) sampi_constraint_ban(s, before);
 }
 
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_limit *r = &s->u.limit;
-    samp_token *window = sampi_limit_window(s);
+    sampi_constraint *r = &s->u.constraint;
+    samp_token *window = sampi_constraint_window(s);
     int64_t before;
     const uint32_t node = r->node;
-    r->node = sampi_limit_walk(s, token, &before);
+    r->node = sampi_constraint_walk(s, token, &before);
     switch (r->what) {
-        case SAMPI_LIMIT_LISTS:
-            if (r->ban_room) sampi_limit_accept_rewinding(s, token, before);
+        case SAMPI_CONSTRAINT_LISTS:
+            if (r->ban_room) sampi_constraint_accept_rewinding(s, token, before);
             break;
-        case SAMPI_LIMIT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
-        case SAMPI_LIMIT_PERIOD:
-            if (r->mode && sampi_limit_back(s, r->mode - 1) != token) r->mode = 0;
+        case SAMPI_CONSTRAINT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
+        case SAMPI_CONSTRAINT_PERIOD:
+            if (r->mode && sampi_constraint_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_limit_period(s, r->ring.size);
+            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
             break;
-        case SAMPI_LIMIT_CUSUM:
+        case SAMPI_CONSTRAINT_CUSUM:
             sampi_ring_push(&r->ring, window, token);
-            r->sum += sampi_limit_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
+            r->sum += sampi_constraint_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
-        case SAMPI_LIMIT_THINKING: sampi_limit_accept_thinking(s, token, node); break;
-        case SAMPI_LIMIT_CLOCK: sampi_clock_accept(s, token); break;
-        case SAMPI_LIMIT_GROWING:
-        case SAMPI_LIMIT_ALLOWED:
-        case SAMPI_LIMIT_FORCED: break;
+        case SAMPI_CONSTRAINT_THINKING: sampi_constraint_accept_thinking(s, token, node); break;
+        case SAMPI_CONSTRAINT_CLOCK: sampi_clock_accept(s, token); break;
+        case SAMPI_CONSTRAINT_GROWING:
+        case SAMPI_CONSTRAINT_ALLOWED:
+        case SAMPI_CONSTRAINT_FORCED: break;
     }
     if (r->at < INT32_MAX) r->at++;
 }
 
 static void sampi_constraint_reset(sampi_sampler *s)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     r->at = r->node = r->mode = r->count_in = r->missing = r->n_bans = 0;
     r->sum = 0.0f;
     r->ring.size = r->ring.head = 0;
     r->node = r->start;
-    if (r->what == SAMPI_LIMIT_THINKING) sampi_limit_begin(r);
-    if (r->what == SAMPI_LIMIT_CLOCK && r->open >= 0) r->mode = r->node = (uint32_t)r->open + 1;
+    if (r->what == SAMPI_CONSTRAINT_THINKING) sampi_constraint_begin(r);
+    if (r->what == SAMPI_CONSTRAINT_CLOCK && r->open >= 0) r->mode = r->node = (uint32_t)r->open + 1;
 }
 
 static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_words(r, &s->u.limit.at, 6); /* the members from `at` to `sum` */
-    if (s->u.limit.has_plan) sampi_record_words(r, &s->u.limit.since, 4);
-    sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
+    sampi_record_words(r, &s->u.constraint.at, 6); /* the members from `at` to `sum` */
+    if (s->u.constraint.has_plan) sampi_record_words(r, &s->u.constraint.since, 4);
+    sampi_record_ring(r, &s->u.constraint.ring, sampi_constraint_window(s));
 }

@@ -4,18 +4,18 @@
    short list becomes changes of single logits, and a long list a mask. */
 
 /* Finds the only tokens that are allowed now, in order. Returns their number, or 0 if all tokens are allowed. */
-static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
+static size_t sampi_constraint_only(const sampi_sampler *s, const samp_token **tokens)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     const samp_token *words = (const samp_token *)sampi_part(s, 2);
     *tokens = words;
     switch (r->what) {
-        case SAMPI_LIMIT_ALLOWED: return s->part_size[2] / sizeof *words;
-        case SAMPI_LIMIT_FORCED:
+        case SAMPI_CONSTRAINT_ALLOWED: return s->part_size[2] / sizeof *words;
+        case SAMPI_CONSTRAINT_FORCED:
             if (r->at < (uint32_t)r->begin || r->at - (uint32_t)r->begin >= (uint32_t)r->n) return 0;
             *tokens = words + (r->at - (uint32_t)r->begin);
             return 1;
-        case SAMPI_LIMIT_THINKING: *tokens = sampi_limit_forced(s); return *tokens != NULL;
+        case SAMPI_CONSTRAINT_THINKING: *tokens = sampi_constraint_forced(s); return *tokens != NULL;
         default: return 0;
     }
 }
@@ -31,18 +31,19 @@ typedef struct sampi_lists {
 } sampi_lists;
 
 /* Makes the list of this draw, for constraints that need a list for each draw (loops, n-grams). Returns its length. */
-static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
+static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
 {
-    const sampi_limit *r = &s->u.limit;
-    const sampi_count *ban = sampi_limit_bans(s);
+    const sampi_constraint *r = &s->u.constraint;
+    const sampi_count *ban = sampi_constraint_bans(s);
     uint32_t n = 0, kept = 0;
     switch (r->what) {
-        case SAMPI_LIMIT_NGRAM: return sampi_limit_followers(s, (uint32_t)r->n - 1, list);
-        case SAMPI_LIMIT_CUSUM: return r->sum >= r->alarm ? sampi_limit_followers(s, (uint32_t)r->n - 1, list) : 0;
-        case SAMPI_LIMIT_PERIOD:
-            if (r->mode) list[n++].token = sampi_limit_back(s, r->mode - 1);
+        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, (uint32_t)r->n - 1, list);
+        case SAMPI_CONSTRAINT_CUSUM:
+            return r->sum >= r->alarm ? sampi_constraint_followers(s, (uint32_t)r->n - 1, list) : 0;
+        case SAMPI_CONSTRAINT_PERIOD:
+            if (r->mode) list[n++].token = sampi_constraint_back(s, r->mode - 1);
             return n;
-        case SAMPI_LIMIT_THINKING: return sampi_limit_ramp(s, &list->token) != 0.0f;
+        case SAMPI_CONSTRAINT_THINKING: return sampi_constraint_ramp(s, &list->token) != 0.0f;
         default: break;
     }
     for (uint32_t i = 0; i < r->n_bans; i++)
@@ -55,12 +56,12 @@ static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
 
 static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
-    it.is_over = !(it.is_made || r->n_nodes) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
-                 r->what == SAMPI_LIMIT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
+    it.is_over = !(it.is_made || r->n_nodes) || (r->what == SAMPI_CONSTRAINT_THINKING && !r->ramp) ||
+                 r->what == SAMPI_CONSTRAINT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
-                 (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
+                 (r->what == SAMPI_CONSTRAINT_GROWING && r->at <= (uint32_t)r->begin);
     return it;
 }
 
@@ -69,8 +70,8 @@ static bool sampi_next_list(sampi_lists *it)
     const sampi_sampler *s = it->s;
     if (it->is_made && !it->is_over) {
         it->is_over = true;
-        it->list = sampi_limit_room(s);
-        it->n = sampi_limit_make(s, sampi_limit_room(s));
+        it->list = sampi_constraint_room(s);
+        it->n = sampi_constraint_make(s, sampi_constraint_room(s));
         return it->n > 0;
     }
     for (it->n = 0; it->n == 0 && !it->is_over;) {
@@ -84,20 +85,20 @@ static bool sampi_next_list(sampi_lists *it)
 }
 
 /* Returns the new logit of a token in a list of the constraint. */
-static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
+static float sampi_constraint_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
-    const sampi_limit *r = &s->u.limit;
+    const sampi_constraint *r = &s->u.constraint;
     float bias = -INFINITY;
     samp_token token;
     if (sampi_masked(l)) return l;
-    if (r->what == SAMPI_LIMIT_GROWING) {
+    if (r->what == SAMPI_CONSTRAINT_GROWING) {
         double power = sampi_powi((double)r->factor, (int32_t)(r->at - (uint32_t)r->begin)) - 1.0;
         float by = power < (double)FLT_MAX ? (float)power : FLT_MAX;
         return sampi_finite(l + sampi_finite(sampi_roundf(fabsf(l) * by)));
     }
-    if (r->what == SAMPI_LIMIT_THINKING)
-        bias = sampi_limit_ramp(s, &token);
-    else if (r->what != SAMPI_LIMIT_LISTS)
+    if (r->what == SAMPI_CONSTRAINT_THINKING)
+        bias = sampi_constraint_ramp(s, &token);
+    else if (r->what != SAMPI_CONSTRAINT_LISTS)
         bias = -r->penalty;
     else if (!r->ban_room)
         memcpy(&bias, &entry->count, 4);
@@ -108,7 +109,7 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token *only;
-    size_t n = sampi_limit_only(s, &only);
+    size_t n = sampi_constraint_only(s, &only);
     for (size_t i = 0; n && i < cur->size; i++) {
         size_t at = sampi_find_token(only, sizeof *only, n, cur->data[i].id);
         if ((at < n && only[at] == cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
@@ -117,7 +118,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     }
     if (n) return SAMP_OK;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);)
-        sampi_patch(s, cur, it.list, it.n, sampi_limit_change);
+        sampi_patch(s, cur, it.list, it.n, sampi_constraint_change);
     return SAMP_OK;
 }
 
@@ -166,13 +167,13 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;
-    size_t n = sampi_limit_only(s, &only), at;
+    size_t n = sampi_constraint_only(s, &only), at;
     bool has_masked = false;
     int status;
     float l;
     if (n) return !sampi_is_llama_cpp(s) ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
-        if (s->u.limit.masks && !sampi_is_llama_cpp(s) &&
+        if (s->u.constraint.masks && !sampi_is_llama_cpp(s) &&
             sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
             if ((status = sampi_scan(row))) return status;
             continue;
@@ -180,7 +181,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
         sampi_begin_patch(row, it.n);
         for (uint32_t i = 0; i < it.n; i++) {
             if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;
-            l = sampi_limit_change(s, l, &it.list[i]);
+            l = sampi_constraint_change(s, l, &it.list[i]);
             sampi_set_element(row, at, l);
             has_masked |= sampi_masked(l);
         }

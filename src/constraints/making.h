@@ -1,8 +1,8 @@
 /* ---- constraints: making the arrays of a sampler ----
-   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From patterns of
-   tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the tokens that
-   contain it, and the tokens that complete it after other tokens have begun it. The kit owns all its memory, and frees
-   it (constraints/sampler.h). */
+   The builder (sampi_builder) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From
+   patterns of tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the
+   tokens that contain it, and the tokens that complete it after other tokens have begun it. The builder owns all its
+   memory, and frees it (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
     const samp_token *tokens; /* [n] the pattern's tokens, or NULL if it is a text */
@@ -14,7 +14,7 @@ typedef struct sampi_pattern {
     float bias;
 } sampi_pattern;
 
-typedef struct sampi_kit {
+typedef struct sampi_builder {
     sampi_sampler t;
     sampi_pattern *pattern; /* [n_patterns] the patterns */
     size_t n_patterns;
@@ -35,89 +35,91 @@ typedef struct sampi_kit {
     uint32_t *words; /* [n_words] part 2 of the sampler, if it is not made of lists */
     size_t n_words, n_symbols;
     bool no_memory, is_doubled, weighs; /* weighs: at least one bias is not -infinity */
-} sampi_kit;
+} sampi_builder;
 
-/* Allocates zeroed memory. Returns NULL and sets kit->no_memory if there is none. */
-static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
+/* Allocates zeroed memory. Returns NULL and sets builder->no_memory if there is none. */
+static SAMPI_COLD void *sampi_builder_alloc(sampi_builder *builder, size_t n, size_t size)
 {
-    void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
+    void *p = builder->no_memory || builder->t.status ? NULL : SAMP_MALLOC(n * size + 1);
     if (p) memset(p, 0, n * size + 1);
-    if (!p && !kit->t.status) kit->no_memory = true;
+    if (!p && !builder->t.status) builder->no_memory = true;
     return p;
 }
 
-static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t i)
+static int32_t sampi_symbol(const sampi_builder *builder, const sampi_pattern *p, size_t i)
 {
-    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
+    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
 }
 
 /* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. All patterns grow in
    step, so all shorter nodes exist already, and the longest suffix of a new node is known. */
-static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
+static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern *p, size_t i)
 {
-    int32_t symbol = sampi_symbol(kit, p, i);
-    const uint32_t mask = kit->n_edges - 1, from = p->node;
-    sampi_match_edge *edge = &kit->edges[sampi_match_slot(kit->edges, mask, from, symbol)];
+    int32_t symbol = sampi_symbol(builder, p, i);
+    const uint32_t mask = builder->n_edges - 1, from = p->node;
+    sampi_match_edge *edge = &builder->edges[sampi_match_slot(builder->edges, mask, from, symbol)];
     p->before = from;
     if (!edge->to) {
-        uint32_t suffix = kit->nodes[from].fail;
+        uint32_t suffix = builder->nodes[from].fail;
         bool is_root = suffix == from;
         edge->from = from;
         edge->symbol = symbol;
-        edge->to = kit->n_nodes++;
-        kit->nodes[edge->to].depth = (uint32_t)i + 1;
-        kit->nodes[edge->to].fail = is_root ? from : sampi_match_next(kit->nodes, kit->edges, mask, suffix, symbol);
+        edge->to = builder->n_nodes++;
+        builder->nodes[edge->to].depth = (uint32_t)i + 1;
+        builder->nodes[edge->to].fail = is_root
+                                            ? from
+                                            : sampi_match_next(builder->nodes, builder->edges, mask, suffix, symbol);
     }
     p->node = edge->to;
-    if (i + 1 == p->n && !kit->nodes[p->node].mark) kit->nodes[p->node].mark = p->mark;
+    if (i + 1 == p->n && !builder->nodes[p->node].mark) builder->nodes[p->node].mark = p->mark;
 }
 
 /* Makes the automaton of all patterns, with n_roots roots. */
-static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
+static SAMPI_COLD void sampi_builder_patterns(sampi_builder *builder, uint32_t n_roots)
 {
     size_t total = 0, longest = 0;
-    for (size_t i = 0; i < kit->n_patterns; i++) {
-        total += kit->pattern[i].n;
-        if (longest < kit->pattern[i].n) longest = kit->pattern[i].n;
+    for (size_t i = 0; i < builder->n_patterns; i++) {
+        total += builder->pattern[i].n;
+        if (longest < builder->pattern[i].n) longest = builder->pattern[i].n;
     }
-    kit->n_edges = kit->n_patterns ? 2 : 0;
-    while (kit->n_edges && kit->n_edges < 2 * total + 2) kit->n_edges *= 2;
-    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->nodes);
-    kit->edges = (sampi_match_edge *)sampi_kit_alloc(kit, kit->n_edges, sizeof *kit->edges);
-    if (!kit->nodes || !kit->edges) return;
-    kit->n_nodes = n_roots;
-    for (uint32_t r = 0; r < n_roots; r++) kit->nodes[r].fail = r;
+    builder->n_edges = builder->n_patterns ? 2 : 0;
+    while (builder->n_edges && builder->n_edges < 2 * total + 2) builder->n_edges *= 2;
+    builder->nodes = (sampi_match_node *)sampi_builder_alloc(builder, n_roots + total, sizeof *builder->nodes);
+    builder->edges = (sampi_match_edge *)sampi_builder_alloc(builder, builder->n_edges, sizeof *builder->edges);
+    if (!builder->nodes || !builder->edges) return;
+    builder->n_nodes = n_roots;
+    for (uint32_t r = 0; r < n_roots; r++) builder->nodes[r].fail = r;
     for (size_t depth = 0; depth < longest; depth++)
-        for (size_t i = 0; i < kit->n_patterns; i++)
-            if (depth < kit->pattern[i].n) sampi_kit_grow(kit, &kit->pattern[i], depth);
-    for (uint32_t k = n_roots; k < kit->n_nodes; k++)
-        if (!kit->nodes[k].mark) kit->nodes[k].mark = kit->nodes[kit->nodes[k].fail].mark;
+        for (size_t i = 0; i < builder->n_patterns; i++)
+            if (depth < builder->pattern[i].n) sampi_builder_grow(builder, &builder->pattern[i], depth);
+    for (uint32_t k = n_roots; k < builder->n_nodes; k++)
+        if (!builder->nodes[k].mark) builder->nodes[k].mark = builder->nodes[builder->nodes[k].fail].mark;
 }
 
 /* ---- the lists of the automaton's nodes, which are counted first, then written ---- */
 
 /* Adds an entry to a node's list. Its bias is stored as bits in the member `count`. */
-static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
+static void sampi_builder_put(sampi_builder *builder, uint32_t node, samp_token token, float bias)
 {
-    sampi_match_node *here = &kit->nodes[node];
-    if (kit->entry) {
-        sampi_count *e = &kit->entry[here->first + here->n];
+    sampi_match_node *here = &builder->nodes[node];
+    if (builder->entry) {
+        sampi_count *e = &builder->entry[here->first + here->n];
         e->token = token;
         memcpy(&e->count, &bias, 4);
     } else {
-        kit->n_entries++;
-        kit->weighs |= !sampi_masked(bias);
+        builder->n_entries++;
+        builder->weighs |= !sampi_masked(bias);
     }
     here->n++;
 }
 
 /* Do these bytes begin with the rest of a pattern, from its symbol d on? */
-static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
+static bool sampi_begins(const sampi_builder *builder, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
 {
-    bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
     if (n < p->n - d) return false;
     for (size_t i = d; i < p->n; i++)
-        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(kit, p, i)) return false;
+        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(builder, p, i)) return false;
     return true;
 }
 
@@ -129,23 +131,25 @@ static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 }
 
 /* Sorts all tokens that have bytes by their first two bytes (counting sort). */
-static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_sort_tokens(sampi_builder *builder)
 {
-    const samp_vocab *v = kit->t.u.limit.vocab;
-    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
-    kit->start = (uint32_t *)sampi_kit_alloc(kit, 65536 + 2, sizeof *kit->start);
-    kit->by_bytes = (samp_token *)sampi_kit_alloc(kit, kit->t.status ? 0 : (size_t)v->n_vocab, sizeof(samp_token));
-    for (int pass = 0; pass < 2 && kit->by_bytes; pass++) {
+    const samp_vocab *v = builder->t.u.constraint.vocab;
+    const bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
+    builder->start = (uint32_t *)sampi_builder_alloc(builder, 65536 + 2, sizeof *builder->start);
+    builder->by_bytes = (samp_token *)sampi_builder_alloc(builder, builder->t.status ? 0 : (size_t)v->n_vocab,
+                                                          sizeof(samp_token));
+    for (int pass = 0; pass < 2 && builder->by_bytes; pass++) {
         for (samp_token token = 0; token < v->n_vocab; token++) {
             size_t n;
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
             /* two above its own index: the comment below says why */
-            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2];
+            uint32_t *at = &builder->start[sampi_pair(bytes, n, any_case) + 2];
             if (pass == 0) ++*at;
-            if (pass == 1) kit->by_bytes[at[-1]++] = token;
+            if (pass == 1) builder->by_bytes[at[-1]++] = token;
         }
-        for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
+        for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++)
+            builder->start[pair] += builder->start[pair - 1];
     }
     /* The counts were stored two above their index, so their sums are beginnings, stored one above. Filling turns these
        into ends, which are the beginnings of the next pairs. */
@@ -153,106 +157,107 @@ static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 
 /* Adds to the first node the tokens that contain a banned string, and to each other node of a string the tokens that
    begin with the string's rest. */
-static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
 {
-    const samp_vocab *v = kit->t.u.limit.vocab;
-    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
-    const uint32_t mask = kit->n_edges - 1;
+    const samp_vocab *v = builder->t.u.constraint.vocab;
+    const bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
+    const uint32_t mask = builder->n_edges - 1;
     size_t n;
     for (samp_token token = 0; token < v->n_vocab; token++) {
         const char *bytes = sampi_bytes_of(v, token, &n);
         uint32_t node = 0, mark = 0;
         for (size_t i = 0; i < n && !mark; i++) {
-            node = sampi_match_next(kit->nodes, kit->edges, mask, node, sampi_fold(bytes[i], any_case));
-            mark = kit->nodes[node].mark;
+            node = sampi_match_next(builder->nodes, builder->edges, mask, node, sampi_fold(bytes[i], any_case));
+            mark = builder->nodes[node].mark;
         }
-        if (mark) sampi_kit_put(kit, 0, token, -INFINITY);
+        if (mark) sampi_builder_put(builder, 0, token, -INFINITY);
     }
-    for (size_t i = 0; i < kit->n_patterns; i++) {
-        const sampi_pattern *p = &kit->pattern[i];
+    for (size_t i = 0; i < builder->n_patterns; i++) {
+        const sampi_pattern *p = &builder->pattern[i];
         uint32_t node = 0;
         for (size_t d = 1; d < p->n; d++) {
-            node = kit->edges[sampi_match_slot(kit->edges, mask, node, sampi_symbol(kit, p, d - 1))].to;
+            node = builder->edges[sampi_match_slot(builder->edges, mask, node, sampi_symbol(builder, p, d - 1))].to;
             uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
-            for (uint32_t k = kit->start[pair]; k < kit->start[end]; k++) {
-                const char *bytes = sampi_bytes_of(v, kit->by_bytes[k], &n);
-                if (sampi_begins(kit, bytes, n, p, d)) sampi_kit_put(kit, node, kit->by_bytes[k], -INFINITY);
+            for (uint32_t k = builder->start[pair]; k < builder->start[end]; k++) {
+                const char *bytes = sampi_bytes_of(v, builder->by_bytes[k], &n);
+                if (sampi_begins(builder, bytes, n, p, d))
+                    sampi_builder_put(builder, node, builder->by_bytes[k], -INFINITY);
             }
         }
     }
 }
 
 /* Does a token complete the pattern from this state, and not from state 0, whose list always applies? */
-static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
+static SAMPI_COLD bool sampi_builder_completes(const sampi_builder *builder, uint32_t state, samp_token token)
 {
     size_t n;
     uint32_t at = state, base = 0;
     bool there = false;
-    const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
+    const char *bytes = sampi_bytes_of(builder->t.u.constraint.vocab, token, &n);
     /* when the two states are equal they stay equal */
     for (size_t i = 0; i < n && (at != base || !state || !i); i++) {
-        at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
-        base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
-        there |= kit->nodes[at].mark != 0;
-        if (state && kit->nodes[base].mark) return false;
+        at = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, at, bytes[i]);
+        base = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, base, bytes[i]);
+        there |= builder->nodes[at].mark != 0;
+        if (state && builder->nodes[base].mark) return false;
     }
     return there;
 }
 
 /* Adds the tokens of each state of a pattern's table. A first byte that leads to the same state as it does from state 0
    is skipped. */
-static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_states(sampi_builder *builder)
 {
-    const uint32_t n_classes = kit->t.u.limit.n_classes;
-    for (uint32_t state = 0; state < kit->n_lists; state++)
+    const uint32_t n_classes = builder->t.u.constraint.n_classes;
+    for (uint32_t state = 0; state < builder->n_lists; state++)
         for (uint32_t byte = 0; byte < 256; byte++) {
-            uint32_t behind = sampi_table_next(kit->table, n_classes, state, (char)byte);
-            if (state && behind == sampi_table_next(kit->table, n_classes, 0, (char)byte)) continue;
-            for (uint32_t k = kit->start[byte << 8]; k < kit->start[(byte + 1) << 8]; k++)
-                if (sampi_kit_completes(kit, state, kit->by_bytes[k]))
-                    sampi_kit_put(kit, state, kit->by_bytes[k], -INFINITY);
+            uint32_t behind = sampi_table_next(builder->table, n_classes, state, (char)byte);
+            if (state && behind == sampi_table_next(builder->table, n_classes, 0, (char)byte)) continue;
+            for (uint32_t k = builder->start[byte << 8]; k < builder->start[(byte + 1) << 8]; k++)
+                if (sampi_builder_completes(builder, state, builder->by_bytes[k]))
+                    sampi_builder_put(builder, state, builder->by_bytes[k], -INFINITY);
         }
 }
 
 /* Adds all entries of all lists. */
-static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_fill(sampi_builder *builder)
 {
-    if (kit->table) {
-        sampi_kit_states(kit);
+    if (builder->table) {
+        sampi_builder_states(builder);
         return;
     }
-    for (size_t i = 0; i < kit->n_tokens; i++) sampi_kit_put(kit, 0, kit->tokens[i], kit->bias);
-    if (kit->t.u.limit.vocab) sampi_kit_texts(kit);
-    for (size_t i = 0; i < kit->n_patterns && !kit->t.u.limit.vocab; i++) {
-        const sampi_pattern *p = &kit->pattern[i];
-        sampi_kit_put(kit, p->before, p->tokens[p->n - 1], p->bias);
+    for (size_t i = 0; i < builder->n_tokens; i++) sampi_builder_put(builder, 0, builder->tokens[i], builder->bias);
+    if (builder->t.u.constraint.vocab) sampi_builder_texts(builder);
+    for (size_t i = 0; i < builder->n_patterns && !builder->t.u.constraint.vocab; i++) {
+        const sampi_pattern *p = &builder->pattern[i];
+        sampi_builder_put(builder, p->before, p->tokens[p->n - 1], p->bias);
     }
 }
 
 /* Makes the lists of all nodes, each in order of tokens, without duplicates. */
-static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
+static SAMPI_COLD void sampi_builder_lists(sampi_builder *builder)
 {
-    if (kit->t.u.limit.vocab) sampi_kit_sort_tokens(kit);
-    if (kit->no_memory || kit->t.status) return;
-    sampi_kit_fill(kit);
-    sampi_require(&kit->t, kit->n_entries <= INT32_MAX, SAMP_E_RANGE, "strings");
-    sampi_count *entry = (sampi_count *)sampi_kit_alloc(kit, kit->n_entries, sizeof *kit->entry);
+    if (builder->t.u.constraint.vocab) sampi_builder_sort_tokens(builder);
+    if (builder->no_memory || builder->t.status) return;
+    sampi_builder_fill(builder);
+    sampi_require(&builder->t, builder->n_entries <= INT32_MAX, SAMP_E_RANGE, "strings");
+    sampi_count *entry = (sampi_count *)sampi_builder_alloc(builder, builder->n_entries, sizeof *builder->entry);
     if (!entry) return;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < kit->n_nodes; k++) {
-        kit->nodes[k].first = first;
-        first += kit->nodes[k].n;
-        kit->nodes[k].n = 0;
+    for (uint32_t k = 0; k < builder->n_nodes; k++) {
+        builder->nodes[k].first = first;
+        first += builder->nodes[k].n;
+        builder->nodes[k].n = 0;
     }
-    kit->entry = entry;
-    sampi_kit_fill(kit);
-    for (uint32_t k = 0; k < kit->n_nodes; k++) {
-        sampi_count *list = entry + kit->nodes[k].first;
-        uint32_t n = kit->nodes[k].n, kept = 0;
+    builder->entry = entry;
+    sampi_builder_fill(builder);
+    for (uint32_t k = 0; k < builder->n_nodes; k++) {
+        sampi_count *list = entry + builder->nodes[k].first;
+        uint32_t n = builder->nodes[k].n, kept = 0;
         sampi_count_sort(list, n);
         for (uint32_t i = 0; i < n; i++)
             if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
-        kit->is_doubled |= kept < n;
-        kit->nodes[k].n = kept;
+        builder->is_doubled |= kept < n;
+        builder->nodes[k].n = kept;
     }
 }

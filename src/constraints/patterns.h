@@ -53,7 +53,7 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
     uint16_t *next = m->next + 256 * (size_t)state;
-    sampi_kinds_of(&m->d, m->node[state], first);
+    sampi_find_byte_kinds(&m->d, m->node[state], first);
     for (int32_t b = 0; b < 256 && !m->d.status; b++) {
         const bool upper = m->any_case && b >= 'A' && b <= 'Z', lower = m->any_case && b >= 'a' && b <= 'z';
         if (upper) continue;
@@ -84,7 +84,7 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
         return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
     if (end != SAMPI_NEVER)
         return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
-    if ((sampi_at(t, *plain)->known | sampi_at(t, *begun)->known) & SAMPI_KNOWN_EMPTY)
+    if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
         return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
     return SAMP_OK;
 }
@@ -129,36 +129,36 @@ static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, u
     return n;
 }
 
-/* Writes the table to the kit: 64 words with the class of each byte, then the states' rows of next states. */
-static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
+/* Writes the table to the builder: 64 words with the class of each byte, then the states' rows of next states. */
+static SAMPI_COLD void sampi_pattern_table(sampi_builder *builder, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
     const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
-    kit->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
-    kit->table = (uint32_t *)sampi_kit_alloc(kit, kit->n_table, sizeof *kit->table);
-    kit->nodes = (sampi_match_node *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->nodes);
-    if (!kit->table || !kit->nodes) return;
-    memcpy(kit->table, class_of, sizeof class_of);
-    uint16_t *to = (uint16_t *)(void *)(kit->table + 64);
+    builder->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
+    builder->table = (uint32_t *)sampi_builder_alloc(builder, builder->n_table, sizeof *builder->table);
+    builder->nodes = (sampi_match_node *)sampi_builder_alloc(builder, (size_t)m->n, sizeof *builder->nodes);
+    if (!builder->table || !builder->nodes) return;
+    memcpy(builder->table, class_of, sizeof class_of);
+    uint16_t *to = (uint16_t *)(void *)(builder->table + 64);
     for (int32_t i = 0; i < m->n; i++) {
         for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
-        kit->nodes[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
-        kit->nodes[i].depth = m->node[i] == SAMPI_NEVER;
+        builder->nodes[i].mark = sampi_at(&m->d.tree, m->node[i])->facts & SAMPI_FACT_EMPTY ? 1 : 0;
+        builder->nodes[i].depth = m->node[i] == SAMPI_NEVER;
     }
-    kit->n_nodes = (uint32_t)m->n;
-    kit->t.u.limit.n_classes = n_classes;
+    builder->n_nodes = (uint32_t)m->n;
+    builder->t.u.constraint.n_classes = n_classes;
 }
 
 /* Makes the automaton of a banned pattern. Returns a status. */
-static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
+static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char *pattern, samp_grammar_error *error)
 {
-    sampi_limit *r = &kit->t.u.limit;
+    sampi_constraint *r = &builder->t.u.constraint;
     sampi_pattern_maker m;
     memset(&m, 0, sizeof m);
     m.any_case = r->flags & SAMP_BAN_ANY_CASE;
-    m.node = (sampi_node *)sampi_kit_alloc(kit, SAMPI_PATTERN_STATES, sizeof *m.node);
-    m.next = (uint16_t *)sampi_kit_alloc(kit, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
-    m.d.held.most = SIZE_MAX;
+    m.node = (sampi_node *)sampi_builder_alloc(builder, SAMPI_PATTERN_STATES, sizeof *m.node);
+    m.next = (uint16_t *)sampi_builder_alloc(builder, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
+    m.d.account.most = SIZE_MAX;
     m.d.budget = SAMPI_PATTERN_STEPS;
     for (int32_t i = 0; i < 256; i++) m.bytes.class_of[i] = m.bytes.byte_of[i] = (uint8_t)i;
     memset(m.bytes.firsts, 0xff, sizeof m.bytes.firsts);
@@ -167,8 +167,8 @@ static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, s
     int32_t n_lists = 0;
     int status = m.node && m.next ? sampi_pattern_states(&m, pattern, error, &r->start, &r->alone, &n_lists)
                                   : (int)SAMP_E_NOMEM;
-    if (!status) sampi_pattern_table(kit, &m);
-    if (!status) kit->n_lists = (uint32_t)n_lists;
+    if (!status) sampi_pattern_table(builder, &m);
+    if (!status) builder->n_lists = (uint32_t)n_lists;
     sampi_memo_free(&m.d);
     sampi_vec_free(&m.d.work);
     sampi_vec_free(&m.d.queued.slots);
@@ -181,27 +181,28 @@ static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, s
 SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const char *pattern,
                                                            unsigned flags, samp_grammar_error *error)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-pattern");
-    sampi_limit *r = &kit.t.u.limit;
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_LISTS, "banned-pattern");
+    sampi_constraint *r = &builder.t.u.constraint;
     samp_grammar_error found;
     memset(&found, 0, sizeof found);
     r->flags = (int32_t)flags;
     r->vocab = vocab;
     r->has_table = true;
-    sampi_require(&kit.t, vocab && vocab->token_bytes, SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
-    sampi_require(&kit.t, pattern != NULL, SAMP_E_NULL, "pattern");
-    sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
-    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &found);
+    sampi_require(&builder.t, vocab && vocab->token_bytes, SAMP_E_NULL, "vocab");
+    sampi_require(&builder.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE,
+                  "vocab");
+    sampi_require(&builder.t, pattern != NULL, SAMP_E_NULL, "pattern");
+    sampi_require(&builder.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
+    int status = builder.t.status ? SAMP_OK : sampi_builder_automaton(&builder, pattern, &found);
     if (status == SAMP_E_NOMEM)
-        kit.no_memory = true;
+        builder.no_memory = true;
     else
-        sampi_require(&kit.t, !status, status, "pattern");
-    if (kit.t.status && !found.status) found.status = kit.t.status;
+        sampi_require(&builder.t, !status, status, "pattern");
+    if (builder.t.status && !found.status) found.status = builder.t.status;
     if (error) *error = found;
     const bool rewinds = r->flags & SAMP_BAN_REWIND;
     if (rewinds) r->ring.cap = SAMPI_PATTERN_BACK;
     if (rewinds) r->room = r->ban_room = SAMPI_BANS;
-    if (!rewinds && !kit.t.status && !kit.no_memory) sampi_kit_lists(&kit);
-    return sampi_kit_make(&kit);
+    if (!rewinds && !builder.t.status && !builder.no_memory) sampi_builder_lists(&builder);
+    return sampi_builder_make(&builder);
 }

@@ -4,21 +4,21 @@
    file has the structs, and the function that says whether a schedule is active. */
 
 /* How a constraint chooses tokens (constraints/drawing.h). */
-typedef enum sampi_limit_kind {
+typedef enum sampi_constraint_kind {
     /* the tokens in the lists of the current node; for a rewinding ban, those banned at this position */
-    SAMPI_LIMIT_LISTS,
-    SAMPI_LIMIT_GROWING,  /* a list of tokens whose logits grow with the position */
-    SAMPI_LIMIT_ALLOWED,  /* a list of tokens; no others are allowed */
-    SAMPI_LIMIT_FORCED,   /* one forced token for each position */
-    SAMPI_LIMIT_NGRAM,    /* the tokens that followed the same tokens before */
-    SAMPI_LIMIT_PERIOD,   /* the token that continues a loop */
-    SAMPI_LIMIT_CUSUM,    /* as NGRAM, but only while there are many repetitions */
-    SAMPI_LIMIT_THINKING, /* the tokens that end a span whose budget is used up */
-    SAMPI_LIMIT_CLOCK     /* no tokens: the clock of a schedule */
-} sampi_limit_kind;
+    SAMPI_CONSTRAINT_LISTS,
+    SAMPI_CONSTRAINT_GROWING,  /* a list of tokens whose logits grow with the position */
+    SAMPI_CONSTRAINT_ALLOWED,  /* a list of tokens; no others are allowed */
+    SAMPI_CONSTRAINT_FORCED,   /* one forced token for each position */
+    SAMPI_CONSTRAINT_NGRAM,    /* the tokens that followed the same tokens before */
+    SAMPI_CONSTRAINT_PERIOD,   /* the token that continues a loop */
+    SAMPI_CONSTRAINT_CUSUM,    /* as NGRAM, but only while there are many repetitions */
+    SAMPI_CONSTRAINT_THINKING, /* the tokens that end a span whose budget is used up */
+    SAMPI_CONSTRAINT_CLOCK     /* no tokens: the clock of a schedule */
+} sampi_constraint_kind;
 
-typedef struct sampi_limit {
-    sampi_limit_kind what;
+typedef struct sampi_constraint {
+    sampi_constraint_kind what;
     const char *name;
     const samp_vocab *vocab;
     /* n: the number of tokens or patterns; the constraint is active from position `begin` on, for `count` tokens (0:
@@ -49,13 +49,13 @@ typedef struct sampi_limit {
     uint32_t wish;
     uint32_t n_bans;
     sampi_ring ring;
-} sampi_limit;
+} sampi_constraint;
 
 /* Events that a clock has seen, flags in its member `missing`. */
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 
 /* Is the schedule of this clock active now? */
-static bool sampi_is_time(const sampi_limit *r)
+static bool sampi_is_time(const sampi_constraint *r)
 {
     if (r->at < (uint32_t)r->begin || r->missing & SAMPI_CLOCK_CAME) return false;
     if (r->has_loop && !(r->missing & SAMPI_CLOCK_LOOP)) return false;

@@ -1,10 +1,13 @@
-/* ---- constraints: from a kit to a sampler ----
-   The beginning and the end of every constructor. The beginning makes a blank kit (the arrays of a sampler in the
-   making) and checks arguments. The end is sampi_kit_make, which builds the automaton (constraints/making.h), copies
-   all arrays into the parts of a new sampler and frees the kit. The sampler has the interface of built-in samplers,
-   except its name. */
+/* ---- constraints: from a builder to a sampler ----
+   The beginning and the end of every constructor. The beginning makes a blank builder (the arrays of a sampler in the
+   making) and checks arguments. The end is sampi_builder_make, which builds the automaton (constraints/making.h),
+   copies all arrays into the parts of a new sampler and frees the builder. The sampler has the interface of built-in
+   samplers, except its name. */
 
-static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
+static const char *sampi_constraint_name(const samp_sampler *s)
+{
+    return ((const sampi_sampler *)s)->u.constraint.name;
+}
 
 /* Returns the interface of built-in samplers, with another name. */
 static const samp_sampler_i *sampi_constraint_iface(void)
@@ -15,15 +18,15 @@ static const samp_sampler_i *sampi_constraint_iface(void)
     return &iface;
 }
 
-static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name)
+static SAMPI_COLD sampi_builder sampi_builder_of(sampi_constraint_kind what, const char *name)
 {
-    sampi_kit kit;
-    memset(&kit, 0, sizeof kit);
-    kit.t = sampi_blank(SAMPI_CONSTRAINT);
-    kit.t.u.limit.what = what;
-    kit.t.u.limit.name = name;
-    kit.t.base.iface = sampi_constraint_iface();
-    return kit;
+    sampi_builder builder;
+    memset(&builder, 0, sizeof builder);
+    builder.t = sampi_blank(SAMPI_CONSTRAINT);
+    builder.t.u.constraint.what = what;
+    builder.t.u.constraint.name = name;
+    builder.t.base.iface = sampi_constraint_iface();
+    return builder;
 }
 
 /* Checks the token ids of a list, which may be NULL if it is empty. */
@@ -36,59 +39,61 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
 }
 
 /* Allocates n patterns, which the caller then sets. Returns false without memory, or after an error. */
-static SAMPI_COLD bool sampi_kit_room(sampi_kit *kit, const void *given, size_t n, const char *field)
+static SAMPI_COLD bool sampi_builder_room(sampi_builder *builder, const void *given, size_t n, const char *field)
 {
-    sampi_require(&kit->t, n == 0 || given, SAMP_E_NULL, field);
-    sampi_require(&kit->t, n <= SAMPI_MAX_PATTERNS, SAMP_E_RANGE, field);
-    kit->pattern = (sampi_pattern *)sampi_kit_alloc(kit, n, sizeof *kit->pattern);
-    return kit->pattern != NULL;
+    sampi_require(&builder->t, n == 0 || given, SAMP_E_NULL, field);
+    sampi_require(&builder->t, n <= SAMPI_MAX_PATTERNS, SAMP_E_RANGE, field);
+    builder->pattern = (sampi_pattern *)sampi_builder_alloc(builder, n, sizeof *builder->pattern);
+    return builder->pattern != NULL;
 }
 
-static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, const char *text, size_t n,
-                                     const char *field)
+static SAMPI_COLD void sampi_builder_add(sampi_builder *builder, const samp_token *tokens, const char *text, size_t n,
+                                         const char *field)
 {
-    sampi_pattern *p = &kit->pattern[kit->n_patterns];
-    sampi_require(&kit->t, tokens || text, SAMP_E_NULL, field);
-    sampi_require(&kit->t, n > 0 && n <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, field);
-    if (!kit->t.status && tokens) sampi_require_tokens(&kit->t, tokens, n, field);
-    kit->n_symbols += n;
-    sampi_require(&kit->t, kit->n_symbols <= SAMPI_MAX_SYMBOLS, SAMP_E_RANGE, field);
-    if (kit->t.status) return;
+    sampi_pattern *p = &builder->pattern[builder->n_patterns];
+    sampi_require(&builder->t, tokens || text, SAMP_E_NULL, field);
+    sampi_require(&builder->t, n > 0 && n <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, field);
+    if (!builder->t.status && tokens) sampi_require_tokens(&builder->t, tokens, n, field);
+    builder->n_symbols += n;
+    sampi_require(&builder->t, builder->n_symbols <= SAMPI_MAX_SYMBOLS, SAMP_E_RANGE, field);
+    if (builder->t.status) return;
     p->tokens = tokens;
     p->text = text;
     p->n = n;
     p->mark = (uint32_t)n;
     p->bias = -INFINITY;
-    kit->n_patterns++;
+    builder->n_patterns++;
 }
 
-/* Ends every constructor: copies all arrays into a new sampler, and frees the kit. */
-static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
+/* Ends every constructor: copies all arrays into a new sampler, and frees the builder. */
+static SAMPI_COLD samp_sampler *sampi_builder_make(sampi_builder *builder)
 {
-    sampi_sampler *t = &kit->t;
-    const void *from[3] = { kit->nodes, kit->table ? (const void *)kit->table : kit->edges,
-                            kit->entry ? (const void *)kit->entry : kit->words };
-    t->u.limit.masks = kit->entry && !kit->weighs;
-    t->u.limit.n_nodes = kit->n_nodes;
-    t->u.limit.edge_mask = kit->n_edges - 1;
-    t->part_size[0] = kit->n_nodes * sizeof *kit->nodes;
-    t->part_size[1] = kit->table ? kit->n_table * sizeof *kit->table : kit->n_edges * sizeof *kit->edges;
-    t->part_size[2] = kit->entry ? kit->n_entries * sizeof *kit->entry : kit->n_words * sizeof *kit->words;
-    t->part_size[3] = t->u.limit.ring.cap * sizeof(samp_token) +
-                      ((size_t)t->u.limit.room + t->u.limit.ban_room) * sizeof(sampi_count);
-    samp_sampler *s = kit->no_memory && !t->status ? NULL : sampi_init(t);
+    sampi_sampler *t = &builder->t;
+    const void *from[3] = { builder->nodes, builder->table ? (const void *)builder->table : builder->edges,
+                            builder->entry ? (const void *)builder->entry : builder->words };
+    t->u.constraint.masks = builder->entry && !builder->weighs;
+    t->u.constraint.n_nodes = builder->n_nodes;
+    t->u.constraint.edge_mask = builder->n_edges - 1;
+    t->part_size[0] = builder->n_nodes * sizeof *builder->nodes;
+    t->part_size[1] = builder->table ? builder->n_table * sizeof *builder->table
+                                     : builder->n_edges * sizeof *builder->edges;
+    t->part_size[2] = builder->entry ? builder->n_entries * sizeof *builder->entry
+                                     : builder->n_words * sizeof *builder->words;
+    t->part_size[3] = t->u.constraint.ring.cap * sizeof(samp_token) +
+                      ((size_t)t->u.constraint.room + t->u.constraint.ban_room) * sizeof(sampi_count);
+    samp_sampler *s = builder->no_memory && !t->status ? NULL : sampi_init(t);
     if (s) s->ctx = s;
     for (int i = 0; s && i < 3; i++) {
         sampi_sampler *made = (sampi_sampler *)s;
         if (made->part_size[i]) memcpy(sampi_part(made, i), from[i], made->part_size[i]);
     }
-    SAMP_FREE(kit->pattern);
-    SAMP_FREE(kit->nodes);
-    SAMP_FREE(kit->edges);
-    SAMP_FREE(kit->table);
-    SAMP_FREE(kit->start);
-    SAMP_FREE(kit->by_bytes);
-    SAMP_FREE(kit->entry);
-    SAMP_FREE(kit->words);
+    SAMP_FREE(builder->pattern);
+    SAMP_FREE(builder->nodes);
+    SAMP_FREE(builder->edges);
+    SAMP_FREE(builder->table);
+    SAMP_FREE(builder->start);
+    SAMP_FREE(builder->by_bytes);
+    SAMP_FREE(builder->entry);
+    SAMP_FREE(builder->words);
     return s;
 }

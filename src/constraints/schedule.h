@@ -13,8 +13,8 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
     uint32_t lines = 0;
-    if (!s->u.limit.lines) return 1;
-    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    if (!s->u.constraint.lines) return 1;
+    const char *bytes = sampi_bytes_of(s->u.constraint.vocab, token, &n);
     for (size_t i = 0; i < n; i++) lines += bytes[i] == '\n';
     return lines;
 }
@@ -22,9 +22,9 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 /* Updates the clock after a token. r->node already is the automaton's node after this token. */
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_limit *r = &s->u.limit;
+    sampi_constraint *r = &s->u.constraint;
     const uint32_t mark = r->n_nodes ? sampi_match_nodes(s)[r->node].mark : 0;
-    if (r->has_loop) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    if (r->has_loop) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
     if (mark) {
         r->mode = r->node = r->mode ? 0 : mark;
         r->count_in = r->missing = 0;
@@ -35,7 +35,7 @@ static void sampi_clock_accept(sampi_sampler *s, samp_token token)
         r->count_in = r->count_in > INT32_MAX - step ? INT32_MAX : r->count_in + step;
         if (at < n && until[at] == token) r->missing |= SAMPI_CLOCK_CAME;
     }
-    if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_limit_period(s, r->ring.size)) return;
+    if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_constraint_period(s, r->ring.size)) return;
     r->missing |= SAMPI_CLOCK_LOOP;
     r->count_in = 0;
 }
@@ -44,22 +44,22 @@ static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 
 static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CLOCK, "schedule");
-    sampi_limit *r = &kit.t.u.limit;
+    sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_CLOCK, "schedule");
+    sampi_constraint *r = &builder.t.u.constraint;
     const samp_vocab *v = when->vocab;
-    sampi_require(&kit.t, when->count == SAMP_TOKENS || when->count == SAMP_LINES, SAMP_E_RANGE, "count");
-    sampi_require(&kit.t, when->count == SAMP_TOKENS || (v && v->token_bytes), SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, when->from >= 0, SAMP_E_RANGE, "from");
-    sampi_require(&kit.t, when->to == 0 || when->to > when->from, SAMP_E_RANGE, "to");
-    sampi_require(&kit.t, when->begin >= 0, SAMP_E_RANGE, "begin");
-    sampi_require(&kit.t, (unsigned)when->where <= SAMP_OUTSIDE, SAMP_E_RANGE, "where");
-    sampi_require(&kit.t, when->n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
-    sampi_require(&kit.t, !when->where || when->n_spans, SAMP_E_RANGE, "spans");
-    sampi_require(&kit.t, when->inside >= 0 && (size_t)when->inside <= when->n_spans, SAMP_E_RANGE, "inside");
-    (void)sampi_kit_room(&kit, when->spans, kit.t.status ? 0 : 2 * when->n_spans, "spans");
-    sampi_kit_add_spans(&kit, when->spans, when->n_spans);
-    sampi_kit_patterns(&kit, (uint32_t)when->n_spans + 1);
-    sampi_kit_loop(&kit, when->loop);
+    sampi_require(&builder.t, when->count == SAMP_TOKENS || when->count == SAMP_LINES, SAMP_E_RANGE, "count");
+    sampi_require(&builder.t, when->count == SAMP_TOKENS || (v && v->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&builder.t, when->from >= 0, SAMP_E_RANGE, "from");
+    sampi_require(&builder.t, when->to == 0 || when->to > when->from, SAMP_E_RANGE, "to");
+    sampi_require(&builder.t, when->begin >= 0, SAMP_E_RANGE, "begin");
+    sampi_require(&builder.t, (unsigned)when->where <= SAMP_OUTSIDE, SAMP_E_RANGE, "where");
+    sampi_require(&builder.t, when->n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+    sampi_require(&builder.t, !when->where || when->n_spans, SAMP_E_RANGE, "spans");
+    sampi_require(&builder.t, when->inside >= 0 && (size_t)when->inside <= when->n_spans, SAMP_E_RANGE, "inside");
+    (void)sampi_builder_room(&builder, when->spans, builder.t.status ? 0 : 2 * when->n_spans, "spans");
+    sampi_builder_add_spans(&builder, when->spans, when->n_spans);
+    sampi_builder_patterns(&builder, (uint32_t)when->n_spans + 1);
+    sampi_builder_loop(&builder, when->loop);
     r->vocab = v;
     r->lines = when->count == SAMP_LINES;
     r->n = (int32_t)when->n_spans;
@@ -68,8 +68,8 @@ static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
     r->begin = when->begin;
     r->inside = when->where;
     r->open = when->inside - 1;
-    sampi_kit_only(&kit, when->until, when->n_until, true, "until");
-    return sampi_kit_make(&kit);
+    sampi_builder_only(&builder, when->until, when->n_until, true, "until");
+    return sampi_builder_make(&builder);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member)

@@ -6,7 +6,7 @@
 /* Adds the lists and automata to the fingerprint. The numbers are in it already, as fields. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
 {
-    sampi_mix(hash, (uint64_t)(uint32_t)s->u.limit.flags << 32 | (uint32_t)s->u.limit.open);
+    sampi_mix(hash, (uint64_t)(uint32_t)s->u.constraint.flags << 32 | (uint32_t)s->u.constraint.open);
     for (int i = 0; i < 3; i++)
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
@@ -21,7 +21,7 @@ static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 
 /* Saves or loads the words that only a thinking budget with a plan has. For a budget without a plan, `wish` is saved or
    loaded if `missing` says that it is stored. */
-static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
+static SAMPI_COLD void sampi_constraint_io_plan(sampi_io *io, sampi_constraint *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
     if (now->has_plan) {
@@ -35,8 +35,8 @@ static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint3
 
 static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 {
-    sampi_limit *r = &s->u.limit, now = *r;
-    bool thinks = r->what == SAMPI_LIMIT_THINKING, clocks = r->what == SAMPI_LIMIT_CLOCK;
+    sampi_constraint *r = &s->u.constraint, now = *r;
+    bool thinks = r->what == SAMPI_CONSTRAINT_THINKING, clocks = r->what == SAMPI_CONSTRAINT_CLOCK;
     if (r->is_idle) return;
     sampi_io_word(io, &now.at, INT32_MAX);
     sampi_io_word(io, &now.node, r->n_nodes ? r->n_nodes - 1 : 0);
@@ -49,15 +49,15 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     sampi_io ahead = *io; /* a copy, to read the number of tokens in the window in advance */
     sampi_io_word(&ahead, &now.ring.size, now.at);
     io->bad |= ahead.bad;
-    sampi_io_ring(io, &r->ring, sampi_limit_window(s));
-    io->bad |= r->what == SAMPI_LIMIT_PERIOD && now.mode > now.ring.size;
+    sampi_io_ring(io, &r->ring, sampi_constraint_window(s));
+    io->bad |= r->what == SAMPI_CONSTRAINT_PERIOD && now.mode > now.ring.size;
     sampi_io_word(io, &now.n_bans, r->ban_room);
     for (uint32_t i = 0; i < now.n_bans && !io->bad; i++) {
-        sampi_io_token(io, &sampi_limit_bans(s)[i].token, 0);
-        sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
+        sampi_io_token(io, &sampi_constraint_bans(s)[i].token, 0);
+        sampi_io_token(io, &sampi_constraint_bans(s)[i].count, 0);
     }
-    if (thinks) sampi_limit_io_plan(io, &now, missing);
-    if (!io->bad && thinks) io->bad |= !sampi_limit_thinking_is_valid(s, &now);
+    if (thinks) sampi_constraint_io_plan(io, &now, missing);
+    if (!io->bad && thinks) io->bad |= !sampi_constraint_thinking_is_valid(s, &now);
     if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_match_nodes(s), now.node) != now.mode;
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;

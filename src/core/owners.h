@@ -21,13 +21,13 @@ static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
-    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_CLOCK && !s->status;
+    return s->kind == SAMPI_CONSTRAINT && s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
 }
 static int32_t sampi_n_active(const sampi_sampler *s)
 {
     if (!sampi_is_chain(s)) return 0;
     const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
-    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.limit) ? 0 : s->u.chain.n;
+    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.constraint) ? 0 : s->u.chain.n;
 }
 #else
 static bool sampi_is_clock(const sampi_sampler *s)

@@ -129,7 +129,7 @@ struct sampi_sampler {
         } infill;
         sampi_chain chain;
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-        sampi_limit limit;
+        sampi_constraint constraint;
         struct {
             float p; /* the p in force after the last token; p and min_keep are laid out as in `cut` */
             size_t min_keep;

@@ -4,15 +4,15 @@
    (calls of rules) that no item can return to, so that their memory does not grow with the text. */
 
 /* Discards the work that samp_grammar_prepare has done for the old position, when the position changes. */
-static void sampi_leave_place(sampi_matcher *m)
+static void sampi_discard_prepared(sampi_matcher *m)
 {
     m->spent = 0;
-    m->idle = 0;
-    if (m->begun.store) sampi_drop_begun(m);
+    m->n_idle = 0;
+    if (m->begun.cache) sampi_drop_unfinished(m);
 }
 
 /* Sets the text's position to the parser's items from index `first` on. */
-static void sampi_settle_items(sampi_matcher *m, int32_t first)
+static void sampi_set_position(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
     memmove(m->items.data, sampi_item_at(m, first), (size_t)m->n_now * sizeof(sampi_item));
@@ -27,7 +27,7 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_begin_step(m);
     for (int32_t i = 0; i < m->n_now; i++) {
         sampi_item item = *sampi_item_at(m, i);
-        const sampi_lex *s = sampi_lex_at(m, item.state);
+        const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS); c++) {
             const sampi_call call = s->calls[c];
             if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
@@ -52,9 +52,9 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
 }
 
 /* The parser's items that must stay valid: those of the text's position, then those of the earlier positions that are
-   kept. sampi_n_held returns their number, sampi_held_at item i. */
-static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
-static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
+   kept. sampi_n_kept_items returns their number, sampi_kept_item_at item i. */
+static int32_t sampi_n_kept_items(const sampi_matcher *m) { return m->n_now + m->past.n; }
+static sampi_item *sampi_kept_item_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
@@ -67,11 +67,11 @@ static bool sampi_mark_frames(sampi_matcher *m)
     m->d.work.n = 0;
     if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
-    for (int32_t i = 0; i < sampi_n_held(m); i++) {
-        sampi_frame *frame = sampi_frame_at(m, sampi_held_at(m, i)->frame);
-        if (sampi_held_at(m, i)->frame == 0 || frame->rule < 0) continue;
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++) {
+        sampi_frame *frame = sampi_frame_at(m, sampi_kept_item_at(m, i)->frame);
+        if (sampi_kept_item_at(m, i)->frame == 0 || frame->rule < 0) continue;
         frame->rule = ~frame->rule;
-        todo[n++] = sampi_held_at(m, i)->frame;
+        todo[n++] = sampi_kept_item_at(m, i)->frame;
     }
     while (n > 0)
         for (int32_t e = sampi_frame_at(m, todo[--n])->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
@@ -100,8 +100,8 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
-    const bool was_full = m->d.held.full, marked = sampi_mark_frames(m);
-    m->d.held.full = was_full;
+    const bool was_full = m->d.account.full, marked = sampi_mark_frames(m);
+    m->d.account.full = was_full;
     int32_t *to = (int32_t *)m->d.work.data;
     m->d.work.n = 0;
     if (!marked) return;
@@ -124,9 +124,10 @@ static void sampi_sweep_frames(sampi_matcher *m)
         frame->edge = n_edges;
         *sampi_edge_at(m, n_edges++) = edge;
     }
-    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++)
+        sampi_kept_item_at(m, i)->frame = to[sampi_kept_item_at(m, i)->frame];
     m->edges.n = n_edges;
-    m->frames.n = m->live = kept;
+    m->frames.n = m->n_reachable = kept;
 }
 
 /* Returns a copy of an array. If there is no memory, the copy is empty and an error is recorded. */
@@ -134,7 +135,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    vec.held = &m->d.held;
+    vec.account = &m->d.account;
     if (from->n == 0) return vec;
     if (!sampi_vec_move(&vec, width, from->n)) {
         sampi_fault(&m->d, SAMP_E_NOMEM);
@@ -150,7 +151,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
-    if (m->begun.store) sampi_drop_begun(m);
+    if (m->begun.cache) sampi_drop_unfinished(m);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));
@@ -162,7 +163,7 @@ static void sampi_trim(sampi_matcher *m)
 /* Makes the position at the beginning of a text. */
 static void sampi_begin_text(sampi_matcher *m)
 {
-    m->frames.n = m->live = 1;
+    m->frames.n = m->n_reachable = 1;
     m->edges.n = m->items.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
@@ -172,17 +173,17 @@ static void sampi_begin_text(sampi_matcher *m)
 
 /* Forgets the position; the next call computes it again. past_n still says how many positions are kept, and for which
    tokens. */
-static void sampi_lose_place(sampi_matcher *m)
+static void sampi_forget_position(sampi_matcher *m)
 {
-    m->place_in = 0;
-    m->frames.n = m->live = 1;
+    m->position_cache = 0;
+    m->frames.n = m->n_reachable = 1;
     m->edges.n = m->items.n = m->n_now = m->past.n = 0;
 }
 
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
-/* Reads the text again, in the store of this call. Each token may take as many steps as a call. The kept positions
+/* Reads the text again, in the cache of this call. Each token may take as many steps as a call. The kept positions
    before the last tokens are computed again too. */
 static void sampi_read_again(sampi_matcher *m)
 {
@@ -190,95 +191,95 @@ static void sampi_read_again(sampi_matcher *m)
     const int64_t budget = m->d.budget;
     const bool waiting = m->lazy.waiting;
     int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
-    for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_PLACE_STAYS;
-    sampi_lose_place(m);
+    for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_POSITION_SAME;
+    sampi_forget_position(m);
     sampi_begin_text(m);
     sampi_lazy_reset(&m->lazy);
-    m->again = true;
+    m->rereading = true;
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         m->history.n = i;
         if (i >= n - led) {
-            while (size[place] == SAMPI_PLACE_STAYS) place++;
+            while (size[place] == SAMPI_POSITION_SAME) place++;
             if (!sampi_keep_items(m, m->items.data, m->n_now)) break;
-            size[place++] = m->lazy.waiting ? SAMPI_PLACE_STAYS - 1 - m->n_now : m->n_now;
+            size[place++] = m->lazy.waiting ? SAMPI_POSITION_SAME - 1 - m->n_now : m->n_now;
         }
         m->d.budget = m->max_steps;
         const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
         SAMPI_COUNT_STEPS(m->max_steps - m->d.budget);
         if (status) sampi_fault(&m->d, status);
         m->items.n = m->n_now;
-        if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+        if (m->frames.n > 2 * m->n_reachable + 64) sampi_sweep_frames(m);
     }
-    m->again = false;
+    m->rereading = false;
     m->history.n = n;
     m->d.budget = budget;
     if (m->d.status) {
-        sampi_lose_place(m);
+        sampi_forget_position(m);
         m->lazy.waiting = waiting;
     } else {
-        m->place_in = m->store->serial;
+        m->position_cache = m->cache->serial;
     }
 }
 
-/* Gives the position the numbers of this call's store, if that store has taken over all its states and nodes. Otherwise
+/* Gives the position the numbers of this call's cache, if that cache has taken over all its states and nodes. Otherwise
    returns false, and nothing has changed. */
-static bool sampi_move_place(sampi_matcher *m)
+static bool sampi_renumber_position(sampi_matcher *m)
 {
-    const sampi_store *store = m->store;
-    if (!m->place_in || store->moved_from != m->place_in) return false;
+    const sampi_cache *cache = m->cache;
+    if (!m->position_cache || cache->moved_from != m->position_cache) return false;
     sampi_sweep_frames(m);
-    const int32_t *nodes = store->moved, *states = store->moved + store->moved_states, own = m->grammar->tree.nodes.n;
-    for (int32_t i = 0; i < sampi_n_held(m); i++)
-        if (!states[sampi_held_at(m, i)->state]) return false;
+    const int32_t *nodes = cache->moved, *states = cache->moved + cache->moved_states, own = m->grammar->tree.nodes.n;
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++)
+        if (!states[sampi_kept_item_at(m, i)->state]) return false;
     for (int32_t i = 0; i < m->edges.n; i++) {
         const sampi_node then = sampi_edge_at(m, i)->then;
         if (then >= own && !nodes[then]) return false;
     }
-    for (int32_t i = 0; i < sampi_n_held(m); i++) {
-        sampi_item *item = sampi_held_at(m, i);
+    for (int32_t i = 0; i < sampi_n_kept_items(m); i++) {
+        sampi_item *item = sampi_kept_item_at(m, i);
         item->state = states[item->state];
     }
     for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = nodes[sampi_edge_at(m, i)->then];
-    m->place_in = store->serial;
+    m->position_cache = cache->serial;
     return true;
 }
 
-/* Sets the matcher back to its state between two calls, with the position in this call's store (the cache of
-   states). */
-static void sampi_settle_in(sampi_matcher *m, sampi_turn *turn)
+/* Sets the matcher back to its state between two calls, with the position in this call's cache of
+   states. */
+static void sampi_enter_cache(sampi_matcher *m, sampi_attempt *turn)
 {
     m->d.status = SAMP_OK;
-    m->d.held.full = false;
+    m->d.account.full = false;
     m->d.work.n = 0;
     m->items.n = m->n_now;
-    if (m->place_in != m->store->serial && !sampi_move_place(m))
+    if (m->position_cache != m->cache->serial && !sampi_renumber_position(m))
         sampi_read_again(m);
-    else if (m->frames.n > 2 * m->live + 64)
+    else if (m->frames.n > 2 * m->n_reachable + 64)
         sampi_sweep_frames(m);
     turn->before = sampi_mark(m);
 }
 
-/* Returns whether the store (the cache of states) exceeds its limit, because the limit was lowered or other data needs
+/* Returns whether the cache of states exceeds its limit, because the limit was lowered or other data needs
    more memory. */
-static bool sampi_store_is_large(const sampi_matcher *m)
+static bool sampi_cache_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
-    const size_t bytes = SAMPI_SIZE_GET(&m->store->bytes), most = SAMPI_SIZE_GET(&h->held.most);
-    if (bytes <= most && SAMPI_SIZE_GET(&h->held.bytes) <= most - bytes) return false;
-    return bytes > sampi_store_planned(h, m->store, m->d.held.beside, SAMPI_STORE_USUAL).most;
+    const size_t bytes = SAMPI_SIZE_GET(&m->cache->bytes), most = SAMPI_SIZE_GET(&h->account.most);
+    if (bytes <= most && SAMPI_SIZE_GET(&h->account.bytes) <= most - bytes) return false;
+    return bytes > sampi_cache_planned(h, m->cache, m->d.account.allowance, SAMPI_CACHE_USUAL).most;
 }
 
-/* Gets more memory for a call that found no room in its store (the data computed for the grammar). Each time it tries
-   the next of these: a larger store; a store of the same size, half of which gets the data used last; a store with
-   three quarters of the memory, a quarter of which gets such data; a store with nearly all memory, without such data,
-   which is tried three times because each time shows better which arrays need the room; if other calls fill that store
-   too, a store for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
+/* Gets more memory for a call that found no room in its cache (the data computed for the grammar). Each time it tries
+   the next of these: a larger cache; a cache of the same size, half of which gets the data used last; a cache with
+   three quarters of the memory, a quarter of which gets such data; a cache with nearly all memory, without such data,
+   which is tried three times because each time shows better which arrays need the room; if other calls fill that cache
+   too, a cache for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
    rollback. Returns false if all of these were tried. */
-static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
+static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };
-    const size_t before = m->store ? m->store->fixed + m->store->most : 0;
-    const bool crowded = !m->own && m->store && SAMPI_INT_GET(&m->store->n_calls) > 1;
+    const size_t before = m->cache ? m->cache->fixed + m->cache->most : 0;
+    const bool crowded = !m->own && m->cache && SAMPI_INT_GET(&m->cache->n_calls) > 1;
     if (turn->n < EMPTY) {
         turn->n++;
     } else if (turn->n == EMPTY && crowded) {
@@ -289,7 +290,7 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
         sampi_vec_free(&m->past_n);
         turn->n = NO_WAY_BACK;
     }
-    if (m->place_in) {
+    if (m->position_cache) {
         sampi_drop(m, turn->before);
         m->items.n = m->n_now;
         sampi_sweep_frames(m);
@@ -297,20 +298,20 @@ static bool sampi_more_room(sampi_matcher *m, sampi_turn *turn)
     }
     sampi_trim(m);
     m->d.status = SAMP_OK;
-    m->d.held.full = false;
+    m->d.account.full = false;
     const bool own = m->own || (turn->n > EMPTY && crowded),
-               found = own               ? sampi_own_store(m)
-                       : turn->n < WIDE  ? sampi_renew_store(m, 2, SAMPI_STORE_USUAL)
-                       : turn->n == WIDE ? sampi_renew_store(m, 4, SAMPI_STORE_WIDE)
-                                         : sampi_renew_store(m, 0, SAMPI_STORE_WHOLE);
-    if (turn->n < KEPT && (!found || m->store->fixed + m->store->most <= before + before / 4)) turn->n = KEPT;
-    if (found) sampi_settle_in(m, turn);
+               found = own               ? sampi_use_private_cache(m)
+                       : turn->n < WIDE  ? sampi_renew_cache(m, 2, SAMPI_CACHE_USUAL)
+                       : turn->n == WIDE ? sampi_renew_cache(m, 4, SAMPI_CACHE_WIDE)
+                                         : sampi_renew_cache(m, 0, SAMPI_CACHE_WHOLE);
+    if (turn->n < KEPT && (!found || m->cache->fixed + m->cache->most <= before + before / 4)) turn->n = KEPT;
+    if (found) sampi_enter_cache(m, turn);
     return true;
 }
 
 /* Returns whether the call must do its work: true the first time, and again each time after it got more memory. When it
    returns false, m->d.status is the call's result. All attempts share the call's limit of steps. */
-static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
+static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 {
     if (turn->n == 0) {
         turn->n = 1;
@@ -318,23 +319,24 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
         m->d.budget = m->max_steps;
         m->items.n = m->n_now;
         turn->before = sampi_mark(m);
-        if (sampi_look(m, NULL, NULL) && (!sampi_store_is_large(m) || sampi_renew_store(m, 2, SAMPI_STORE_USUAL))) {
-            sampi_settle_in(m, turn);
+        if (sampi_use_cache(m, NULL, NULL) &&
+            (!sampi_cache_is_large(m) || sampi_renew_cache(m, 2, SAMPI_CACHE_USUAL))) {
+            sampi_enter_cache(m, turn);
             if (!m->d.status) return true;
         }
     }
-    while (m->d.status == SAMP_E_FULL && m->d.held.full && sampi_more_room(m, turn))
+    while (m->d.status == SAMP_E_FULL && m->d.account.full && sampi_more_room(m, turn))
         if (!m->d.status) return true;
     sampi_end_call(m);
     return false;
 }
 
 /* Computes the position if it is not known. Returns SAMP_OK, or the error. */
-static int sampi_matcher_place(sampi_matcher *m)
+static int sampi_matcher_find_position(sampi_matcher *m)
 {
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
-    if (m->place_in) return SAMP_OK;
-    while (sampi_matcher_turn(m, &turn)) {
+    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    if (m->position_cache) return SAMP_OK;
+    while (sampi_matcher_attempt(m, &turn)) {
     }
     return m->d.status;
 }

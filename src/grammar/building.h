@@ -16,8 +16,8 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives (sampi_join)
-   make such a sequence nest on the right. */
+/* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives
+   (sampi_join_sequence) make such a sequence nest on the right. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -42,7 +42,7 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node stores the two bounds; a
+/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node caches the two bounds; a
    is not copied. */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
@@ -410,6 +410,6 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
     sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
     list->slots = slots;
     list->other = table[0].node;
-    sampi_at(t, node)->known = sampi_node_known(t, sampi_at(t, node));
+    sampi_at(t, node)->facts = sampi_node_facts(t, sampi_at(t, node));
     return node;
 }

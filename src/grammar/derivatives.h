@@ -29,20 +29,20 @@ typedef struct sampi_deriver {
     sampi_vec work;                  /* a stack of nodes, for sampi_derive and other functions */
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
-    sampi_pairs queued; /* the nodes that sampi_search has reached */
-    int32_t last;       /* the class of the byte with which sampi_search last found a text */
+    sampi_pairs queued; /* the nodes that sampi_search_match has reached */
+    int32_t last;       /* the class of the byte with which sampi_search_match last found a text */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
     int64_t charged;    /* how many steps sampi_charge has counted in all */
     /* the memory account of the deriver and its owner, as of a whole matcher without its sampler */
-    sampi_held held;
+    sampi_account account;
 } sampi_deriver;
 
 /* Records an error, unless the current call has one already. The call goes on with nodes that match no text, and
    returns the error at its end. SAMP_E_NOMEM is recorded as SAMP_E_FULL if the memory limit was reached. */
 static void sampi_fault(sampi_deriver *d, int status)
 {
-    if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
+    if (!d->status) d->status = status == SAMP_E_NOMEM && d->account.full ? (int)SAMP_E_FULL : status;
 }
 /* Charges work that is not a loop of steps: `steps` is the number of steps that take about the same time. */
 static void sampi_charge(sampi_deriver *d, int32_t steps)
@@ -53,7 +53,7 @@ static void sampi_charge(sampi_deriver *d, int32_t steps)
 
 /* Charges the steps for finding or making node n, more if the nodes exceed a CPU's cache. Returns n; or NEVER if n is a
    status, which is recorded as an error. */
-static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
+static sampi_node sampi_checked_node(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
     sampi_charge(d, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
@@ -61,7 +61,7 @@ static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
     sampi_fault(d, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
     return SAMPI_NEVER;
 }
-static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
+static void *sampi_append(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
 {
     const int32_t cap = vec->cap;
     void *room = sampi_vec_add(vec, width, n);
@@ -87,7 +87,7 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
     if (3 * (2 * p->n + 2) > p->slots.n) {
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
-        if (!sampi_more(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+        if (!sampi_append(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
             p->slots = old;
             return false;
         }
@@ -123,20 +123,20 @@ static bool sampi_step(sampi_deriver *d)
 static sampi_node sampi_work_pop(sampi_deriver *d) { return ((sampi_node *)d->work.data)[--d->work.n]; }
 static void sampi_work_push(sampi_deriver *d, sampi_node n)
 {
-    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
+    sampi_node *at = (sampi_node *)sampi_append(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
 /* Pushes both nodes, or none of them if there is no memory. */
 static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
+    sampi_node *at = (sampi_node *)sampi_append(d, &d->work, sizeof *at, 2);
     if (!at) return;
     at[0] = a;
     at[1] = b;
 }
 
 /* Returns n; if n refers to a rule that is not called, returns the rule's body instead. */
-static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
+static sampi_node sampi_inlined(const sampi_deriver *d, sampi_node n)
 {
     while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
         n = sampi_rule_at(&d->tree, sampi_at(&d->tree, n)->a)->body;
@@ -144,9 +144,9 @@ static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
 }
 
 /* Returns the sequence a, then b, in the form that nests on the right, even if a nests on the left. */
-static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
+static sampi_node sampi_join_sequence(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
+    if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_checked_node(d, sampi_tree_seq(&d->tree, a, b));
     int32_t first = d->work.n;
     sampi_work_push(d, a);
     while (d->work.n > first && sampi_step(d)) { /* joins the parts of a to b, the last part first */
@@ -157,7 +157,7 @@ static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
             sampi_work_push(d, left);
             sampi_work_push(d, right);
         } else {
-            b = sampi_sound(d, sampi_tree_seq(&d->tree, n, b));
+            b = sampi_checked_node(d, sampi_tree_seq(&d->tree, n, b));
         }
     }
     d->work.n = first;
@@ -178,7 +178,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 /* If an alternative begins with any number of characters of a class, replaces the alternatives whose texts it contains
    by NEVER. The nodes are sorted: an alternative that contains others is mostly a part of them, so it comes before
    them. */
-static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
+static void sampi_drop_contained(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     enum { COVERS = 4 };
     sampi_cover cover;
@@ -195,7 +195,7 @@ static void sampi_unite_all(sampi_deriver *d, sampi_node *n, int32_t count)
 }
 
 /* Joins the alternatives on the stack from index `first` on into one node, and removes them from the stack. */
-static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
+static sampi_node sampi_join_alternatives(sampi_deriver *d, int32_t first)
 {
     sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
     int32_t count = d->work.n - first;
@@ -203,14 +203,14 @@ static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
     sampi_sort_nodes(n, count);
-    if (count > 1) sampi_unite_all(d, n, count);
+    if (count > 1) sampi_drop_contained(d, n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
-        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
+        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_checked_node(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
 /* Pushes the alternatives of n on the stack, or n itself if it is not an ALT. */
-static void sampi_offer(sampi_deriver *d, sampi_node n)
+static void sampi_push_alternatives(sampi_deriver *d, sampi_node n)
 {
     for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
         sampi_work_push(d, sampi_at(&d->tree, n)->a);
@@ -223,25 +223,25 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     int32_t status;
     size_t n_bytes = (size_t)(n + 7) / 8;
     uint8_t *bytes = sampi_tree_pool_room(&d->tree, n_bytes, &status);
-    if (!bytes) return sampi_sound(d, status);
+    if (!bytes) return sampi_checked_node(d, status);
     const int32_t at = (int32_t)(bytes - (const uint8_t *)d->tree.pool.data);
     if (seen == SAMPI_EMPTY)
         memset(bytes, 0, n_bytes);
     else
         memcpy(bytes, sampi_bytes_at(&d->tree, sampi_at(&d->tree, seen)->a), n_bytes);
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
-    if (!d->tree.growth) return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+    if (!d->tree.growth) return sampi_checked_node(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
     const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
     /* an equal set exists; the new bytes are given back if nothing was added behind them */
     if (node < 0 || sampi_at(&d->tree, node)->a != at)
         (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
-    return sampi_sound(d, node);
+    return sampi_checked_node(d, node);
 }
 
 /* Returns whether member i of a list may come as far as witnesses matter (a witness is a required member whose name is
    not listed). A witness may come if its slot is open, no earlier witness has its kind of name, and the other open
    slots can still get different kinds. */
-static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
+static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
     uint32_t open[SAMPI_MAX_SLOTS], kind;
@@ -259,14 +259,14 @@ static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
 
 /* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
    else NEVER. The bound on the number of members must leave room for all that must still come. */
-static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
+static sampi_node sampi_list_takes(const sampi_tree *t, const sampi_list_progress *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
     if (room < 0) return SAMPI_NEVER;
-    if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
-    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room || !sampi_slot_takes(p, i))
+    if (i == p->list.n) return p->must_come <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->must_come - p->member[i].required > room || !sampi_slot_takes(p, i))
         return SAMPI_NEVER;
-    if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
+    if (p->list.other == SAMPI_NEVER && p->count + p->may_come < p->list.least) return SAMPI_NEVER;
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
@@ -276,12 +276,13 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
     const sampi_expr e = *sampi_at(&d->tree, n);
     if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
-    const sampi_opening p = sampi_opening_of(&d->tree, &e);
+    const sampi_list_progress p = sampi_list_progress_of(&d->tree, &e);
     sampi_charge(d, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(d); i++)
-        if (sampi_opening_takes(&d->tree, &p, i) != SAMPI_NEVER)
-            return sampi_join(d, p.list.separator,
-                              sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+        if (sampi_list_takes(&d->tree, &p, i) != SAMPI_NEVER)
+            return sampi_join_sequence(
+                d, p.list.separator,
+                sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
     return SAMPI_NEVER;
 }
 
@@ -294,33 +295,33 @@ static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i
     const sampi_list list = *((const sampi_list *)d->tree.lists.data + e.a);
     int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
     sampi_node seen = i < list.n ? sampi_seen_with(d, e.b, list.n, i) : e.b;
-    sampi_node behind = sampi_sound(
+    sampi_node behind = sampi_checked_node(
         d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
-    return alone ? behind : sampi_join(d, behind, seq.b);
+    return alone ? behind : sampi_join_sequence(d, behind, seq.b);
 }
 
 /* Returns the rest of a repetition after one of its repetitions has been matched. */
 static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
     /* if one repetition may be empty, the others may be too, so no further one is required */
-    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY;
+    bool empty = sampi_at(&d->tree, e->a)->facts & SAMPI_FACT_EMPTY;
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
-    return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+    return sampi_checked_node(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
 /* Returns the first part of a sequence, through nested sequences and references. */
-static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
+static sampi_node sampi_first_part(const sampi_deriver *d, sampi_node n)
 {
-    for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_through(d, sampi_at(&d->tree, n)->a);
+    for (n = sampi_inlined(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_inlined(d, sampi_at(&d->tree, n)->a);
     return n;
 }
 
 /* Returns whether a quick look shows that no text of n begins with the byte. Of many alternatives, most are refused
    so. */
-static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
+static bool sampi_cannot_begin(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
-    n = sampi_front(d, n);
+    n = sampi_first_part(d, n);
     const sampi_expr *e = sampi_at(&d->tree, n);
     if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&d->tree, e->a) != byte;
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
@@ -341,7 +342,8 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
         if (!behind || places > 0) rest = (10 * rest + digit) % e->a;
         if (behind && places > 0) left--;
     }
-    const sampi_node n = sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
+    const sampi_node n = sampi_checked_node(
+        d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
@@ -349,34 +351,34 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
    next (-1: no part is left). The alternatives found so far are on the stack from index `first` on. `left` is the
    derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
-    sampi_node whole, now, left;
+    sampi_node whole, now, and_first;
     int32_t first;
 } sampi_deriving;
 
 /* Pushes alternatives until the derivative of a part is needed. Returns that part, or -1 if the derivative is
    complete. */
-static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
+static sampi_node sampi_derive_on(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
-    while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
-        const sampi_node n = sampi_through(d, it->now);
+    while (it->now >= 0 && sampi_step(d) && !sampi_cannot_begin(d, it->now, byte)) {
+        const sampi_node n = sampi_inlined(d, it->now);
         const sampi_expr e = *sampi_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_refuses was false */
-                sampi_offer(d, e.b == 1
-                                   ? SAMPI_EMPTY
-                                   : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
+            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_cannot_begin was false */
+                sampi_push_alternatives(d, e.b == 1 ? SAMPI_EMPTY
+                                                    : sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT,
+                                                                                            e.a + 1, e.b - 1, 0)));
                 return -1;
-            /* the byte is in the set, because sampi_refuses was false */
-            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1;
+            /* the byte is in the set, because sampi_cannot_begin was false */
+            case SAMPI_NODE_SET: sampi_push_alternatives(d, SAMPI_EMPTY); return -1;
             case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_through(d, e.a);
+                sampi_node a = sampi_inlined(d, e.a);
                 if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
-                it->now = sampi_join(d, a, e.b);
+                it->now = sampi_join_sequence(d, a, e.b);
                 continue;
             }
             case SAMPI_NODE_ALT:
-                if (!sampi_refuses(d, e.a, byte)) return e.a;
+                if (!sampi_cannot_begin(d, e.a, byte)) return e.a;
                 it->now = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
@@ -384,7 +386,7 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_NOT: return e.a;
             /* an object's members are called as rules */
             case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue;
-            case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
+            case SAMPI_NODE_MULTIPLE: sampi_push_alternatives(d, sampi_multiple_next(d, &e, byte)); return -1;
             /* NEVER and EMPTY have no derivative; a token or a call does not begin with a byte */
             default: return -1;
         }
@@ -392,31 +394,33 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
     return -1;
 }
 
-/* Adds `part`, the derivative of the part that sampi_follow asked for, to the alternatives. Returns another part whose
-   derivative is needed, or -1. */
-static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
+/* Adds `part`, the derivative of the part that sampi_derive_on asked for, to the alternatives. Returns another part
+   whose derivative is needed, or -1. */
+static sampi_node sampi_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
     const sampi_expr e = *sampi_at(&d->tree, n);
     it->now = -1;
     switch (e.kind) {
         case SAMPI_NODE_SEQ:
-            sampi_offer(d, sampi_join(d, part, e.b));
-            if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) it->now = e.b;
+            sampi_push_alternatives(d, sampi_join_sequence(d, part, e.b));
+            if (sampi_at(&d->tree, sampi_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY) it->now = e.b;
             return -1;
         case SAMPI_NODE_ALT:
-            sampi_offer(d, part);
+            sampi_push_alternatives(d, part);
             it->now = e.b;
             return -1;
-        case SAMPI_NODE_REPEAT: sampi_offer(d, sampi_join(d, part, sampi_repeat_rest(d, &e))); return -1;
+        case SAMPI_NODE_REPEAT:
+            sampi_push_alternatives(d, sampi_join_sequence(d, part, sampi_repeat_rest(d, &e)));
+            return -1;
         case SAMPI_NODE_NOT:
-            sampi_offer(d, sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            sampi_push_alternatives(d, sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
             return -1;
         default: /* AND */
-            if (it->left >= 0) {
-                sampi_offer(d, sampi_sound(d, sampi_tree_and(&d->tree, it->left, part)));
+            if (it->and_first >= 0) {
+                sampi_push_alternatives(d, sampi_checked_node(d, sampi_tree_and(&d->tree, it->and_first, part)));
             } else if (part != SAMPI_NEVER) {
-                it->left = part;
+                it->and_first = part;
                 it->now = n;
                 return e.b;
             }
@@ -433,9 +437,9 @@ static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t b
 static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
-    const size_t most = SAMPI_SIZE_GET(&(d->held.all ? d->held.all : &d->held)->most);
+    const size_t most = SAMPI_SIZE_GET(&(d->account.all ? d->account.all : &d->account)->most);
     while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
-    d->memo = (sampi_memo *)sampi_hold_block(&d->held, (size_t)n * sizeof *d->memo);
+    d->memo = (sampi_memo *)sampi_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
     if (!d->memo) {
         sampi_fault(d, SAMP_E_NOMEM);
         return false;
@@ -446,7 +450,7 @@ static bool sampi_memo_make(sampi_deriver *d)
 }
 static void sampi_memo_free(sampi_deriver *d)
 {
-    sampi_free_block(&d->held, d->memo, (size_t)d->n_memo * sizeof *d->memo);
+    sampi_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
     d->memo = NULL;
 }
 
@@ -464,19 +468,19 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
         const sampi_memo *memo = sampi_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
-            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(d, &d->work, sizeof(sampi_node), SIZE)
+            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_append(d, &d->work, sizeof(sampi_node), SIZE)
                                            : NULL;
             if (room) *room = it;
             it.whole = it.now = n;
-            it.left = -1;
+            it.and_first = -1;
             it.first = d->work.n;
         }
         for (n = -1; n < 0;) {
             if (depth == 0) return result;
-            if (result >= 0) n = sampi_followed(d, &it, result);
-            if (n < 0) n = sampi_follow(d, &it, byte);
+            if (result >= 0) n = sampi_derive_with(d, &it, result);
+            if (n < 0) n = sampi_derive_on(d, &it, byte);
             if (n >= 0 && !d->status) break;
-            result = sampi_unite(d, it.first);
+            result = sampi_join_alternatives(d, it.first);
             if (d->status) {
                 d->work.n = bottom;
                 return SAMPI_NEVER;
@@ -491,17 +495,17 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 }
 
 /* The bytes of a node, in kinds: two bytes of one kind have the same derivative of the node. A kind is a set of 256
-   bits, like a SET's. `left` is the number of nodes that the computation may still visit. */
-typedef struct sampi_kinds {
+   bits, like a SET's. `patience` is the number of nodes that the computation may still visit. */
+typedef struct sampi_byte_kinds {
     uint8_t set[256][32];
     uint8_t alone[32]; /* the bytes that are the only one of their kind */
     /* a cache of byte sets (positions in the pool) by which the kinds are split already; -1: no set */
     int32_t done[32];
-    int32_t n, left;
-} sampi_kinds;
+    int32_t n, patience;
+} sampi_byte_kinds;
 
 /* Splits each kind of bytes that has bytes both inside and outside of a set into two kinds. */
-static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
+static void sampi_split_kinds(sampi_byte_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
     memcpy(set, bits, sizeof set);
@@ -518,7 +522,7 @@ static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
     }
 }
 
-static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
+static int32_t sampi_kind_with(const sampi_byte_kinds *kinds, uint8_t byte)
 {
     int32_t k = 0;
     while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
@@ -526,7 +530,7 @@ static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
 }
 
 /* Splits the kinds of bytes by a set of one byte. */
-static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+static void sampi_split_byte(sampi_byte_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
     if (kinds->alone[byte / 8] & bit) return;
@@ -549,13 +553,13 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
    others. */
 
 /* Splits the kinds of bytes by each byte and set on which the derivatives of n depend. Visits the same parts as
-   sampi_follow. */
-static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
+   sampi_derive_on. */
+static void sampi_split_by_node(sampi_deriver *d, sampi_node n, sampi_byte_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
     sampi_work_push(d, n);
-    while (d->work.n > bottom && --kinds->left >= 0 && sampi_step(d)) {
-        n = sampi_through(d, sampi_work_pop(d));
+    while (d->work.n > bottom && --kinds->patience >= 0 && sampi_step(d)) {
+        n = sampi_inlined(d, sampi_work_pop(d));
         const sampi_expr e = *sampi_at(&d->tree, n);
         switch (e.kind) {
             case SAMPI_NODE_TEXT:
@@ -568,7 +572,7 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
                 sampi_split_kinds(kinds, sampi_bytes_at(&d->tree, e.a));
                 break;
             case SAMPI_NODE_SEQ:
-                if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(d, e.b);
+                if (sampi_at(&d->tree, sampi_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY) sampi_work_push(d, e.b);
                 sampi_work_push(d, e.a);
                 break;
             case SAMPI_NODE_ALT:
@@ -591,20 +595,20 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 
 /* Sets first [c] for each class of bytes c: the first class whose derivative of n is the same. If visiting n takes too
    long, each class is taken as different. */
-static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
+static void sampi_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
     const sampi_byte_classes *bytes = d->bytes;
-    sampi_kinds kinds;
+    sampi_byte_kinds kinds;
     for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = bytes->firsts[i];
     memset(kinds.alone, 0, sizeof kinds.alone);
     memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
-    kinds.left = PATIENCE;
-    sampi_find_kinds(d, n, &kinds);
+    kinds.patience = PATIENCE;
+    sampi_split_by_node(d, n, &kinds);
     sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
-    for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
+    for (int32_t k = 0; k < kinds.n && kinds.patience >= 0; k++) {
         /* (b * 0x17) >> 5 & 7 differs for each single bit b; place [] maps it to the bit's number */
         static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 };
         int32_t found = -1;
@@ -618,44 +622,44 @@ static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 }
 
 enum {
-    SAMPI_FARTHEST = 1 << 20, /* an infinite distance, as no text is possible */
+    SAMPI_DISTANCE_INFINITE = 1 << 20, /* an infinite distance, as no text is possible */
     /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
-    SAMPI_FAR_IN = 256
+    SAMPI_MEMO_DISTANCE = 256
 };
 
 /* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
    The estimate only decides the order of a search. Where several parts must match, it is the sum of theirs, so that
    progress in any part counts. The distance from a text that "all but x" does not match is the distance from a text of
    x. *patience is the number of nodes that may still be visited. */
-static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
+static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
-/* Returns the estimate of sampi_far for a SEQ, an ALT or an AND node. */
-static int32_t sampi_far_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
+/* Returns the estimate of sampi_distance for a SEQ, an ALT or an AND node. */
+static int32_t sampi_distance_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
     const int kind = e->kind;
     const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
-    int32_t far = all ? 0 : SAMPI_FARTHEST;
+    int32_t far = all ? 0 : SAMPI_DISTANCE_INFINITE;
     if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->a)->kind == SAMPI_NODE_NOT)
-        return sampi_far(d, e->a, in, patience);
+        return sampi_distance(d, e->a, in, patience);
     if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->b)->kind == SAMPI_NODE_NOT)
-        return sampi_far(d, e->b, in, patience);
+        return sampi_distance(d, e->b, in, patience);
     for (const sampi_expr *now = e; now && *patience > 0;) {
         const sampi_expr *rest = sampi_at(t, now->b);
         const bool last = kind == SAMPI_NODE_AND || rest->kind != kind;
         for (int i = 0; i < (last ? 2 : 1); i++) {
-            const int32_t part = sampi_far(d, i ? now->b : now->a, in, patience);
+            const int32_t part = sampi_distance(d, i ? now->b : now->a, in, patience);
             far = all ? far + part : part < far ? part : far;
         }
-        if (far > SAMPI_FARTHEST) far = SAMPI_FARTHEST;
+        if (far > SAMPI_DISTANCE_INFINITE) far = SAMPI_DISTANCE_INFINITE;
         now = last ? NULL : rest;
     }
     return far;
 }
 
-/* Returns the estimate of sampi_far for a MULTIPLE node: the least number of digits after which the number can be a
-   multiple. */
-static int32_t sampi_multiple_far(const sampi_expr *e)
+/* Returns the estimate of sampi_distance for a MULTIPLE node: the least number of digits after which the number can be
+   a multiple. */
+static int32_t sampi_multiple_distance(const sampi_expr *e)
 {
     int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
     int32_t far = -(e->c / 8);
@@ -667,21 +671,21 @@ static int32_t sampi_multiple_far(const sampi_expr *e)
     return far < 1 ? 1 : far;
 }
 
-static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
+static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
 {
-    n = sampi_through(d, n);
+    n = sampi_inlined(d, n);
     const sampi_expr *e = sampi_at(&d->tree, n);
-    int32_t far = in != ((e->known & SAMPI_KNOWN_EMPTY) != 0);
+    int32_t far = in != ((e->facts & SAMPI_FACT_EMPTY) != 0);
     if (--*patience < 0) return 0;
     switch (e->kind) {
-        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_far(e) : far;
-        case SAMPI_NODE_NEVER: return in ? SAMPI_FARTHEST : 0;
+        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(e) : far;
+        case SAMPI_NODE_NEVER: return in ? SAMPI_DISTANCE_INFINITE : 0;
         case SAMPI_NODE_TEXT: return in ? e->b : 0;
-        case SAMPI_NODE_NOT: return sampi_far(d, e->a, !in, patience);
+        case SAMPI_NODE_NOT: return sampi_distance(d, e->a, !in, patience);
         case SAMPI_NODE_REPEAT:
             if (!in || e->b == 0) return far;
-            far = sampi_far(d, e->a, in, patience);
-            return far < SAMPI_FARTHEST / e->b ? far * e->b : SAMPI_FARTHEST;
+            far = sampi_distance(d, e->a, in, patience);
+            return far < SAMPI_DISTANCE_INFINITE / e->b ? far * e->b : SAMPI_DISTANCE_INFINITE;
         case SAMPI_NODE_SEQ:
             if (!in) return far;
             break;
@@ -689,19 +693,19 @@ static int32_t sampi_far(const sampi_deriver *d, sampi_node n, bool in, int32_t 
         case SAMPI_NODE_AND: break;
         default: return far;
     }
-    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_FAR_IN + in);
-    if (memo->node == n && memo->byte == SAMPI_FAR_IN + in) return memo->result;
-    far = sampi_far_of_parts(d, e, in, patience);
+    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_MEMO_DISTANCE + in);
+    if (memo->node == n && memo->byte == SAMPI_MEMO_DISTANCE + in) return memo->result;
+    far = sampi_distance_of_parts(d, e, in, patience);
     if (*patience < 0) return far;
     memo->node = n;
-    memo->byte = SAMPI_FAR_IN + in;
+    memo->byte = SAMPI_MEMO_DISTANCE + in;
     memo->result = far;
     return far;
 }
 
-/* A node that sampi_search has reached. from: the index of the node whose derivative it is (-1: the start); before: the
-   index of the node with the same distance that was reached before it; looked_at: whether its own derivatives were
-   computed. The reached nodes are on the stack from index `first` on. */
+/* A node that sampi_search_match has reached. from: the index of the node whose derivative it is (-1: the start);
+   before: the index of the node with the same distance that was reached before it; looked_at: whether its own
+   derivatives were computed. The reached nodes are on the stack from index `first` on. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
@@ -714,16 +718,16 @@ static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, in
     return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
 
-/* Adds a node that the search has reached, with index i, and returns its distance (sampi_far). nearest [distance] is
-   the index of the newest node with this distance, or -1. */
+/* Adds a node that the search has reached, with index i, and returns its distance (sampi_distance). nearest [distance]
+   is the index of the newest node with this distance, or -1. */
 static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
     enum { MANY = 512 };
-    int32_t patience = MANY, far = sampi_far(d, node, true, &patience);
+    int32_t patience = MANY, far = sampi_distance(d, node, true, &patience);
     sampi_charge(d, (MANY - patience) / 4);
     if (far >= SAMPI_DISTANCES) far = SAMPI_DISTANCES - 1;
     const sampi_reached reached = { node, from, nearest[far], 0 };
-    void *room = sampi_more(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
+    void *room = sampi_append(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
     if (room) memcpy(room, &reached, sizeof reached);
     nearest[far] = i;
     return far;
@@ -748,9 +752,9 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
 /* Returns whether the facts about a node that the search has reached show that it matches some text. */
 static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
 {
-    const int32_t known = sampi_known(&d->tree, n);
-    return !(known & SAMPI_KNOWN_DEAD) &&
-           ((known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND));
+    const int32_t known = sampi_facts_of(&d->tree, n);
+    return !(known & SAMPI_FACT_DEAD) &&
+           ((known & (SAMPI_FACT_EMPTY | SAMPI_FACT_ALIVE)) || !(known & SAMPI_FACT_AND));
 }
 
 /* Returns whether n, which is regular and contains an AND, matches any text. First it tries the byte with which a text
@@ -759,14 +763,14 @@ static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
    matches, all reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are
    found before long ones are tried, and the newest node with the smallest distance, so that a long text is found
    without trying all shorter ones. */
-static bool sampi_search(sampi_deriver *d, sampi_node start)
+static bool sampi_search_match(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
     int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
     bool found = false;
     if (!d->memo && !sampi_memo_make(d)) return false;
     if (sampi_search_ends(d, sampi_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
-        sampi_learnt(&d->tree, start, SAMPI_KNOWN_ALIVE);
+        sampi_add_facts(&d->tree, start, SAMPI_FACT_ALIVE);
         return true;
     }
     memset(nearest, 0xff, sizeof nearest);
@@ -780,7 +784,7 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
         const sampi_node node = sampi_reached_at(d, first, at)->node;
         sampi_reached_at(d, first, at)->looked_at = 1;
         uint8_t kinds[256];
-        sampi_kinds_of(d, node, kinds);
+        sampi_find_byte_kinds(d, node, kinds);
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
             sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
@@ -793,33 +797,33 @@ static bool sampi_search(sampi_deriver *d, sampi_node start)
     }
     if (!d->status && found) /* marks the last node, and all nodes on the path to it */
         for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
-            sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_ALIVE);
+            sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
-        sampi_learnt(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_KNOWN_DEAD);
+        sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_DEAD);
     d->work.n = first;
     return found;
 }
 
-/* Returns whether n can match any text. For an AND, sampi_search finds out. The stack has the second parts of
+/* Returns whether n can match any text. For an AND, sampi_search_match finds out. The stack has the second parts of
    sequences, which must match too, and of alternatives, which are tried if the first part matches no text. Above each
    part on the stack is the kind of the node that it comes from. */
-static bool sampi_alive(sampi_deriver *d, sampi_node n)
+static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;
     for (;;) {
         bool alive = false;
         sampi_charge(d, 1);
-        n = sampi_through(d, n);
+        n = sampi_inlined(d, n);
         const sampi_expr e = *sampi_at(&d->tree, n);
-        const int32_t known = sampi_known(&d->tree, n);
-        if (known & SAMPI_KNOWN_DEAD) {
+        const int32_t known = sampi_facts_of(&d->tree, n);
+        if (known & SAMPI_FACT_DEAD) {
             alive = false;
-        } else if (!(known & SAMPI_KNOWN_AND) || (known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+        } else if (!(known & SAMPI_FACT_AND) || (known & (SAMPI_FACT_ALIVE | SAMPI_FACT_EMPTY))) {
             alive = true;
         } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
-            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(d, e.a) : e.a;
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_inlined(d, e.a) : e.a;
             if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
-                n = sampi_join(d, n, e.b);
+                n = sampi_join_sequence(d, n, e.b);
                 continue;
             }
             sampi_work_push_pair(d, e.b, e.kind);
@@ -828,7 +832,7 @@ static bool sampi_alive(sampi_deriver *d, sampi_node n)
             n = e.a;
             continue;
         } else {
-            alive = (known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
+            alive = (known & SAMPI_FACT_CALLS) || sampi_search_match(d, n);
         }
         bool settled = true;
         while (d->work.n > bottom && settled && !d->status) {

@@ -1,6 +1,6 @@
 /* ---- grammars: entries ----
    An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
-   the entry's places, the nodes of the trie where the frame ends and from which the caller continues. Plain tokens are
+   the entry's exits, the nodes of the trie where the frame ends and from which the caller continues. Plain tokens are
    found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
    walk over the trie. */
 
@@ -63,19 +63,19 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
 /* Returns the run with which the walk for a state begins. It is usually the state's own run. But if most characters
    lead to another state that allows all characters of some kinds (as at the beginning of a name that is not listed), it
    is the run of that state, unless it leaves out many tokens that the state's own run has. */
-static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+static sampi_first_run sampi_find_first_run(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
     int32_t n_live;
-    sampi_head_start start = { 0, 0, 0, true, false };
+    sampi_first_run start = { 0, 0, 0, true, false };
     const int32_t usual = sampi_usual_next(m, state, &n_live);
-    const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
-    sampi_stretch run = { 0, 0, false, false };
+    const sampi_run_condition leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
+    sampi_free_run run = { 0, 0, false, false };
     if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
     start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
     if (!start.sure) {
-        const sampi_stretch own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
+        const sampi_free_run own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
         start.sure = own.reach >= LONG &&
                      sampi_tokens_of_kinds(m->index, own.kinds) > sampi_tokens_of_kinds(m->index, run.kinds);
     }
@@ -104,8 +104,8 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t first = at->node;
-    if (!at->begun) at->start = sampi_find_head_start(m, item.state, keep, entry);
-    const sampi_head_start start = at->start;
+    if (!at->begun) at->start = sampi_find_first_run(m, item.state, keep, entry);
+    const sampi_first_run start = at->start;
     at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
@@ -138,20 +138,20 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
             i += size;
             continue;
         }
-        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_dfa_state_at(m, next)->flags;
         if (m->d.status) break;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
                 const sampi_level mark = sampi_mark(m);
-                const int32_t n_tokens = m->tokens.n, n_places = m->places.n;
+                const int32_t n_tokens = m->tokens.n, n_exits = m->exits.n;
                 uint32_t node = 0;
                 sampi_push_item(m, before->state, item.frame);
                 sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
                 sampi_drop(m, mark);
                 if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
-                    m->places.n = n_places;
+                    m->exits.n = n_exits;
                 }
             }
             i += size;
@@ -165,7 +165,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         here->run_kinds = 0;
         here->run_reach = 0;
         if (here->expects == 0 && size > 1 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
-            const sampi_stretch run = sampi_run_of(m, next, keep, false);
+            const sampi_free_run run = sampi_run_of(m, next, keep, false);
             here->run_kinds = run.kinds;
             here->run_reach = run.reach;
         }
@@ -175,15 +175,15 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     if (!m->d.status) at->node = 0;
 }
 
-/* Copies bytes into the store. Returns the copy; NULL if there is nothing to copy, or no room. */
+/* Copies bytes into the cache. Returns the copy; NULL if there is nothing to copy, or no room. */
 static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
-    void *room = n && !m->d.status ? sampi_store_room(m, n) : NULL;
+    void *room = n && !m->d.status ? sampi_cache_allocate(m, n) : NULL;
     if (room) memcpy(room, bytes, n);
     return room;
 }
 
-/* Returns a mask in the store (the cache of states) that is equal to the mask `bits`: that of another entry, if it is
+/* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is
    found, else a copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part
    of an entry. */
 static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
@@ -192,7 +192,7 @@ static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
     const size_t n = m->index->n_mask;
     uint64_t hash = 0;
     for (size_t i = 0; i < n; i += STRIDE) hash = ((hash << 5 | hash >> 59) ^ bits[i]) * 0x9E3779B97F4A7C15u;
-    uint32_t **slot = &m->store->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
+    uint32_t **slot = &m->cache->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
     if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
     mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
     if (mask) SAMPI_PTR_PUT(slot, mask);
@@ -207,15 +207,15 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     entry.used = m->now;
     entry.bits = found->bits ? sampi_keep_mask(m, found->bits) : NULL;
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
-    entry.places = (const uint32_t *)sampi_keep_bytes(m, m->places.data, (size_t)entry.n_places * 4);
-    const int32_t at = m->d.status ? -1 : sampi_take(&m->store->n_entries, 1, m->store->cap_entries);
+    entry.exits = (const uint32_t *)sampi_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
+    const int32_t at = m->d.status ? -1 : sampi_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);
     if (at < 0) {
-        if (!m->d.status) sampi_store_is_full(m);
+        if (!m->d.status) sampi_cache_is_full(m);
         return -1;
     }
-    m->store->entries[at] = entry;
+    m->cache->entries[at] = entry;
     for (;;) {
-        int32_t *slot = sampi_entry_slot(m->store, entry.parent, entry.state);
+        int32_t *slot = sampi_entry_slot(m->cache, entry.parent, entry.state);
         const int32_t other = SAMPI_INT_GET(slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
@@ -224,42 +224,42 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
    from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
-   there. For an entry from places (nodes where another entry's frame ended), the state's calls must be made here. */
+   there. For an entry from exits (nodes where another entry's frame ended), the state's calls must be made here. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    if (!at->begun) m->tokens.n = m->places.n = 0;
+    if (!at->begun) m->tokens.n = m->exits.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        const sampi_item item = { entry->state, 0, sampi_lex_at(m, entry->state)->flags };
+        const sampi_item item = { entry->state, 0, sampi_dfa_state_at(m, entry->state)->flags };
         if (at->walk == 0) sampi_walk_plain(m, item, keep, entry, at);
         if (!m->d.status) at->walk = 1;
         if (!m->d.status) sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry, &at->node);
     } else {
         const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
         at->begun = at->begun || !m->d.status;
-        while (at->walk < parent->n_places && !m->d.status) {
-            const uint32_t place = parent->places[at->walk];
-            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry,
-                       &at->node);
+        while (at->walk < parent->n_exits && !m->d.status) {
+            const uint32_t exit_node = parent->exits[at->walk];
+            sampi_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10), level.items,
+                       to, entry, &at->node);
             at->walk += !m->d.status;
         }
     }
     sampi_drop(m, level);
-    entry->n_places = m->places.n;
+    entry->n_exits = m->exits.n;
     entry->n_tokens = m->tokens.n;
 }
 
 /* Frees the entry (a state's allowed tokens) that samp_grammar_prepare has begun. */
-static void sampi_drop_begun(sampi_matcher *m)
+static void sampi_drop_unfinished(sampi_matcher *m)
 {
-    m->begun.store = 0;
+    m->begun.cache = 0;
     sampi_vec_free(&m->begun.tokens);
-    sampi_vec_free(&m->begun.places);
+    sampi_vec_free(&m->begun.exits);
     sampi_vec_free(&m->begun.bits);
 }
 
@@ -273,33 +273,33 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
 
 /* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. Without memory the
    entry begins again later. */
-static void sampi_keep_begun(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
+static void sampi_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
-    sampi_begun *begun = &m->begun;
+    sampi_unfinished *begun = &m->begun;
     if (!at->begun) return;
-    begun->store = m->store->serial;
+    begun->cache = m->cache->serial;
     begun->parent = entry->parent;
     begun->state = entry->state;
     begun->at = *at;
     const bool kept = sampi_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
-                      sampi_fill_vec(&begun->places, m->places.data, 4, (size_t)m->places.n) &&
+                      sampi_fill_vec(&begun->exits, m->exits.data, 4, (size_t)m->exits.n) &&
                       sampi_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
-    m->d.held.full = false;
-    if (!kept) sampi_drop_begun(m);
+    m->d.account.full = false;
+    if (!kept) sampi_drop_unfinished(m);
 }
 
-/* Returns the progress of an entry (a state's allowed tokens), and its tokens and places, if samp_grammar_prepare has
+/* Returns the progress of an entry (a state's allowed tokens), and its tokens and exits, if samp_grammar_prepare has
    begun it; else an empty progress. */
-static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
+static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry)
 {
-    sampi_begun *begun = &m->begun;
+    sampi_unfinished *begun = &m->begun;
     sampi_progress at = begun->at;
-    if (begun->store == m->store->serial && begun->parent == entry->parent && begun->state == entry->state) {
-        m->tokens.n = m->places.n = 0;
-        void *tokens = begun->tokens.n ? sampi_more(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
-        void *places = begun->places.n ? sampi_more(&m->d, &m->places, 4, begun->places.n) : NULL;
+    if (begun->cache == m->cache->serial && begun->parent == entry->parent && begun->state == entry->state) {
+        m->tokens.n = m->exits.n = 0;
+        void *tokens = begun->tokens.n ? sampi_append(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
+        void *exits = begun->exits.n ? sampi_append(&m->d, &m->exits, 4, begun->exits.n) : NULL;
         if (tokens) memcpy(tokens, begun->tokens.data, (size_t)begun->tokens.n * 4);
-        if (places) memcpy(places, begun->places.data, (size_t)begun->places.n * 4);
+        if (exits) memcpy(exits, begun->exits.data, (size_t)begun->exits.n * 4);
         if (begun->bits.n) {
             entry->bits = m->found;
             memcpy(entry->bits, begun->bits.data, m->index->n_mask * (size_t)4);
@@ -307,34 +307,35 @@ static sampi_progress sampi_find_begun(sampi_matcher *m, sampi_entry *entry)
     } else {
         memset(&at, 0, sizeof at);
     }
-    if (begun->store) sampi_drop_begun(m);
+    if (begun->cache) sampi_drop_unfinished(m);
     return at;
 }
 
-/* Returns the number of the entry (allowed tokens) of a state at a parent's places, which is computed if it does not
+/* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->store, parent, state));
+    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->cache, parent, state));
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
-    m->missed++;
-    const sampi_progress before = sampi_find_begun(m, &entry);
+    m->n_computed++;
+    const sampi_progress before = sampi_find_unfinished(m, &entry);
     sampi_progress now = before;
     if (!m->d.status) sampi_entry_fill(m, &entry, &now);
     at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
-    if (at < 0 && m->ahead && m->d.status == SAMP_E_FULL && !m->d.held.full) sampi_keep_begun(m, &entry, &now);
+    if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)
+        sampi_keep_unfinished(m, &entry, &now);
     return at;
 }
 
 /* Pushes an entry (a state's allowed tokens) and its frame on the stack of entries that the mask must still include. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
-    int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
+    int32_t *room = (int32_t *)sampi_append(&m->d, &m->d.work, sizeof *room, 3);
     if (!room) return;
     room[0] = parent;
     room[1] = state;
@@ -365,7 +366,7 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 }
 
 /* Adds an entry (a state's allowed tokens) to the mask, and then the entries of all states that wait for the call
-   `frame`, at the places where it ends. With bits NULL the function only computes the entries. */
+   `frame`, at the exits where it ends. With bits NULL the function only computes the entries. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -375,14 +376,14 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
-        sampi_stamp(&m->store->entries[at].used, m->now);
+        sampi_mark_used(&m->cache->entries[at].used, m->now);
         /* the entry is not copied as a whole, because other threads write its member `used` */
         const sampi_entry *entry = sampi_entry_at(m, at);
         const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
         if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
         if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
         for (int32_t i = 0; bits && i < n_tokens; i++) bits[tokens[i] / 32] |= 1u << tokens[i] % 32;
-        if (entry->n_places == 0) continue;
+        if (entry->n_exits == 0) continue;
         sampi_level level = sampi_mark(m);
         sampi_begin_step(m);
         sampi_return(m, frame);
@@ -398,7 +399,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
 }
 
 /* Adds to the mask the tokens that the grammar names by their numbers at an item's state. */
-static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
+static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     for (int32_t c = 0; c < s->n_calls; c++) {
@@ -443,35 +444,35 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
 }
 
-/* The progress of a call, which may do its work again after it got more memory (sampi_matcher_turn). */
-typedef struct sampi_turn {
+/* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
+typedef struct sampi_attempt {
     int n; /* how often the call did its work */
     sampi_level before;
-} sampi_turn;
-static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
+} sampi_attempt;
+static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
-static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
+static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     const sampi_level here = sampi_mark(m);
     const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
-    m->missed = 0;
+    m->n_computed = 0;
     m->d.budget -= rest;
     sampi_mask_items(m, bits);
     m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
-    if (m->d.status == SAMP_E_FULL && !m->d.held.full) {
+    if (m->d.status == SAMP_E_FULL && !m->d.account.full) {
         m->d.status = SAMP_OK;
         m->d.work.n = 0;
-        m->missed++;
+        m->n_computed++;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
     }
     for (int32_t i = 0; i < m->n_now; i++) {
         const sampi_item *item = sampi_item_at(m, i);
-        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_lex_at(m, item->state), bits);
+        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_dfa_state_at(m, item->state), bits);
     }
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
@@ -480,17 +481,17 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
     if (m->lazy.waiting) {
         memset(bits, 0xff, (size_t)m->index->n_mask * 4);
         if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
         return SAMP_OK;
     }
-    while (sampi_matcher_turn(m, &turn)) {
-        sampi_mask_place(m, bits);
+    while (sampi_matcher_attempt(m, &turn)) {
+        sampi_mask_position(m, bits);
         if (m->d.status) continue;
         SAMPI_SIZE_PUT(&m->space->masks, m->space->masks + 1);
-        if (!m->missed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
+        if (!m->n_computed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
     }
     return m->d.status;
 }
@@ -500,21 +501,22 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
-    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
-    while (sampi_matcher_turn(m, &turn)) {
+    while (sampi_matcher_attempt(m, &turn)) {
         const sampi_level here = sampi_mark(m);
-        const int64_t before = m->advances,
-                      more = m->idle < MOST && steps < m->max_steps >> m->idle ? steps << m->idle : m->max_steps;
+        const int64_t before = m->advances, more = m->n_idle < MOST && steps < m->max_steps >> m->n_idle
+                                                       ? steps << m->n_idle
+                                                       : m->max_steps;
         m->d.budget = more;
-        m->ahead = true;
+        m->preparing = true;
         sampi_mask_items(m, NULL);
-        m->ahead = false;
+        m->preparing = false;
         m->spent += more - m->d.budget;
-        m->idle += m->advances == before ? 1 : m->idle > 0 ? -1 : 0;
+        m->n_idle += m->advances == before ? 1 : m->n_idle > 0 ? -1 : 0;
         done = !m->d.status;
-        if (m->d.status != SAMP_E_FULL || m->d.held.full) continue;
+        if (m->d.status != SAMP_E_FULL || m->d.account.full) continue;
         m->d.status = SAMP_OK; /* the steps of this call are used up */
         m->d.work.n = 0;
         sampi_drop(m, here);

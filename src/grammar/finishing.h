@@ -16,7 +16,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     sampi_byte_classes bytes;
-    /* the data that samplers share, as a list (store.h); the other members of a grammar never change */
+    /* the data that samplers share, as a list (cache.h); the other members of a grammar never change */
     struct sampi_shared *shared;
 };
 
@@ -45,13 +45,13 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
 
 /* Finishes a node whose children are finished, or lead back to it. Computes how deep functions recurse that walk into
    the bodies of rules; a rule that would be too deep is called instead. */
-static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
+static int sampi_grammar_finish_node(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
     if (e->kind == SAMPI_NODE_REF) {
         sampi_rule *rule = sampi_rule_at(t, e->a);
         const sampi_expr *body = sampi_at(t, rule->body);
-        rule->known = body->known;
+        rule->facts = body->facts;
         if (body->depth >= SAMPI_MAX_DEPTH / 2) rule->call = true;
         e->depth = rule->call ? 0 : (uint16_t)(body->depth + 1);
     } else {
@@ -59,18 +59,18 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
         if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
         e->depth = (uint16_t)depth;
     }
-    e->known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+    e->facts = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
     return SAMP_OK;
 }
 
 /* Handles a node that is reached from within itself, because a rule is recursive: marks the rule as called. It is n's
    rule, or, if several rules share the node n, the last rule on the path to n, which is in `todo`. */
-static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
+static void sampi_grammar_mark_recursive(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
         n = ((const int32_t *)todo->data)[i];
     sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
-    sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
+    sampi_at(t, n)->facts |= SAMPI_FACT_CALLS;
 }
 
 /* Visits all nodes that can be reached from the root, children first, and appends them to `order`. Recursive rules are
@@ -85,13 +85,13 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
                 rule->n_refs++;
                 if (rule->body < 0) return SAMP_E_RANGE;
             }
-            if (e->known & SAMPI_KNOWN_OPEN) sampi_grammar_loop(t, n, todo);
-            if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
+            if (e->facts & SAMPI_FACT_OPEN) sampi_grammar_mark_recursive(t, n, todo);
+            if (!(e->facts & (SAMPI_FACT_OPEN | SAMPI_FACT_DONE))) {
                 int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
                 if (!at) return SAMP_E_NOMEM;
                 at[0] = n;
                 at[1] = 0;
-                e->known |= SAMPI_KNOWN_OPEN;
+                e->facts |= SAMPI_FACT_OPEN;
             }
         }
         if (todo->n == 0) return SAMP_OK;
@@ -101,60 +101,61 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
         int32_t *done = (int32_t *)sampi_vec_add(order, sizeof(int32_t), 1);
         if (!done) return SAMP_E_NOMEM;
         *done = top[0];
-        int status = sampi_grammar_leave(t, top[0]);
+        int status = sampi_grammar_finish_node(t, top[0]);
         if (status) return status;
         todo->n -= 2;
     }
 }
 
-/* Computes the facts (SAMPI_KNOWN_*) about a node again. Returns whether they have changed. */
-static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
+/* Computes the facts (SAMPI_FACT_*) about a node again. Returns whether they have changed. */
+static bool sampi_grammar_update_facts(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
     SAMPI_COUNT_STEPS(1);
     if (e->kind == SAMPI_NODE_REF)
-        sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
-    const uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
-    const bool changed = known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
-    e->known = known;
+        sampi_rule_at(t, e->a)->facts = sampi_at(t, sampi_rule_at(t, e->a)->body)->facts & SAMPI_FACTS_OF_PARTS;
+    const uint8_t known = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
+    const bool changed = known != (e->facts & (uint8_t)~SAMPI_FACT_OPEN);
+    e->facts = known;
     return changed;
 }
 
-/* Returns the cost of sampi_grammar_look for a node, in steps. */
-static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
+/* Returns the cost of sampi_grammar_update_facts for a node, in steps. */
+static int32_t sampi_grammar_update_cost(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Calls sampi_grammar_look for all nodes until no facts change any more. When a node's facts change, its parents enter
-   a queue, unless they are in it. The parents of node n are list [above [n]] to list [above [n + 1] - 1]. `queue` has
-   as many elements as `order`; the nodes in the queue are marked OPEN. */
-static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
-                                int32_t *queue)
+/* Calls sampi_grammar_update_facts for all nodes until no facts change any more. When a node's facts change, its
+   parents enter a queue, unless they are in it. The parents of node n are list [above [n]] to list [above [n + 1] - 1].
+   `queue` has as many elements as `order`; the nodes in the queue are marked OPEN. */
+static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
+                                   int32_t *queue)
 {
     const int32_t n = order->n;
     int64_t spare = (int64_t)SAMPI_MAX_WORK + 16 * (int64_t)n;
     memcpy(queue, order->data, (size_t)n * sizeof *queue);
-    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->known |= SAMPI_KNOWN_OPEN;
-    for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_cost(t, queue[first])) >= 0;) {
+    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->facts |= SAMPI_FACT_OPEN;
+    for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_update_cost(t, queue[first])) >= 0;) {
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
         left--;
-        if (!sampi_grammar_look(t, now)) continue; /* sampi_grammar_look has removed the node's mark OPEN */
+        if (!sampi_grammar_update_facts(t, now))
+            continue; /* sampi_grammar_update_facts has removed the node's mark OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
             sampi_expr *e = sampi_at(t, list[i]);
-            if (e->known & SAMPI_KNOWN_OPEN) continue;
-            e->known |= SAMPI_KNOWN_OPEN;
+            if (e->facts & SAMPI_FACT_OPEN) continue;
+            e->facts |= SAMPI_FACT_OPEN;
             queue[(int32_t)(((int64_t)first + left++) % n)] = list[i];
         }
     }
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Makes the lists of parents for sampi_grammar_spread and calls it. Only grammars whose facts still change after a few
-   rounds need this. */
-static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
+/* Makes the lists of parents for sampi_grammar_propagate and calls it. Only grammars whose facts still change after a
+   few rounds need this. */
+static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
     const int32_t *nodes = (const int32_t *)order->data;
@@ -173,7 +174,7 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
     for (int32_t i = 0; i < order->n; i++)
         for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++)
             list[above[part + 1]++] = nodes[i];
-    const int status = sampi_grammar_spread(t, order, above, list, list + n_parts);
+    const int status = sampi_grammar_propagate(t, order, above, list, list + n_parts);
     SAMP_FREE(above);
     return status;
 }
@@ -181,30 +182,31 @@ static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
 /* Marks as called the rules that are not regular and are referred to more than once. Without calls the ways to continue
    a text would become too many. Then computes the facts about all nodes, in rounds until nothing changes, because rules
    may be recursive. Returns SAMP_E_UNSUPPORTED if an AND or NOT contains a call. */
-static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
+static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
     bool strict = false;
     int status = SAMP_OK;
     for (int32_t i = 0; i < t->rules.n; i++) {
         sampi_rule *rule = sampi_rule_at(t, i);
-        if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
+        if (rule->n_refs > 1 && (rule->facts & SAMPI_FACT_CALLS)) rule->call = true;
     }
     bool changed = true;
     for (int round = 0; changed && round < ROUNDS; round++) {
         changed = false;
-        for (int32_t i = 0; i < order->n; i++) changed |= sampi_grammar_look(t, ((const int32_t *)order->data)[i]);
+        for (int32_t i = 0; i < order->n; i++)
+            changed |= sampi_grammar_update_facts(t, ((const int32_t *)order->data)[i]);
     }
-    if (changed) status = sampi_grammar_spread_all(t, order);
+    if (changed) status = sampi_grammar_propagate_all(t, order);
     if (status) return status;
     /* also for nodes that the root does not reach: a node that is made later may be equal to one of them */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
         sampi_expr *e = sampi_at(t, n);
-        if (!(e->known & SAMPI_KNOWN_DONE))
-            e->known = sampi_node_known(t, e);
+        if (!(e->facts & SAMPI_FACT_DONE))
+            e->facts = sampi_node_facts(t, e);
         else if (e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT)
-            strict |= (e->known & SAMPI_KNOWN_CALLS) != 0;
-        e->known &= SAMPI_KNOWN_SHARED;
+            strict |= (e->facts & SAMPI_FACT_CALLS) != 0;
+        e->facts &= SAMPI_FACTS_OF_PARTS;
     }
     return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
@@ -301,7 +303,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     g->root = root;
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
-    if (!status) status = sampi_grammar_settle(&g->tree, &order);
+    if (!status) status = sampi_grammar_decide_calls(&g->tree, &order);
     if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_vec_free(&order);

@@ -14,15 +14,15 @@ static bool sampi_one_class(int32_t c, int32_t *found)
 }
 
 /* Returns whether only one class of bytes may follow a state and the states before it; *found is that class, or -1 if
-   no byte may follow. If there are two classes, further ones are not computed; else the store (cache) keeps the state's
+   no byte may follow. If there are two classes, further ones are not computed; else the cache keeps the state's
    set of classes. */
 static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
-    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
+    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->next_classes);
     for (int32_t c = 0; !live && c < bytes->n_classes && !m->d.status; c++)
         if (sampi_next(m, state, bytes->byte_of[c]) && !sampi_one_class(c, found)) return false;
-    if (!live) return sampi_live_of(m, state) != NULL;
+    if (!live) return sampi_next_classes_of(m, state) != NULL;
     for (int32_t i = 0; i < 8; i++)
         for (uint32_t rest = live[i], k = 0; rest; rest >>= 1, k++)
             if ((rest & 1) && !sampi_one_class(32 * i + (int32_t)k, found)) return false;
@@ -82,7 +82,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (status || m->lazy.waiting) return status;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_force_whole(m, forced);
     if (m->d.status) return m->d.status;
     if (bytes) memcpy(bytes, forced, (size_t)n < size ? (size_t)n : size);
@@ -91,15 +91,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
 
 /* The tokens with which some bytes begin: how many there are, the length of the longest in bytes, and that token. If
    several tokens have the same bytes, the one with the smallest number counts. */
-typedef struct sampi_along {
+typedef struct sampi_prefix_tokens {
     int32_t n, length;
     samp_token longest;
-} sampi_along;
+} sampi_prefix_tokens;
 
 /* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
    tokens have the same bytes, all longer tokens are below the node of the last one. */
-static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
-                                 sampi_along *along)
+static uint32_t sampi_find_prefix_tokens(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes,
+                                         int32_t n, sampi_prefix_tokens *along)
 {
     const uint32_t *nodes = index->nodes;
     for (int32_t d = 0; d < n; d++) {
@@ -123,7 +123,7 @@ static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, c
 
 /* Returns whether some token below a trie's node is allowed by the parser's items [from, m->items.n), which are the
    items at this node. */
-static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
+static bool sampi_token_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t end = node + (nodes[2 * (size_t)node + 1] >> 10), top = nodes[2 * (size_t)node + 1] & 1023;
@@ -155,11 +155,11 @@ static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n
     int32_t from, n = sampi_force(m, bytes, &from);
     size_t n_tokens = 0;
     for (int32_t at = 0; at < n && n_tokens < n_max && !m->d.status;) {
-        sampi_along along = { 0, 0, -1 }, other = { 0, 0, -1 };
-        const uint32_t plain = sampi_look_along(m->index, 0, bytes + at, n - at, &along);
-        const uint32_t rest = sampi_look_along(m->index, m->index->n_plain, bytes + at, n - at, &other);
-        if ((plain && sampi_goes_on(m, plain, from)) || (rest && sampi_goes_on(m, rest, from))) break;
-        const sampi_along *longest = along.length > other.length ? &along : &other;
+        sampi_prefix_tokens along = { 0, 0, -1 }, other = { 0, 0, -1 };
+        const uint32_t plain = sampi_find_prefix_tokens(m->index, 0, bytes + at, n - at, &along);
+        const uint32_t rest = sampi_find_prefix_tokens(m->index, m->index->n_plain, bytes + at, n - at, &other);
+        if ((plain && sampi_token_goes_on(m, plain, from)) || (rest && sampi_token_goes_on(m, rest, from))) break;
+        const sampi_prefix_tokens *longest = along.length > other.length ? &along : &other;
         if (longest->length == 0 || (certain && along.n + other.n > 1)) break;
         tokens[n_tokens++] = longest->longest;
         at += longest->length;
@@ -175,7 +175,7 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && n_max && !tokens) status = SAMP_E_NULL;
     if (status || m->lazy.waiting) return status;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;
 }

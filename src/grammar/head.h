@@ -10,7 +10,7 @@
      derivatives  the texts that may follow a byte, as a node of the tree again; schemas and the matcher use this part
      vocabulary   samp_vocab_index: a trie of all tokens
      triggers     the words, patterns and tokens that a lazy grammar waits for, as programs
-     matcher      the store, which keeps computed data for all samplers; states, made of derivatives (a lazy DFA); items
+     matcher      the cache, which keeps computed data for all samplers; states, made of derivatives (a lazy DFA); items
                   and frames (an Earley parser whose items have these states); walks over the trie; runs (where any text
                   of certain characters is allowed, so that no walk is needed); entries, which keep the tokens that a
                   walk found; masks made of entries; accepting a token
@@ -20,7 +20,7 @@
    sampi_advance replaces every item's state by the state behind the byte (sampi_next, sampi_derive), and lets rules be
    called and return (sampi_close).
    The path of a mask: sampi_matcher_mask calls sampi_mask_entry for each item. This function takes the entry from
-   sampi_entry_of, which computes an entry (sampi_entry_fill) only if the store does not have it. To compute one,
+   sampi_entry_of, which computes an entry (sampi_entry_fill) only if the cache does not have it. To compute one,
    sampi_walk_plain finds the tokens of plain characters, first those of a run, and then sampi_walk finds the others.
 
    Nodes are shared: two equal expressions have the same number. So if two texts can be continued in the same ways, both
@@ -31,10 +31,10 @@
    by all its bytes still matches some text.
 
    A state is made when a text first reaches its node. The state behind a byte is made when this byte is first read, and
-   a state's mask when it is first needed. All of them are kept for every text of every sampler. When a store has
-   grown to its limit, a new store takes over the data that were used last.
+   a state's mask when it is first needed. All of them are kept for every text of every sampler. When a cache has
+   grown to its limit, a new cache takes over the data that were used last.
 
    Ownership: an index owns its tries; if it was mapped, the user owns the bytes. A grammar owns its tree, and one
-   store of computed data for each index that it is used with. All samplers of a grammar and an index read this store
-   and add to it, in any number of threads, and no thread waits for another (store.h). A matcher owns its position in
+   cache of computed data for each index that it is used with. All samplers of a grammar and an index read this cache
+   and add to it, in any number of threads, and no thread waits for another (cache.h). A matcher owns its position in
    the text: items, frames, history. */

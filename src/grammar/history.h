@@ -1,23 +1,23 @@
 /* ---- positions before the last tokens ----
    The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. A position is a set
-   of items, which stay valid as long as their states and call frames are kept (sampi_held_at). */
+   of items, which stay valid as long as their states and call frames are kept (sampi_kept_item_at). */
 
 /* Appends n items to the items of the kept positions. Returns false if there is no memory. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
-    sampi_item *room = n ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n) : NULL;
+    sampi_item *room = n ? (sampi_item *)sampi_append(&m->d, &m->past, sizeof *room, n) : NULL;
     if (room) memcpy(room, items, (size_t)n * sizeof *room);
     return room || n == 0;
 }
 
 /* Keeps a position, as the last thing that can fail when a token is accepted. n is an element of past_n
-   (sampi_place_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
-static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
+   (sampi_position_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
+static bool sampi_keep_position(sampi_matcher *m, const void *items, int32_t n)
 {
-    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
-    if (m->again) return true;
+    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_position_size(n);
+    if (m->rereading) return true;
     if (m->past_n.n >= 2 * m->depth)
-        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
+        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_position_size(size[cut]);
     if (cut) {
         m->past_n.n -= cut;
         m->past.n -= gone;
@@ -25,22 +25,22 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
         if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
     const bool kept = sampi_keep_items(m, items, n_items);
-    size = kept && !m->d.status ? (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1) : NULL;
+    size = kept && !m->d.status ? (int32_t *)sampi_append(&m->d, &m->past_n, sizeof *size, 1) : NULL;
     if (kept && !size) m->past.n -= n_items;
     if (size) *size = n;
     return size != NULL;
 }
 
 /* A position that was kept: its n_now items of the parser begin at index `items` of the array past. */
-typedef struct sampi_back_to {
+typedef struct sampi_rollback_target {
     /* tokens: how many tokens the way back removes from the history, which has none that end a generation */
     int32_t tokens, items, n_now;
     bool waiting;
-} sampi_back_to;
+} sampi_rollback_target;
 
 /* Finds the position before the last n tokens, and makes room for its items. Returns SAMP_OK; SAMP_E_RANGE if this
    position is not kept; SAMP_E_NOMEM. */
-static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
+static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback_target *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
     to->tokens = 0;
@@ -49,34 +49,34 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     to->waiting = m->lazy.waiting;
     if (n > end) return SAMP_E_RANGE;
     for (int32_t i = end; i-- > end - n;) {
-        if (size[i] == SAMPI_PLACE_STAYS) continue;
+        if (size[i] == SAMPI_POSITION_SAME) continue;
         to->tokens++;
-        to->waiting = size[i] < SAMPI_PLACE_STAYS;
-        to->n_now = sampi_place_size(size[i]);
+        to->waiting = size[i] < SAMPI_POSITION_SAME;
+        to->n_now = sampi_position_size(size[i]);
         to->items -= to->n_now;
     }
     m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    if (!m->place_in) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
+    if (!m->position_cache) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
     /* no limit: the items mostly fit, as they did before; a clone's array may be smaller */
-    m->d.held.beside = SIZE_MAX;
-    if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
-    m->d.held.beside = 0;
+    m->d.account.allowance = SIZE_MAX;
+    if (to->n_now > m->n_now) sampi_append(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->d.account.allowance = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
 
 /* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
    and reads the remaining text once more. */
-static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
 {
-    sampi_back_to to;
-    const int status = sampi_matcher_find_back(m, n, &to);
+    sampi_rollback_target to;
+    const int status = sampi_matcher_find_target(m, n, &to);
     if (status) return status;
     if (to.tokens && to.n_now)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
     m->items.n = m->n_now = to.n_now;
-    sampi_leave_place(m);
+    sampi_discard_prepared(m);
     m->past.n = to.items;
     m->past_n.n -= n;
     m->history.n -= to.tokens;
@@ -84,7 +84,7 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
         sampi_lazy_reset(&m->lazy);
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;
-            const uint8_t *bytes = sampi_piece(m, i, &n_bytes);
+            const uint8_t *bytes = sampi_history_bytes(m, i, &n_bytes);
             sampi_lazy_feed(&m->lazy, bytes, n_bytes);
         }
     }
@@ -104,19 +104,19 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
     if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
-    samp_token *kept = (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1);
+    samp_token *kept = (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;
     for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
     if (kept && !m->d.status) {
-        const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
+        const uint8_t *bytes = sampi_history_bytes(m, m->history.n - 1, &n);
         z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
         if (!z->waiting) {
             int32_t start = named ? 0 : sampi_lazy_start(m);
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
-    if (!m->d.status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (!m->d.status && allowed && stays) sampi_keep_position(m, items.data, SAMPI_POSITION_SAME - 1 - items.n);
     if (m->d.status || !allowed || !stays) {
         if (kept) m->history.n--;
         z->waiting = true;

@@ -27,8 +27,8 @@ static void sampi_grammar_free(sampi_sampler *s)
    kept. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 {
-    sampi_back_to to;
-    return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
+    sampi_rollback_target to;
+    return sampi_matcher_find_target((sampi_matcher *)s->base.ctx, n, &to);
 }
 
 /* Returns the number of tokens that the grammar can take back. */
@@ -98,13 +98,13 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
     io->made = copy;
     io->unmake = sampi_grammar_unmake;
-    if (fresh) fresh->d.held.beside = SAMPI_SIZE_GET(&m->shared->held.most);
+    if (fresh) fresh->d.account.allowance = SAMPI_SIZE_GET(&m->shared->account.most);
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (fresh) fresh->d.held.beside = 0;
+    if (fresh) fresh->d.account.allowance = 0;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 

@@ -5,12 +5,12 @@
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    sampi_item *item = (sampi_item *)sampi_more(&m->d, &m->items, sizeof *item, 1);
+    sampi_item *item = (sampi_item *)sampi_append(&m->d, &m->items, sizeof *item, 1);
     if (!item) return;
     item->state = state;
     item->frame = frame;
-    item->flags = sampi_lex_at(m, state)->flags;
-    sampi_stamp(&sampi_lex_at(m, state)->used, m->now);
+    item->flags = sampi_dfa_state_at(m, state)->flags;
+    sampi_mark_used(&sampi_dfa_state_at(m, state)->used, m->now);
 }
 
 /* Adds an item (a state in a call frame) to the parser's current step, unless the step has it already. */
@@ -29,7 +29,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
         return;
     }
     if (f < m->base || f >= m->frames.n || sampi_frame_at(m, f)->rule != rule) {
-        sampi_frame *made = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *made, 1);
+        sampi_frame *made = (sampi_frame *)sampi_append(&m->d, &m->frames, sizeof *made, 1);
         if (!made) return;
         made->rule = rule;
         made->edge = -1;
@@ -40,7 +40,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
         if (sampi_edge_at(m, e)->then == call.then && sampi_edge_at(m, e)->member == call.member &&
             sampi_edge_at(m, e)->frame == frame)
             return;
-    sampi_edge *edge = (sampi_edge *)sampi_more(&m->d, &m->edges, sizeof *edge, 1);
+    sampi_edge *edge = (sampi_edge *)sampi_append(&m->d, &m->edges, sizeof *edge, 1);
     if (!edge) return;
     edge->then = call.then;
     edge->member = call.member;
@@ -77,7 +77,7 @@ static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        const sampi_lex *s = sampi_lex_at(m, item.state);
+        const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls; c++)
             if (s->calls[c].rule >= 0) sampi_enter(m, s->calls[c], item.frame);
     }

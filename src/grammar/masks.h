@@ -1,13 +1,13 @@
 /* ---- grammars: masks ----
    A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
-   of the tokens that walks find behind the places of an entry, which are the trie nodes where a called rule ends in the
+   of the tokens that walks find behind the exits of an entry, which are the trie nodes where a called rule ends in the
    middle of a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it
    skips all nodes below a byte that no item allows. */
 
-/* Keeps a set of byte classes in the store for all calls. Returns it; NULL if there is no room. */
+/* Keeps a set of byte classes in the cache for all calls. Returns it; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
-    uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_store_room(m, 8 * sizeof *room);
+    uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_cache_allocate(m, 8 * sizeof *room);
     if (!room) return NULL;
     memcpy(room, classes, 8 * sizeof *room);
     SAMPI_PTR_PUT(at, room);
@@ -15,46 +15,46 @@ static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, u
 }
 
 /* Returns the set of the byte classes that may follow in a state, as bits. */
-static const uint32_t *sampi_live_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_next_classes_of(sampi_matcher *m, int32_t state)
 {
-    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->live);
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->next_classes);
     uint32_t live[8] = { 0 };
     if (known) return known;
     for (int32_t c = 0; c < m->grammar->bytes.n_classes && !m->d.status; c++)
         if (sampi_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
-    return sampi_keep_classes(m, live, &sampi_lex_at(m, state)->live);
+    return sampi_keep_classes(m, live, &sampi_dfa_state_at(m, state)->next_classes);
 }
 
 /* Returns the set of the byte classes with which the rules may begin that a state calls. If a state calls many rules,
    as between the members of an object, most bytes begin none of them, and then no rule needs to be called. */
-static const uint32_t *sampi_first_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_call_classes_of(sampi_matcher *m, int32_t state)
 {
-    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_lex_at(m, state)->first);
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->call_classes);
     if (known) return known;
     const int32_t bottom = m->d.work.n;
     uint32_t first[8] = { 0 };
     sampi_pairs_clear(&m->seen);
     sampi_work_push(&m->d, state);
     while (m->d.work.n > bottom && sampi_step(&m->d)) {
-        const sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
+        const sampi_dfa_state *s = sampi_dfa_state_at(m, sampi_work_pop(&m->d));
         for (int32_t c = 0; c < s->n_calls && sampi_step(&m->d); c++) {
             const int32_t rule = s->calls[c].rule;
             const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
             if (!body || !sampi_pairs_add(&m->d, &m->seen, body, 0)) continue;
-            const uint32_t *live = sampi_live_of(m, body);
+            const uint32_t *live = sampi_next_classes_of(m, body);
             for (int32_t i = 0; i < 8 && live; i++) first[i] |= live[i];
             sampi_work_push(&m->d, body);
         }
     }
     m->d.work.n = bottom;
-    return sampi_keep_classes(m, first, &sampi_lex_at(m, state)->first);
+    return sampi_keep_classes(m, first, &sampi_dfa_state_at(m, state)->call_classes);
 }
 
 static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
 {
-    if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
+    if (!(sampi_dfa_state_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
     const int32_t c = m->grammar->bytes.class_of[byte];
-    const uint32_t *first = sampi_first_of(m, state);
+    const uint32_t *first = sampi_call_classes_of(m, state);
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
@@ -114,14 +114,14 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
         sampi_set_bit(entry->bits, token);
         return;
     }
-    int32_t *room = (int32_t *)sampi_more(&m->d, &m->tokens, sizeof *room, 1);
+    int32_t *room = (int32_t *)sampi_append(&m->d, &m->tokens, sizeof *room, 1);
     if (room) *room = (int32_t)token;
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
 /* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. The items [from, to) are those
    of the text in front of these nodes; their own calls were made before, or must not be made. The entry gets every
-   token that the items allow. If the entry's parent is odd, the entry also gets its places: the nodes where the
+   token that the items allow. If the entry's parent is odd, the entry also gets its exits: the nodes where the
    outermost frame ends and longer tokens continue. The levels keep the items of all nodes on the way down to the
    current one, so that going back costs nothing. *node is the node at which the walk begins to collect; of the nodes in
    front of it only those on the way there are visited (0: the walk begins at i). After an error, *node is where the
@@ -162,7 +162,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
                 i += size;
                 continue;
             }
-            const int32_t flags = sampi_lex_at(m, state)->flags;
+            const int32_t flags = sampi_dfa_state_at(m, state)->flags;
             if (!(flags & SAMPI_STATE_ENDS)) {
                 level[depth] = *before;
                 level[depth].state = state;
@@ -190,8 +190,9 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         }
         if (i >= first && !m->d.status) {
             sampi_entry_take(m, entry, head);
-            int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
-            if (place) *place = (int32_t)i;
+            int32_t *exit_node = m->ended && keep && size > 1 ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1)
+                                                              : NULL;
+            if (exit_node) *exit_node = (int32_t)i;
         }
         i++;
     }

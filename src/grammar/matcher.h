@@ -13,13 +13,13 @@
 
    The mask of a position (the tokens that may come next) is the union over its items. One walk over the tries finds
    what an item's state allows within its frame. The result is kept as an entry: the tokens that are allowed, and the
-   entry's places. A place is a node of the tries where the frame ended before the token did. What may follow a place
-   depends on the edges that wait for the frame. It is an entry too: that of the state to continue with, at the places
+   entry's exits. An exit is a node of the tries where the frame ended before the token did. What may follow an exit
+   depends on the edges that wait for the frame. It is an entry too: that of the state to continue with, at the exits
    of the first entry. So a mask is a union of a few sets of bits, once its entries exist.
 
-   Memory: nodes, states and entries are in a store, which samplers share (store.h). Items, frames, edges and the
+   Memory: nodes, states and entries are in a cache, which samplers share (cache.h). Items, frames, edges and the
    history belong to the matcher; between two tokens, frames that no item can return to are dropped. Memory beyond the
-   limit is not allocated: the call gives up, a new store replaces the full one, and the call does its work again
+   limit is not allocated: the call gives up, a new cache replaces the full one, and the call does its work again
    (accepting.h). */
 
 /* The flags of a state. */
@@ -44,28 +44,28 @@ typedef struct sampi_call {
 /* The run of a state (runs.h): any text of at most `reach` characters, all of certain kinds, is allowed. It is packed
    into 32 bits, which threads access at once: 16 bits of kinds, 14 bits of reach + 1 (0: not computed yet; the largest
    value: no limit), a bit for `explored`, a bit for `stops`. */
-typedef struct sampi_stretch {
+typedef struct sampi_free_run {
     uint32_t kinds;
     int32_t reach; /* the length in characters; -1: not computed yet; INT32_MAX: no limit */
     bool explored, stops;
-} sampi_stretch;
+} sampi_free_run;
 
 /* A state of the lazy DFA. node, flags, n_calls and calls never change. `used` is the time of the last use. The other
    members are computed later, by the first thread that needs them. If two threads compute one at once, both get the
    same value. */
-typedef struct sampi_lex {
+typedef struct sampi_dfa_state {
     sampi_node node;
     int32_t flags, n_calls;
-    int32_t used;                   /* the time of the state's last use, by the store's clock */
+    int32_t used;                   /* the time of the state's last use, by the cache's clock */
     const struct sampi_call *calls; /* [n_calls] */
-    /* [8] Sets of byte classes as bits, NULL if they are not computed yet. live: the classes that may come next
-       (sampi_live_of); first: those with which a called rule may begin (sampi_first_of). */
-    uint32_t *live, *first;
-    int32_t one; /* the kinds of characters that complete the state; -1: not computed yet */
+    /* [8] Sets of byte classes as bits, NULL if they are not computed yet. next_classes: those that may come next
+       (sampi_next_classes_of); call_classes: those with which a called rule may begin (sampi_call_classes_of). */
+    uint32_t *next_classes, *call_classes;
+    int32_t single_kinds; /* the kinds of characters that complete the state; -1: not computed yet */
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
        called rule does not end within the run. */
     int32_t run[2];
-} sampi_lex;
+} sampi_dfa_state;
 
 typedef struct sampi_frame {
     int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
@@ -79,16 +79,16 @@ typedef struct sampi_item {
 } sampi_item;
 
 /* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
-   tries; 2 e + 2 or 2 e + 3 for the places of entry e, which are the nodes where its called rule ended. An entry with
-   an odd parent has places of its own. An even parent means the outermost frame, behind which nothing can follow. */
+   tries; 2 e + 2 or 2 e + 3 for the exits of entry e, which are the nodes where its called rule ended. An entry with
+   an odd parent has exits of its own. An even parent means the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */
     const int32_t *tokens; /* [n_tokens] */
-    /* [n_places] the trie nodes where the called rule ended before the token did */
-    const uint32_t *places;
-    int32_t n_tokens, n_places;
-    int32_t used; /* the time of the entry's last use, by the store's clock */
+    /* [n_exits] the trie nodes where the called rule ended before the token did */
+    const uint32_t *exits;
+    int32_t n_tokens, n_exits;
+    int32_t used; /* the time of the entry's last use, by the cache's clock */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
@@ -113,31 +113,31 @@ typedef struct sampi_plain_level {
    the run is that of the entry's state, so all its tokens are allowed. Otherwise it is the run of another state, to
    which most characters lead, among them all characters of the kinds `to_usual`; the walk then removes tokens that are
    not allowed. */
-typedef struct sampi_head_start {
+typedef struct sampi_first_run {
     uint32_t kinds, to_usual;
     int32_t reach;
     bool sure, stops; /* stops: no longer text of these kinds is allowed */
-} sampi_head_start;
+} sampi_first_run;
 
 /* The progress of an entry's walks over the tries. node: the node at which the walk continues (0: at the beginning).
    begun: `start` has been computed. walk: for an entry from the roots, 0 is the walk over plain tokens and 1 the walk
-   over the others; else it is the index of the parent's place that is being walked. */
+   over the others; else it is the index of the parent's exit that is being walked. */
 typedef struct sampi_progress {
-    sampi_head_start start;
+    sampi_first_run start;
     uint32_t node;
     int32_t walk;
     bool begun;
 } sampi_progress;
 
 /* An entry (a state's allowed tokens) that samp_grammar_prepare has begun and not completed. */
-typedef struct sampi_begun {
-    size_t store; /* the serial number of the store (cache) to which the numbers belong; 0 if no entry was begun */
+typedef struct sampi_unfinished {
+    size_t cache; /* the serial number of the cache to which the numbers belong; 0 if no entry was begun */
     int32_t parent, state;
     sampi_progress at;
-    sampi_vec tokens, places, bits; /* bits: [n_mask] words, or empty */
-} sampi_begun;
+    sampi_vec tokens, exits, bits; /* bits: [n_mask] words, or empty */
+} sampi_unfinished;
 
-/* A block of memory in a store. Pieces of the block are given out from its beginning on. */
+/* A block of memory in a cache. Pieces of the block are given out from its beginning on. */
 typedef struct sampi_chunk {
     struct sampi_chunk *behind;
     size_t size, used;
@@ -145,19 +145,19 @@ typedef struct sampi_chunk {
 
 enum { SAMPI_MASKS = 64 };
 
-/* A store: a cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
-   store.h. */
-typedef struct sampi_store {
-    size_t serial;      /* no other store in the process has the same serial number */
+/* A cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
+   cache.h. */
+typedef struct sampi_cache {
+    size_t serial;      /* no other cache in the process has the same serial number */
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
-    /* the bytes of a replaced store, which bytes_gone of sampi_shared counts; 0 before it is replaced */
-    size_t beside;
+    /* the bytes of a replaced cache, which bytes_gone of sampi_shared counts; 0 before it is replaced */
+    size_t bytes_gone;
     size_t fixed;    /* the size of the block that begins with this struct, in bytes */
     size_t chunk;    /* the size of an ordinary chunk, in bytes */
     sampi_tree tree; /* the tree of nodes; the grammar's own nodes come first */
     sampi_growth growth;
-    int32_t *state_of; /* [nodes] each node's state; 0 if it has none yet */
-    sampi_lex *states; /* state 0 is the dead state, which matches no text */
+    int32_t *state_of;       /* [nodes] each node's state; 0 if it has none yet */
+    sampi_dfa_state *states; /* state 0 is the dead state, which matches no text */
     /* [states x classes] for each state and class of bytes: the next state; a negative value if it is not computed
        yet */
     int32_t *next;
@@ -165,9 +165,9 @@ typedef struct sampi_store {
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
     int32_t n_states, cap_states, n_entries, cap_entries, n_slots;
     int32_t n_calls; /* how many calls have used this cache */
-    int32_t shift;   /* the shift of the cache's clock (sampi_clock) */
+    int32_t shift;   /* the shift of the cache's clock (sampi_cache_time) */
     sampi_chunk *chunks;
-    struct sampi_store *behind; /* the next one in a list of caches that wait to be freed */
+    struct sampi_cache *behind; /* the next one in a list of caches that wait to be freed */
     /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of
        each node of the older cache and, from index moved_states on, of each of its states; 0 if it was not taken
        over. */
@@ -176,17 +176,17 @@ typedef struct sampi_store {
     int32_t moved_states, n_moved;
     /* a hash table of masks ([n_mask] words each), which entries with equal masks share; NULL: free */
     uint32_t *masks[SAMPI_MASKS];
-} sampi_store;
+} sampi_cache;
 
 /* The memory that one call works in. A call borrows a free workspace and gives it back at its end. */
 typedef struct sampi_workspace {
     struct sampi_workspace *behind;
     int32_t busy;       /* 1 while a call uses the workspace, else 0 */
-    sampi_store *reads; /* the store (cache) that the call reads, and which is therefore not freed */
-    size_t memo_of;     /* the serial number of the store (cache) to which the memo's nodes belong */
+    sampi_cache *reads; /* the cache that the call reads, and which is therefore not freed */
+    size_t memo_of;     /* the serial number of the cache to which the memo's nodes belong */
     sampi_memo *memo;
     int32_t n_memo;
-    sampi_vec work, calls, tokens, places;
+    sampi_vec work, calls, tokens, exits;
     sampi_pairs seen, joined, queued;
     int32_t *rule_frame; /* [rules] the parser's frame of each rule's call, if the rule was called in this step */
     sampi_level *level;  /* [index->deepest + 1] */
@@ -206,14 +206,14 @@ typedef struct sampi_shared {
     int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;        /* sampi_named: these tokens */
-    /* the memory account: `bytes` counts workspaces and samplers' arrays, `apart` counts stores (caches) */
-    sampi_held held;
-    /* now: the current store (cache); gone: a list of replaced stores that calls may still read */
-    sampi_store *now, *gone;
-    size_t bytes_gone; /* the bytes of the replaced stores, which the memory account leaves out */
+    /* the memory account: `bytes` counts workspaces and samplers' arrays, `cache_bytes` counts caches */
+    sampi_account account;
+    /* now: the current cache; gone: a list of replaced caches that calls may still read */
+    sampi_cache *now, *gone;
+    size_t bytes_gone; /* the bytes of the replaced caches, which the memory account leaves out */
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
-    size_t renewals; /* how many stores (caches) were replaced */
+    size_t renewals; /* how many caches were replaced */
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -222,26 +222,26 @@ typedef struct sampi_named {
 } sampi_named;
 
 typedef struct sampi_matcher {
-    /* computes derivatives; its tree is the store's; its work, memo and queued are borrowed from the workspace */
+    /* computes derivatives; its tree is the cache's; its work, memo and queued are borrowed from the workspace */
     sampi_deriver d;
     const samp_vocab_index *index;
     const samp_grammar *grammar;
     sampi_shared *shared;
     sampi_workspace *space; /* the workspace (borrowed memory) of the current call, or else of the last one */
-    sampi_store *store;     /* the store (cache of states) that the current call reads */
-    sampi_store *own;       /* the store (cache) that only this call uses, or NULL */
-    /* the serial number of the store (cache) whose states the items have; 0: the text must be read again */
-    size_t place_in;
-    size_t tree_of;   /* the serial number of the store (cache) whose tree is d.tree */
-    int32_t now;      /* the store's clock in this call: the time of last use of what the call uses */
+    sampi_cache *cache;     /* the cache of states that the current call reads */
+    sampi_cache *own;       /* the cache that only this call uses, or NULL */
+    /* the serial number of the cache whose states the items have; 0: the text must be read again */
+    size_t position_cache;
+    size_t tree_of;   /* the serial number of the cache whose tree is d.tree */
+    int32_t now;      /* the cache's clock in this call: the time of last use of what the call uses */
     sampi_vec items;  /* the parser's items, of which the first n_now are the position in the text */
     sampi_vec frames; /* sampi_frame */
     sampi_vec edges;  /* sampi_edge */
-    /* arrays borrowed from the workspace: the calls of a state, the tokens and places of an entry */
-    sampi_vec calls, tokens, places;
+    /* arrays borrowed from the workspace: the calls of a state, the tokens and exits of an entry */
+    sampi_vec calls, tokens, exits;
     sampi_vec history; /* samp_token: all accepted tokens */
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
-    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_place_size) */
+    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_position_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
@@ -252,52 +252,52 @@ typedef struct sampi_matcher {
     uint32_t *found;
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
-    int32_t live;        /* how many call frames remained when unreachable ones were last dropped */
-    int32_t missed;      /* how many token sets (entries) the current mask had to compute */
+    int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
+    int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
-    bool again;          /* the accepted text is being read again */
+    bool rereading;      /* the accepted text is being read again */
     int64_t max_steps;
-    sampi_begun begun;
+    sampi_unfinished begun;
     /* The call is one of samp_grammar_prepare: a token set that its steps do not complete is kept, and the next call
        continues it. */
-    bool ahead;
-    int32_t idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
+    bool preparing;
+    int32_t n_idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
     int64_t advances;             /* how many times the computation of an entry (token set) made progress */
     int64_t spent;                /* the steps that samp_grammar_prepare took since the last token */
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
 
-/* Returns the number of items of a past position, from its number n in past_n. SAMPI_PLACE_STAYS: the token, which ends
-   a generation, left the position as it was, and there are no items. A smaller n: the grammar was waiting for a
+/* Returns the number of items of a past position, from its number n in past_n. SAMPI_POSITION_SAME: the token, which
+   ends a generation, left the position as it was, and there are no items. A smaller n: the grammar was waiting for a
    trigger, and the number of items is -2 - n. Any other n is the number of items. */
-#define SAMPI_PLACE_STAYS (-1)
-static int32_t sampi_place_size(int32_t n)
+#define SAMPI_POSITION_SAME (-1)
+static int32_t sampi_position_size(int32_t n)
 {
-    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+    return n < SAMPI_POSITION_SAME ? SAMPI_POSITION_SAME - 1 - n : n < 0 ? 0 : n;
 }
 
-static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return m->store->states + s; }
+static sampi_dfa_state *sampi_dfa_state_at(const sampi_matcher *m, int32_t s) { return m->cache->states + s; }
 static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
 static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
 static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
-static const sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return m->store->entries + i; }
+static const sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
 
-static sampi_stretch sampi_run_at(const sampi_matcher *m, int32_t state, bool keep)
+static sampi_free_run sampi_run_at(const sampi_matcher *m, int32_t state, bool keep)
 {
     enum { ENDLESS = 0x3fff };
-    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_lex_at(m, state)->run[keep]);
+    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_dfa_state_at(m, state)->run[keep]);
     const int32_t reach = (int32_t)(word >> 16 & ENDLESS);
-    sampi_stretch run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
-                          word >> 31 != 0 };
+    sampi_free_run run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
+                           word >> 31 != 0 };
     return run;
 }
-/* Stores a state's run. All reaches that are longer than any token mean the same. */
-static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_stretch run)
+/* Keeps a state's run. All reaches that are longer than any token mean the same. */
+static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
 {
     enum { ENDLESS = 0x3fff };
     const uint32_t reach = run.reach == INT32_MAX    ? (uint32_t)ENDLESS
                            : run.reach > ENDLESS - 2 ? (uint32_t)ENDLESS - 1
                                                      : (uint32_t)(run.reach + 1);
-    SAMPI_INT_PUT(&sampi_lex_at(m, state)->run[keep],
+    SAMPI_INT_PUT(&sampi_dfa_state_at(m, state)->run[keep],
                   (int32_t)(run.kinds | reach << 16 | (uint32_t)run.explored << 30 | (uint32_t)run.stops << 31));
 }

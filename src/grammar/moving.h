@@ -1,39 +1,40 @@
-/* ---- grammars: what a new store takes over from the old one ----
-   A store keeps the nodes, states and entries that were computed for a grammar. A store that replaces another one takes
+/* ---- grammars: what a new cache takes over from the old one ----
+   A cache keeps the nodes, states and entries that were computed for a grammar. A cache that replaces another one takes
    over its data: all if there is room, else what was used last, up to a share of the room. Nodes, states and entries
-   get new numbers in the order of the old ones, so alternatives stay sorted. The old store does not change here, but
+   get new numbers in the order of the old ones, so alternatives stay sorted. The old cache does not change here, but
    other calls may add to it meanwhile. This is safe, because a published element is complete, and everything that it
    refers to was published before it. So entries are listed first, then states, then the nodes that these need, and all
    of them exist. Elements that are published too late to be listed are computed again.
 
-   A sampler's position gets the same new numbers, if all its states and nodes were taken over (sampi_move_place). */
+   A sampler's position gets the same new numbers, if all its states and nodes were taken over
+   (sampi_renumber_position). */
 
 /* Sets the time of an element's last use. An equal time is not written, so that calls which share an element seldom
    write. */
-static inline void sampi_stamp(int32_t *used, int32_t now)
+static inline void sampi_mark_used(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
 }
 
 enum { SAMPI_AGES = 124 };
 typedef struct sampi_move {
-    const sampi_store *from;
-    sampi_store *to;
+    const sampi_cache *from;
+    sampi_cache *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
     int32_t states_of[SAMPI_AGES];   /* for each class of ages (sampi_age_class): how many states have such an age */
     int32_t entries_of[SAMPI_AGES];  /* for each class of ages: how many entries have such an age */
     int32_t first;                   /* the first entry that may be chosen */
-    int32_t now;                     /* the time of the old store's clock, to which ages refer */
-    sampi_store_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
-    size_t most;                     /* the largest size in bytes of a store (cache) with exactly this room */
-    int32_t *nodes, *states;         /* the new number of each node and state of the old store; 0: not taken over */
-    int32_t *entries;                /* the new number of each entry of the old store, + 1; 0: not taken over */
+    int32_t now;                     /* the time of the old cache's clock, to which ages refer */
+    sampi_cache_plan room;           /* at most this much is taken over; most: the bytes of lists and sets of bits */
+    size_t most;                     /* the largest size in bytes of a cache with exactly this room */
+    int32_t *nodes, *states;         /* the new number of each node and state of the old cache; 0: not taken over */
+    int32_t *entries;                /* the new number of each entry of the old cache, + 1; 0: not taken over */
     int32_t *states_in, *entries_in; /* 1 if the state or entry existed when the lists were made */
-    size_t held;                     /* the bytes of these arrays */
-    sampi_store_plan chosen;         /* how many elements were chosen; most: as in `room` */
+    size_t n_bytes;                  /* the bytes of these arrays */
+    sampi_cache_plan chosen;         /* how many elements were chosen; most: as in `room` */
 } sampi_move;
 
-/* Returns the age of the time of a last use, by the store's clock; 0 is the newest. */
+/* Returns the age of the time of a last use, by the cache's clock; 0 is the newest. */
 static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 {
     const uint32_t age = (uint32_t)v->now - (uint32_t)SAMPI_INT_GET(used);
@@ -59,7 +60,7 @@ static uint32_t sampi_age_of_class(int32_t class_of_age)
     const int32_t k = class_of_age / 4 - 1;
     return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
 }
-/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A store has no GROUP
+/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A cache has no GROUP
    nodes. */
 static bool sampi_has_a(int kind)
 {
@@ -75,7 +76,7 @@ static bool sampi_has_b(int kind)
 /* Lists all published entries and states. Entries come first, because their states are then published too. */
 static void sampi_move_list(sampi_move *v)
 {
-    const sampi_store *from = v->from;
+    const sampi_cache *from = v->from;
     for (int32_t i = 0; i < from->n_slots; i++) {
         const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
         if (at < 0) continue;
@@ -91,7 +92,7 @@ static void sampi_move_list(sampi_move *v)
     }
 }
 
-/* Returns the slot of a mask of the old store in the tables `met` and `made_of`: the masks that were copied last,
+/* Returns the slot of a mask of the old cache in the tables `met` and `made_of`: the masks that were copied last,
    because entries share masks. */
 static size_t sampi_move_slot(const uint32_t *mask)
 {
@@ -115,7 +116,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         v->states[e->state] = 1;
         const uint32_t **mask = &met[sampi_move_slot(e->bits)];
         v->chosen.most += sampi_padded(e->bits && *mask != e->bits ? n_mask * 4 : 0) +
-                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_places * 4);
+                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_exits * 4);
         *mask = e->bits;
     }
 }
@@ -126,7 +127,7 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
 {
     v->chosen.states = 0;
     for (int32_t i = 1; i < v->from->cap_states; i++) {
-        const sampi_lex *s = v->from->states + i;
+        const sampi_dfa_state *s = v->from->states + i;
         if (!v->states_in[i] || (!v->states[i] && (v->first > 0 || sampi_move_age(v, &s->used) > oldest))) {
             v->states[i] = 0;
             continue;
@@ -161,8 +162,8 @@ static void sampi_move_choose_nodes(sampi_move *v)
    if there is not enough room for them. */
 static bool sampi_move_choose(sampi_move *v, uint32_t entries, uint32_t states, const sampi_shared *h)
 {
-    const sampi_store_plan *n = &v->chosen;
-    size_t size[SAMPI_STORE_PARTS];
+    const sampi_cache_plan *n = &v->chosen;
+    size_t size[SAMPI_CACHE_PARTS];
     SAMPI_COUNT_STEPS((v->from->tree.nodes.cap + v->from->cap_states + v->from->cap_entries) / 8);
     memset(v->states, 0, (size_t)v->from->cap_states * sizeof *v->states);
     memset(v->nodes, 0, (size_t)v->from->tree.nodes.cap * sizeof *v->nodes);
@@ -173,7 +174,7 @@ static bool sampi_move_choose(sampi_move *v, uint32_t entries, uint32_t states, 
     if (n->states > v->room.states || n->most > v->room.most) return false;
     sampi_move_choose_nodes(v);
     return n->nodes <= v->room.nodes && n->pool <= v->room.pool &&
-           sampi_store_sizes(h->grammar, n, size) + n->most <= v->most;
+           sampi_cache_sizes(h->grammar, n, size) + n->most <= v->most;
 }
 
 /* Copies the chosen nodes. Their parts get new numbers, and their bytes get new positions in the pool. */
@@ -196,7 +197,7 @@ static void sampi_move_nodes(const sampi_move *v)
         if (sampi_has_a(e.kind)) e.a = v->nodes[e.a];
         if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
-        v->to->growth.known[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.known[i]);
+        v->to->growth.facts[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.facts[i]);
         /* All nodes differ from each other, so no node is compared. A node for which the table has no slot is made
            again when it is next needed. */
         uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
@@ -219,21 +220,23 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
 /* Copies the chosen states. A next state that was not chosen is marked as not computed. */
 static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 {
-    sampi_store *to = v->to;
+    sampi_cache *to = v->to;
     for (int32_t i = 1; i < v->from->cap_states; i++) {
         if (!v->states[i]) continue;
-        sampi_lex *s = v->from->states + i, *made = to->states + v->states[i];
+        sampi_dfa_state *s = v->from->states + i, *made = to->states + v->states[i];
         made->node = v->nodes[s->node];
         made->flags = s->flags;
         made->n_calls = s->n_calls;
         made->used = (int32_t)(0u - sampi_move_age(v, &s->used));
-        made->one = SAMPI_INT_GET(&s->one);
+        made->single_kinds = SAMPI_INT_GET(&s->single_kinds);
         for (int k = 0; k < 2; k++) made->run[k] = SAMPI_INT_GET(&s->run[k]);
         sampi_call *calls = (sampi_call *)sampi_move_bytes(chunk, s->calls, (size_t)s->n_calls * sizeof *calls);
         for (int32_t c = 0; c < s->n_calls; c++) calls[c].then = v->nodes[calls[c].then];
         made->calls = calls;
-        made->live = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->live), 8 * sizeof(uint32_t));
-        made->first = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->first), 8 * sizeof(uint32_t));
+        made->next_classes = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->next_classes),
+                                                          8 * sizeof(uint32_t));
+        made->call_classes = (uint32_t *)sampi_move_bytes(chunk, SAMPI_PTR_GET(&s->call_classes),
+                                                          8 * sizeof(uint32_t));
         to->state_of[made->node] = v->states[i];
         const int32_t *row = v->from->next + (size_t)i * (size_t)v->n_classes;
         int32_t *next = to->next + (size_t)v->states[i] * (size_t)v->n_classes;
@@ -248,7 +251,7 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 /* Copies the chosen entries, and enters them into the hash table. */
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
-    sampi_store *to = v->to;
+    sampi_cache *to = v->to;
     const uint32_t *met[SAMPI_MASKS] = { NULL };
     uint32_t *made_of[SAMPI_MASKS] = { NULL };
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
@@ -259,13 +262,13 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->state = v->states[e->state];
         made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
         made->n_tokens = e->n_tokens;
-        made->n_places = e->n_places;
+        made->n_exits = e->n_exits;
         const size_t slot = sampi_move_slot(e->bits);
         if (met[slot] != e->bits) made_of[slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
         met[slot] = e->bits;
         made->bits = made_of[slot];
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
-        made->places = (const uint32_t *)sampi_move_bytes(chunk, e->places, (size_t)e->n_places * 4);
+        made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
         *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;
     }
     to->n_entries = v->chosen.entries;
@@ -343,16 +346,16 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     chunk->used = 0;
     v->to->chunks = chunk;
     v->to->bytes += whole;
-    (void)SAMPI_SIZE_ADD(&h->held.apart, whole);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, whole);
     sampi_move_nodes(v);
     sampi_move_states(v, chunk);
     sampi_move_entries(v, chunk, h->n_mask);
     return true;
 }
 
-/* Begins to take over elements of the store `from`, within the limits `room` and `most`. Returns false if there is no
+/* Begins to take over elements of the cache `from`, within the limits `room` and `most`. Returns false if there is no
    memory. */
-static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *from, const sampi_store_plan *room,
+static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *room,
                              size_t most)
 {
     const size_t nodes = (size_t)from->tree.nodes.cap, states = (size_t)from->cap_states,
@@ -361,13 +364,13 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     v->from = from;
     v->own = h->grammar->tree.nodes.n;
     v->n_classes = h->grammar->bytes.n_classes;
-    v->now = sampi_clock(from);
+    v->now = sampi_cache_time(from);
     v->room = *room;
     v->most = most;
-    v->held = (nodes + states + work) * sizeof(int32_t);
+    v->n_bytes = (nodes + states + work) * sizeof(int32_t);
     v->nodes = (int32_t *)SAMP_MALLOC((nodes + states) * sizeof(int32_t));
     v->entries = (int32_t *)SAMP_MALLOC(work * sizeof(int32_t));
-    (void)SAMPI_SIZE_ADD(&h->held.apart, v->held);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, v->n_bytes);
     if (!v->nodes || !v->entries) return false;
     v->states = v->nodes + nodes;
     v->entries_in = v->entries + entries;
@@ -376,7 +379,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_store *
     return true;
 }
 
-/* Ends the taking over. If `moved` is true, the new store keeps the table of new numbers. */
+/* Ends the taking over. If `moved` is true, the new cache keeps the table of new numbers. */
 static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
 {
     const size_t stays = ((size_t)v->from->tree.nodes.cap + (size_t)v->from->cap_states) * sizeof(int32_t);
@@ -386,19 +389,19 @@ static void sampi_move_end(sampi_move *v, sampi_shared *h, bool moved)
         v->to->moved_states = v->from->tree.nodes.cap;
         v->to->n_moved = v->to->moved_states + v->from->cap_states;
         v->to->bytes += stays;
-        v->held -= stays;
+        v->n_bytes -= stays;
     } else {
         SAMP_FREE(v->nodes);
     }
     SAMP_FREE(v->entries);
-    (void)SAMPI_SIZE_ADD(&h->held.apart, (size_t)0 - v->held);
+    (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, (size_t)0 - v->n_bytes);
 }
 
-/* Returns a plan (sizes of a store) with 1 / share of the room of another plan. */
-static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan plan, int32_t share)
+/* Returns a plan (sizes of a cache) with 1 / share of the room of another plan. */
+static sampi_cache_plan sampi_move_share(const sampi_shared *h, sampi_cache_plan plan, int32_t share)
 {
-    size_t size[SAMPI_STORE_PARTS];
-    const size_t fixed = sampi_store_sizes(h->grammar, &plan, size);
+    size_t size[SAMPI_CACHE_PARTS];
+    const size_t fixed = sampi_cache_sizes(h->grammar, &plan, size);
     plan.nodes /= share;
     plan.pool /= share;
     plan.states = plan.states / share - 1;
@@ -407,48 +410,48 @@ static sampi_store_plan sampi_move_share(const sampi_shared *h, sampi_store_plan
     return plan;
 }
 
-/* Copies the elements that the old store used last into a new store, up to 1 / share of the new store's room. No other
-   thread may see the new store yet. It stays empty if there is no memory. */
-static void sampi_move_into(sampi_shared *h, sampi_store *to, const sampi_store_plan *plan, const sampi_store *from,
+/* Copies the elements that the old cache used last into a new cache, up to 1 / share of the new cache's room. No other
+   thread may see the new cache yet. It stays empty if there is no memory. */
+static void sampi_move_into(sampi_shared *h, sampi_cache *to, const sampi_cache_plan *plan, const sampi_cache *from,
                             int32_t share)
 {
     sampi_move v;
-    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    const sampi_cache_plan room = sampi_move_share(h, *plan, share);
     bool moved = sampi_move_begin(&v, h, from, &room, SIZE_MAX);
     v.to = to;
     moved = moved && sampi_move_choose_all(&v, h) && sampi_move_copy(&v, h);
     sampi_move_end(&v, h, moved);
 }
 
-/* Copies the elements that the old store used last into a small store of at most `most` bytes. It keeps them where the
-   memory limit has no room for both the old and the new store. Returns NULL if no element is kept. */
-static sampi_store *sampi_move_between(sampi_shared *h, const sampi_store *from, const sampi_store_plan *plan,
+/* Copies the elements that the old cache used last into a small cache of at most `most` bytes. It keeps them where the
+   memory limit has no room for both the old and the new cache. Returns NULL if no element is kept. */
+static sampi_cache *sampi_move_between(sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *plan,
                                        int32_t share, size_t most)
 {
     sampi_move v;
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
-    const sampi_store_plan room = sampi_move_share(h, *plan, share);
+    sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
+    const sampi_cache_plan room = sampi_move_share(h, *plan, share);
     bool moved = sampi_move_begin(&v, h, from, &room, most) && sampi_move_choose_all(&v, h);
     if (moved) {
-        sampi_store_plan exact = v.chosen;
+        sampi_cache_plan exact = v.chosen;
         exact.states++;
         exact.most = SIZE_MAX;
-        v.to = sampi_store_make(h, &exact, &held);
+        v.to = sampi_cache_make(h, &exact, &account);
         moved = v.to && sampi_move_copy(&v, h);
     }
-    if (v.to && !moved) sampi_store_free(h, v.to);
+    if (v.to && !moved) sampi_cache_free(h, v.to);
     sampi_move_end(&v, h, moved);
     return moved ? v.to : NULL;
 }
 
-/* Joins two tables of new numbers into one: from the old store to the small one, and from there to the new store. */
-static void sampi_move_through(const sampi_shared *h, sampi_store *to, sampi_store *between)
+/* Joins two tables of new numbers into one: from the old cache to the small one, and from there to the new cache. */
+static void sampi_move_through(const sampi_shared *h, sampi_cache *to, sampi_cache *between)
 {
     const int32_t own = h->grammar->tree.nodes.n, n_moved = to->n_moved;
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all stores */
+        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all caches */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);

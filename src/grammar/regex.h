@@ -284,7 +284,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
    their marks. */
 static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
 {
-    return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
+    return (sampi_at(t, n)->facts | (rest < 0 ? 0 : sampi_at(t, rest)->facts)) & SAMPI_FACT_EMPTY;
 }
 
 /* The marks that sampi_regex_unmark removes from a text; ANY is used only to find whether a text has only marks. */

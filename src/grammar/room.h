@@ -1,6 +1,6 @@
 /* ---- grammars: the matcher as a whole ----
    This room makes, copies, resets and frees a matcher, and tries and accepts a token. A call that finds no room in its
-   store gets a larger store and does its work again (sampi_matcher_turn). */
+   cache gets a larger cache and does its work again (sampi_matcher_attempt). */
 
 /* Tries a token, without its first `skip` bytes. Returns the index of the first item behind the token; if there is no
    item at this index, the token is not allowed. The text's position does not change yet. */
@@ -28,19 +28,19 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
-        sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
+        sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
         return m->d.status;
     }
     int32_t first = sampi_matcher_try(m, token, 0);
-    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1) : NULL;
-    if (m->d.status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1) : NULL;
+    if (m->d.status || !kept || !sampi_keep_position(m, m->items.data, m->n_now)) {
         m->history.n -= kept != NULL;
         sampi_drop(m, before);
         return m->d.status ? m->d.status : SAMP_E_RANGE;
     }
     *kept = token;
-    sampi_settle_items(m, first);
-    sampi_leave_place(m);
+    sampi_set_position(m, first);
+    sampi_discard_prepared(m);
     return SAMP_OK;
 }
 
@@ -48,7 +48,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         status = sampi_accept_once(m, token);
     return m->d.status ? m->d.status : status;
 }
@@ -57,7 +57,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);) {
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
         allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
         sampi_level before = sampi_mark(m);
         if (m->lazy.waiting || !allowed) continue;
@@ -75,7 +75,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         status = sampi_accept_waiting(m, token, false);
     return m->d.status ? m->d.status : status;
 }
@@ -84,10 +84,10 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->history.n = m->past_n.n = 0;
-    sampi_lose_place(m);
-    sampi_leave_place(m);
+    sampi_forget_position(m);
+    sampi_discard_prepared(m);
     sampi_lazy_reset(&m->lazy);
-    return sampi_matcher_place(m);
+    return sampi_matcher_find_position(m);
 }
 
 /* Lists all arrays that a matcher owns. */
@@ -95,9 +95,9 @@ static int sampi_matcher_reset(sampi_matcher *m)
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,        &m->history,   &m->past,
-                         &m->past_n,   &z->ops,          &z->pool,         &z->places,    &z->tokens,
-                         &z->programs, &m->begun.tokens, &m->begun.places, &m->begun.bits };
+    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,       &m->history,   &m->past,
+                         &m->past_n,   &z->ops,          &z->pool,        &z->positions, &z->tokens,
+                         &z->programs, &m->begun.tokens, &m->begun.exits, &m->begun.bits };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -107,8 +107,8 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
-    sampi_free_block(&m->d.held, m->bits, (size_t)m->index->n_mask * 4 + 4);
-    sampi_let_go(&m->d.held, sizeof *m);
+    sampi_account_free(&m->d.account, m->bits, (size_t)m->index->n_mask * 4 + 4);
+    sampi_account_subtract(&m->d.account, sizeof *m);
     (void)SAMPI_INT_ADD(&m->shared->n_users, -1);
     SAMP_FREE(m);
 }
@@ -117,8 +117,8 @@ static void sampi_matcher_free(sampi_matcher *m)
 static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
     /* no limit, because making a matcher may exceed the grammar's limit */
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
-    sampi_matcher *m = (sampi_matcher *)sampi_hold_block(&held, sizeof *m);
+    sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
+    sampi_matcher *m = (sampi_matcher *)sampi_account_allocate(&account, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
     (void)SAMPI_INT_ADD(&h->n_users, 1);
@@ -126,12 +126,12 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     m->index = h->index;
     m->grammar = h->grammar;
     m->d.bytes = &h->grammar->bytes;
-    m->d.held.all = &h->held;
+    m->d.account.all = &h->account;
     m->max_steps = (int64_t)1 << 24;
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     sampi_matcher_vecs(m, &vecs);
-    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->d.held;
-    m->bits = (uint32_t *)sampi_hold_block(&held, (size_t)m->index->n_mask * 4 + 4);
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->account = &m->d.account;
+    m->bits = (uint32_t *)sampi_account_allocate(&account, (size_t)m->index->n_mask * 4 + 4);
     if (m->bits) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -141,10 +141,10 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
-    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.places, &m->lazy.tokens, &m->lazy.programs };
+    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.positions, &m->lazy.tokens, &m->lazy.programs };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
-        vecs[i]->held = &m->d.held;
-        sampi_hold(&m->d.held, vecs[i]->size);
+        vecs[i]->account = &m->d.account;
+        sampi_account_add(&m->d.account, vecs[i]->size);
     }
 }
 
@@ -244,14 +244,14 @@ static void sampi_shared_free(sampi_shared *h)
         behind = space->behind;
         sampi_workspace_free(h, space);
     }
-    sampi_sweep_stores(h);
-    if (h->now) sampi_store_free(h, h->now);
+    sampi_sweep_caches(h);
+    if (h->now) sampi_cache_free(h, h->now);
     sampi_vec_free(&h->texts);
     SAMP_FREE(h);
 }
 
 /* Makes the data that the samplers of a grammar and an index share. Tokens that the grammar names by their texts get
-   their numbers: in a store, member c of the text's node is the token's number, where the grammar's tree has the number
+   their numbers: in a cache, member c of the text's node is the token's number, where the grammar's tree has the number
    of a rule. Returns NULL if there is no memory. */
 static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
@@ -263,12 +263,12 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     h->index_serial = index->serial;
     h->deepest = index->deepest;
     h->n_mask = index->n_mask;
-    h->held.bytes = sizeof *h;
-    h->held.most = (size_t)1 << 26;
-    h->texts.held = &h->held;
-    const sampi_store_plan plan = sampi_store_planned(h, NULL, 0, SAMPI_STORE_USUAL);
-    sampi_held held = { 0, 0, 0, &h->held, false, SIZE_MAX };
-    if (!sampi_find_texts(h)) h->now = sampi_store_make(h, &plan, &held);
+    h->account.bytes = sizeof *h;
+    h->account.most = (size_t)1 << 26;
+    h->texts.account = &h->account;
+    const sampi_cache_plan plan = sampi_cache_planned(h, NULL, 0, SAMPI_CACHE_USUAL);
+    sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
+    if (!sampi_find_texts(h)) h->now = sampi_cache_make(h, &plan, &account);
     if (!h->now) {
         sampi_shared_free(h);
         return NULL;
@@ -283,14 +283,14 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
-/* Frees the stores of other indexes that no sampler uses, because these indexes may have been freed. If such an index
-   is used later, a new store is made. */
+/* Frees the caches of other indexes that no sampler uses, because these indexes may have been freed. If such an index
+   is used later, a new cache is made. */
 static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
         if (h == used || SAMPI_INT_GET(&h->n_users) > 0) continue;
-        sampi_store *store = (sampi_store *)SAMPI_PTR_GET(&h->now);
-        if (store && sampi_replace_store(h, store, NULL)) sampi_sweep_stores(h);
+        sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->now);
+        if (cache && sampi_replace_cache(h, cache, NULL)) sampi_sweep_caches(h);
     }
 }
 
@@ -316,14 +316,14 @@ static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_g
 static int sampi_matcher_make(sampi_matcher *m)
 {
     if (m->shared->status) return m->shared->status;
-    m->d.held.beside = SIZE_MAX;
-    sampi_frame *outermost = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *outermost, 1);
-    m->d.held.beside = 0;
+    m->d.account.allowance = SIZE_MAX;
+    sampi_frame *outermost = (sampi_frame *)sampi_append(&m->d, &m->frames, sizeof *outermost, 1);
+    m->d.account.allowance = 0;
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
     const int status = sampi_matcher_reset(m);
     /* SAMP_E_FULL is no error here: a later call may find more memory */
-    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status;
+    return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;
 }
 
 /* Returns a copy of a matcher; NULL if there is no memory. */
@@ -331,11 +331,11 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->shared);
     if (!m) return NULL;
-    m->d.held.beside = SIZE_MAX;
+    m->d.account.allowance = SIZE_MAX;
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
-    m->place_in = from->place_in;
-    m->live = from->live;
+    m->position_cache = from->position_cache;
+    m->n_reachable = from->n_reachable;
     m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
@@ -347,8 +347,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
-    m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
-    m->d.held.beside = 0;
+    m->lazy.positions = sampi_copy_vec(m, &from->lazy.positions, sizeof(int32_t));
+    m->d.account.allowance = 0;
     if (!m->d.status) return m;
     sampi_matcher_free(m);
     return NULL;

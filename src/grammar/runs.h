@@ -8,9 +8,9 @@
 /* The conditions on states behind bytes. never: the flags that the state behind each byte must not have. behind: the
    flags that the state behind a whole character must have. only: the state that must be behind a whole character, or 0
    for any. */
-typedef struct sampi_demand {
+typedef struct sampi_run_condition {
     int32_t never, behind, only;
-} sampi_demand;
+} sampi_run_condition;
 
 /* The states behind a part of a character's bytes that a search has visited, with what UTF-8 expects there. Such bytes
    mostly lead to a few states. Each is visited once, unless another state has taken its slot of this table. */
@@ -22,8 +22,8 @@ typedef struct sampi_inner {
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
    states behind these characters are pushed on the stack d.work, some more than once; those behind a state of `inner`
    are not pushed again. `expects` is as in sampi_plain_next. */
-static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is,
-                                  sampi_inner *inner)
+static uint32_t sampi_kinds_allowed(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds,
+                                    sampi_run_condition is, sampi_inner *inner)
 {
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
     int32_t last = -1, last_to = -1;
@@ -36,7 +36,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         last = c;
         last_to = to;
         last_kind = kind;
-        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
+        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_dfa_state_at(m, next)->flags;
         bool taken = next && !(flags & is.never);
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
         if (taken && to != 0) {
@@ -44,7 +44,7 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
             if (inner->state[i] == next && inner->expects[i] == to) continue;
             inner->state[i] = next;
             inner->expects[i] = to;
-            taken = sampi_kinds_taken(m, next, to, 1u << kind, is, inner) != 0;
+            taken = sampi_kinds_allowed(m, next, to, 1u << kind, is, inner) != 0;
         }
         if (!taken) kinds &= ~(1u << kind);
         const int32_t n = m->d.work.n;
@@ -54,25 +54,25 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     return m->d.status ? 0 : kinds;
 }
 
-/* Does the same as sampi_kinds_taken for the beginning of a character, but pushes no states. */
-static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
+/* Does the same as sampi_kinds_allowed for the beginning of a character, but pushes no states. */
+static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_run_condition is)
 {
     const int32_t bottom = m->d.work.n;
     sampi_inner inner;
     memset(&inner, 0, sizeof inner);
-    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
+    const uint32_t kinds = sampi_kinds_allowed(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
     m->d.work.n = bottom;
     return kinds;
 }
 
 /* Returns the kinds of characters of which any single one completes the state's node, and nothing can follow it. */
-static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
+static uint32_t sampi_single_kinds_of(sampi_matcher *m, int32_t state)
 {
-    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
-    int32_t one = SAMPI_INT_GET(&sampi_lex_at(m, state)->one);
+    const sampi_run_condition done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
+    int32_t one = SAMPI_INT_GET(&sampi_dfa_state_at(m, state)->single_kinds);
     if (one < 0) {
         one = (int32_t)sampi_kinds_only(m, state, done);
-        if (!m->d.status) SAMPI_INT_PUT(&sampi_lex_at(m, state)->one, one);
+        if (!m->d.status) SAMPI_INT_PUT(&sampi_dfa_state_at(m, state)->single_kinds, one);
     }
     return (uint32_t)one;
 }
@@ -81,16 +81,16 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
    else 0. The form is a number of characters, followed by something that begins with other characters, such as a quote.
    A longer text of these kinds is not allowed. Strings with a bounded length have this form; they have too many states
    to visit each. */
-static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
+static uint32_t sampi_counted_run(sampi_matcher *m, int32_t state, int32_t *reach)
 {
-    const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
+    const sampi_expr e = *sampi_at(&m->d.tree, sampi_inlined(&m->d, sampi_dfa_state_at(m, state)->node));
     if (e.kind != SAMPI_NODE_SEQ) return 0;
-    const sampi_expr repeat = *sampi_at(&m->d.tree, sampi_through(&m->d, e.a)),
-                     rest = *sampi_at(&m->d.tree, sampi_front(&m->d, e.b));
-    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
+    const sampi_expr repeat = *sampi_at(&m->d.tree, sampi_inlined(&m->d, e.a)),
+                     rest = *sampi_at(&m->d.tree, sampi_first_part(&m->d, e.b));
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.facts & SAMPI_FACT_CALLS)) return 0;
     if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
     const int32_t one = sampi_state_of(m, repeat.a);
-    uint32_t kinds = one ? sampi_one_of(m, one) : 0;
+    uint32_t kinds = one ? sampi_single_kinds_of(m, one) : 0;
     const uint8_t *bytes = sampi_bytes_at(&m->d.tree, rest.a);
     for (int32_t b = 0; b < 256; b++)
         if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
@@ -103,7 +103,7 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
    states, each with its depth. If the state does not allow all characters of a kind, the kind is left out and the
    search begins again. But if that happens many characters away, or if there are too many states, the run ends there.
    Returns the kinds; *reach becomes the number of characters. */
-static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
+static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
         MANY = 96,         /* the most states that a search visits */
@@ -111,7 +111,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         LONG = 32,         /* a search ends at this depth, in characters */
         PATIENCE = 1 << 17 /* the most steps of a search */
     };
-    const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
+    const sampi_run_condition goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t bottom = m->d.work.n;
     /* steps of sampi_charge are left out, because they grow with the search */
     const int64_t before = m->d.budget + m->d.charged;
@@ -127,7 +127,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             level = n;
             depth++;
         }
-        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on, &inner);
+        const uint32_t taken = sampi_kinds_allowed(m, found[i], 0, kinds, goes_on, &inner);
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
@@ -142,7 +142,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         }
         while (m->d.work.n > bottom) {
             const int32_t to = sampi_work_pop(&m->d);
-            const sampi_stretch run = sampi_run_at(m, to, keep);
+            const sampi_free_run run = sampi_run_at(m, to, keep);
             if (run.reach == INT32_MAX && !(kinds & ~run.kinds)) continue;
             if (!sampi_pairs_add(&m->d, &m->seen, to, 0)) continue;
             if (n == MANY) {
@@ -155,7 +155,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }
     /* the other visited states get the rest of this run (any text of certain characters) */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
-        sampi_stretch run = sampi_run_at(m, found[i], keep);
+        sampi_free_run run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
         if (run.reach == INT32_MAX && (run.kinds & ~kinds)) continue;
@@ -190,20 +190,20 @@ static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
 
 /* Returns a state's run, which is computed if it is not known. With `far`, it is computed even if that takes long, and
    also if the known run leaves out many tokens, as the run of a word does, which ends at a space. */
-static sampi_stretch sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
     const samp_vocab_index *index = m->index;
-    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
-    const sampi_stretch known = sampi_run_at(m, state, keep);
-    sampi_stretch run = { 0, INT32_MAX, far, false };
+    const sampi_run_condition stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    const sampi_free_run known = sampi_run_at(m, state, keep);
+    sampi_free_run run = { 0, INT32_MAX, far, false };
     if (known.reach >= 0 && (!far || known.explored || known.stops)) return known;
     if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_most_tokens(index, known.kinds))) return known;
-    run.kinds = sampi_counted(m, state, &run.reach);
+    run.kinds = sampi_counted_run(m, state, &run.reach);
     run.stops = run.kinds != 0;
     if (!run.stops) {
         run.reach = INT32_MAX;
-        run.kinds = far                        ? sampi_explore(m, state, keep, &run.reach)
+        run.kinds = far                        ? sampi_search_run(m, state, keep, &run.reach)
                     : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
                                                : 0;
     }

@@ -20,7 +20,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 {
-    return sampi_matcher_back((sampi_matcher *)s->ctx, n);
+    return sampi_matcher_rollback((sampi_matcher *)s->ctx, n);
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
@@ -146,7 +146,7 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    SAMPI_SIZE_PUT(&m->shared->held.most, max_bytes);
+    SAMPI_SIZE_PUT(&m->shared->account.most, max_bytes);
     m->max_steps = max_steps;
     return SAMP_OK;
 }
@@ -157,14 +157,14 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !usage) return SAMP_E_NULL;
     if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
-    if (sampi_look(m, NULL, NULL)) {
+    if (sampi_use_cache(m, NULL, NULL)) {
         sampi_shared *h = m->shared;
         memset(usage, 0, sizeof *usage);
-        usage->n_states = (size_t)SAMPI_INT_GET(&m->store->n_states) - 1;
-        usage->n_entries = (size_t)SAMPI_INT_GET(&m->store->n_entries);
-        usage->n_bytes = SAMPI_SIZE_GET(&h->held.bytes) + SAMPI_SIZE_GET(&h->held.apart) +
+        usage->n_states = (size_t)SAMPI_INT_GET(&m->cache->n_states) - 1;
+        usage->n_entries = (size_t)SAMPI_INT_GET(&m->cache->n_entries);
+        usage->n_bytes = SAMPI_SIZE_GET(&h->account.bytes) + SAMPI_SIZE_GET(&h->account.cache_bytes) +
                          SAMPI_SIZE_GET(&h->bytes_gone);
-        usage->max_bytes = SAMPI_SIZE_GET(&h->held.most);
+        usage->max_bytes = SAMPI_SIZE_GET(&h->account.most);
         usage->n_renewals = SAMPI_SIZE_GET(&h->renewals);
         sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
         for (; space; space = space->behind) {
@@ -196,7 +196,7 @@ SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;
     sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && !m->lazy.waiting) status = sampi_matcher_place(m);
+    if (m && !m->lazy.waiting) status = sampi_matcher_find_position(m);
     return status ? status : sampi_matcher_ends(m) && !m->lazy.waiting;
 }
 

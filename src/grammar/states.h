@@ -14,8 +14,8 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
             c->member == call.member)
             return;
     }
-    if (!sampi_alive(&m->d, call.then)) return;
-    sampi_call *room = (sampi_call *)sampi_more(&m->d, &m->calls, sizeof call, 1);
+    if (!sampi_matches_any(&m->d, call.then)) return;
+    sampi_call *room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
     if (room) *room = call;
 }
 
@@ -24,15 +24,15 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
-    then = sampi_join(&m->d, n, then);
-    if (!sampi_alive(&m->d, then)) return;
-    const sampi_opening p = sampi_opening_of(&m->d.tree, &e);
+    then = sampi_join_sequence(&m->d, n, then);
+    if (!sampi_matches_any(&m->d, then)) return;
+    const sampi_list_progress p = sampi_list_progress_of(&m->d.tree, &e);
     sampi_charge(&m->d, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(&m->d); i++) {
-        sampi_node one = sampi_opening_takes(&m->d.tree, &p, i);
+        sampi_node one = sampi_list_takes(&m->d.tree, &p, i);
         if (one == SAMPI_NEVER) continue;
         sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, then, i }, *room;
-        room = (sampi_call *)sampi_more(&m->d, &m->calls, sizeof call, 1);
+        room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
         if (room) *room = call;
     }
 }
@@ -44,11 +44,11 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
     sampi_work_push_pair(&m->d, n, SAMPI_EMPTY);
     while (m->d.work.n > bottom && sampi_step(&m->d)) {
         sampi_node then = sampi_work_pop(&m->d);
-        n = sampi_through(&m->d, sampi_work_pop(&m->d));
+        n = sampi_inlined(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
         sampi_node next = -1; /* the node to visit next; the node `then` follows it */
-        if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
+        if (!(e.facts & SAMPI_FACT_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
@@ -60,20 +60,20 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
                 sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_SEQ:
-                next = sampi_through(&m->d, e.a);
+                next = sampi_inlined(&m->d, e.a);
                 if (sampi_at(&m->d.tree, next)->kind == SAMPI_NODE_SEQ) {
-                    next = sampi_join(&m->d, next, e.b);
+                    next = sampi_join_sequence(&m->d, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->d.tree, next)->known & SAMPI_KNOWN_EMPTY) sampi_work_push_pair(&m->d, e.b, then);
-                then = sampi_join(&m->d, e.b, then);
+                if (sampi_at(&m->d.tree, next)->facts & SAMPI_FACT_EMPTY) sampi_work_push_pair(&m->d, e.b, then);
+                then = sampi_join_sequence(&m->d, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
                 sampi_work_push_pair(&m->d, e.b, then);
                 next = e.a;
                 break;
             case SAMPI_NODE_REPEAT:
-                then = sampi_join(&m->d, sampi_repeat_rest(&m->d, &e), then);
+                then = sampi_join_sequence(&m->d, sampi_repeat_rest(&m->d, &e), then);
                 next = e.a;
                 break;
             case SAMPI_NODE_MEMBERS:
@@ -94,37 +94,37 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
    the state at once, both make the same, and one of the two is kept. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
-    sampi_store *store = m->store;
-    if (!sampi_alive(&m->d, n)) return 0;
-    int32_t state = SAMPI_INT_GET(&store->state_of[n]);
+    sampi_cache *cache = m->cache;
+    if (!sampi_matches_any(&m->d, n)) return 0;
+    int32_t state = SAMPI_INT_GET(&cache->state_of[n]);
     if (state) return state;
     const int32_t n_classes = m->grammar->bytes.n_classes;
     m->calls.n = 0;
     sampi_find_calls(m, n);
     if (m->d.status) return 0;
     const size_t size = (size_t)m->calls.n * sizeof(sampi_call);
-    sampi_call *calls = m->calls.n ? (sampi_call *)sampi_store_room(m, size) : NULL;
+    sampi_call *calls = m->calls.n ? (sampi_call *)sampi_cache_allocate(m, size) : NULL;
     if (m->d.status) return 0;
     if (calls) memcpy(calls, m->calls.data, size);
-    state = sampi_take(&store->n_states, 1, store->cap_states);
+    state = sampi_reserve_elements(&cache->n_states, 1, cache->cap_states);
     if (state < 0) {
-        sampi_store_is_full(m);
+        sampi_cache_is_full(m);
         return 0;
     }
     sampi_charge(&m->d, 4 + n_classes / 8);
-    sampi_lex *s = &store->states[state];
+    sampi_dfa_state *s = &cache->states[state];
     memset(s, 0, sizeof *s);
-    memset(store->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
+    memset(cache->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
     s->node = n;
     s->used = m->now;
     s->calls = calls;
     s->n_calls = m->calls.n;
-    s->one = -1;
-    s->flags = sampi_at(&m->d.tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
+    s->single_kinds = -1;
+    s->flags = sampi_at(&m->d.tree, n)->facts & SAMPI_FACT_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = 0; i < s->n_calls; i++)
         if (calls[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
-    return SAMPI_INT_CAS(&store->state_of[n], 0, state) ? state : SAMPI_INT_GET(&store->state_of[n]);
+    return SAMPI_INT_CAS(&cache->state_of[n], 0, state) ? state : SAMPI_INT_GET(&cache->state_of[n]);
 }
 
 /* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
@@ -134,11 +134,11 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
-    int32_t *next = m->store->next + (size_t)state * (size_t)n_classes, way = SAMPI_INT_GET(&next[class_of_byte]);
-    const sampi_node node = sampi_lex_at(m, state)->node;
+    int32_t *next = m->cache->next + (size_t)state * (size_t)n_classes, way = SAMPI_INT_GET(&next[class_of_byte]);
+    const sampi_node node = sampi_dfa_state_at(m, state)->node;
     if (way == -1) {
         uint8_t first[256];
-        sampi_kinds_of(&m->d, node, first);
+        sampi_find_byte_kinds(&m->d, node, first);
         if (m->d.status) return 0;
         for (int32_t c = 0; c < n_classes; c++)
             if (SAMPI_INT_GET(&next[c]) == -1) SAMPI_INT_PUT(&next[c], -2 - first[c]);
@@ -157,7 +157,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     const int32_t c = m->grammar->bytes.class_of[byte];
-    const int32_t *row = m->store->next + (size_t)state * (size_t)m->grammar->bytes.n_classes;
+    const int32_t *row = m->cache->next + (size_t)state * (size_t)m->grammar->bytes.n_classes;
     const int32_t next = SAMPI_INT_GET(&row[c]);
     return next >= 0 ? next : sampi_make_next(m, state, c);
 }

@@ -48,23 +48,23 @@ enum {
     SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
 };
 
-/* Facts about a node, as bits of `known`. */
+/* Facts about a node, as bits of `facts`. */
 enum {
-    SAMPI_KNOWN_EMPTY = 1, /* the node matches the empty text */
+    SAMPI_FACT_EMPTY = 1, /* the node matches the empty text */
     /* the node contains a call, a token or a list, so it is not regular */
-    SAMPI_KNOWN_CALLS = 2,
-    SAMPI_KNOWN_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
-    SAMPI_KNOWN_ALIVE = 8, /* the node matches at least one text */
+    SAMPI_FACT_CALLS = 2,
+    SAMPI_FACT_AND = 4,   /* the node contains an AND, so only a search can decide whether it matches any text */
+    SAMPI_FACT_ALIVE = 8, /* the node matches at least one text */
     /* the node matches no text; this is found without a search if a required part matches no text */
-    SAMPI_KNOWN_DEAD = 16,
-    SAMPI_KNOWN_OPEN = 64,  /* sampi_grammar_visit is inside the node */
-    SAMPI_KNOWN_DONE = 128, /* sampi_grammar_visit has left the node */
-    SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
-                         SAMPI_KNOWN_DEAD /* the bits that can be computed from the node's children */
+    SAMPI_FACT_DEAD = 16,
+    SAMPI_FACT_OPEN = 64,  /* sampi_grammar_visit is inside the node */
+    SAMPI_FACT_DONE = 128, /* sampi_grammar_visit has left the node */
+    SAMPI_FACTS_OF_PARTS = SAMPI_FACT_EMPTY | SAMPI_FACT_CALLS | SAMPI_FACT_AND |
+                           SAMPI_FACT_DEAD /* the bits that can be computed from the node's children */
 };
 
 typedef struct sampi_expr {
-    uint8_t kind, known; /* known: the SAMPI_KNOWN_* bits that were found when the node was made */
+    uint8_t kind, facts; /* facts: the SAMPI_FACT_* bits that were found when the node was made */
     uint16_t depth;      /* how deep a function that walks the node recurses */
     int32_t a, b, c;
     int32_t state; /* the matcher's state for this node, or 0 */
@@ -90,7 +90,7 @@ typedef struct sampi_rule {
     int32_t n_refs;        /* the number of nodes that refer to the rule */
     /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t known; /* the SAMPI_KNOWN_* bits of the rule's body, once the grammar is finished */
+    uint8_t facts; /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
 } sampi_rule;
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
@@ -113,23 +113,23 @@ enum {
 
 /* An account of heap memory with a limit. Every block counts with its full size. Accounts that share a limit count in
    `all`, which several threads change at the same time. */
-typedef struct sampi_held {
+typedef struct sampi_account {
     size_t bytes, most;
-    /* the bytes of stores (caches), which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most`
+    /* the bytes of caches, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most`
        always remains */
-    size_t apart;
-    struct sampi_held *all; /* the common account that counts in place of this one, or NULL */
-    bool full;              /* a request exceeded the limit */
-    size_t beside;          /* bytes above the limit that are allowed for now */
-} sampi_held;
+    size_t cache_bytes;
+    struct sampi_account *all; /* the common account that counts in place of this one, or NULL */
+    bool full;                 /* a request exceeded the limit */
+    size_t allowance;          /* bytes above the limit that are allowed for now */
+} sampi_account;
 
 /* A growing array. The elements move when it grows, so they are referred to by index. sampi_vec_like makes an empty
    one. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
-    size_t size;      /* the size of `data` in bytes */
-    sampi_held *held; /* the account that counts the memory; NULL: the memory is not counted */
+    size_t size;            /* the size of `data` in bytes */
+    sampi_account *account; /* the account that counts the memory; NULL: the memory is not counted */
 } sampi_vec;
 
 /* A cache of the nodes of character classes, because grammars often repeat a class. A class's hash selects its slot. */
@@ -141,12 +141,12 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
-/* The counts of a tree to which several threads add nodes at the same time (store.h). Its arrays never move, and these
+/* The counts of a tree to which several threads add nodes at the same time (cache.h). Its arrays never move, and these
    counts replace nodes.n and pool.n. */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
     /* [nodes.cap] whether each node is ALIVE or DEAD, which is found after the node was made */
-    int32_t *known;
+    int32_t *facts;
 } sampi_growth;
 
 typedef struct sampi_tree {
@@ -163,37 +163,37 @@ typedef struct sampi_tree {
 } sampi_tree;
 
 /* Counts a block in an account before the block is allocated. Returns false if the limit would be exceeded. */
-static bool sampi_hold(sampi_held *held, size_t bytes)
+static bool sampi_account_add(sampi_account *account, size_t bytes)
 {
-    if (!held) return true;
-    sampi_held *all = held->all ? held->all : held;
+    if (!account) return true;
+    sampi_account *all = account->all ? account->all : account;
     for (;;) {
-        const size_t now = SAMPI_SIZE_GET(&all->bytes), apart = SAMPI_SIZE_GET(&all->apart);
+        const size_t now = SAMPI_SIZE_GET(&all->bytes), cache_bytes = SAMPI_SIZE_GET(&all->cache_bytes);
         size_t most = SAMPI_SIZE_GET(&all->most);
-        most -= apart < most - most / 4 ? apart : most - most / 4;
-        most = most < SIZE_MAX - held->beside ? most + held->beside : SIZE_MAX;
+        most -= cache_bytes < most - most / 4 ? cache_bytes : most - most / 4;
+        most = most < SIZE_MAX - account->allowance ? most + account->allowance : SIZE_MAX;
         if (bytes > most || now > most - bytes) break;
         if (SAMPI_SIZE_CAS(&all->bytes, now, now + bytes)) return true;
     }
-    held->full = true;
+    account->full = true;
     return false;
 }
-static void sampi_let_go(sampi_held *held, size_t bytes)
+static void sampi_account_subtract(sampi_account *account, size_t bytes)
 {
-    if (held) (void)SAMPI_SIZE_ADD(&(held->all ? held->all : held)->bytes, (size_t)0 - bytes);
+    if (account) (void)SAMPI_SIZE_ADD(&(account->all ? account->all : account)->bytes, (size_t)0 - bytes);
 }
 
 /* Allocates a block that counts in an account, and frees such a block. */
-static void *sampi_hold_block(sampi_held *held, size_t bytes)
+static void *sampi_account_allocate(sampi_account *account, size_t bytes)
 {
-    if (!sampi_hold(held, bytes)) return NULL;
+    if (!sampi_account_add(account, bytes)) return NULL;
     void *block = SAMP_MALLOC(bytes);
-    if (!block) sampi_let_go(held, bytes);
+    if (!block) sampi_account_subtract(account, bytes);
     return block;
 }
-static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
+static void sampi_account_free(sampi_account *account, void *block, size_t bytes)
 {
-    if (block) sampi_let_go(held, bytes);
+    if (block) sampi_account_subtract(account, bytes);
     SAMP_FREE(block);
 }
 
@@ -201,15 +201,15 @@ static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
 static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
-    if (!sampi_hold(vec->held, size)) return false;
+    if (!sampi_account_add(vec->account, size)) return false;
     void *data = SAMP_MALLOC(size);
     if (!data) {
-        sampi_let_go(vec->held, size);
+        sampi_account_subtract(vec->account, size);
         return false;
     }
     if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
     SAMP_FREE(vec->data);
-    sampi_let_go(vec->held, vec->size);
+    sampi_account_subtract(vec->account, vec->size);
     vec->data = data;
     vec->cap = cap;
     vec->size = size;
@@ -222,10 +222,10 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
     while (cap < least) cap *= 2;
     if (sampi_vec_move(vec, width, cap)) return true;
-    if (!vec->held || !vec->held->full) return false;
+    if (!vec->account || !vec->account->full) return false;
     if (some < least) some = least;
     if (some >= cap) return false;
-    vec->held->full = false;
+    vec->account->full = false;
     return sampi_vec_move(vec, width, some);
 }
 
@@ -250,14 +250,14 @@ static sampi_vec sampi_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    vec.held = other->held;
+    vec.account = other->account;
     return vec;
 }
 
 static void sampi_vec_free(sampi_vec *vec)
 {
     SAMP_FREE(vec->data);
-    sampi_let_go(vec->held, vec->size);
+    sampi_account_subtract(vec->account, vec->size);
     *vec = sampi_vec_like(vec);
 }
 
@@ -265,13 +265,13 @@ static void sampi_vec_free(sampi_vec *vec)
    stays as it is. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
-    const bool was_full = vec->held && vec->held->full;
+    const bool was_full = vec->account && vec->account->full;
     if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
-    if (vec->held) vec->held->full = was_full;
+    if (vec->account) vec->account->full = was_full;
 }
 
 /* Makes a hash table of int32_t with twice as many slots as `slots` has, but at least 64. All slots are free (-1). */
-static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
+static bool sampi_table_doubled(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
@@ -282,10 +282,10 @@ static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 }
 
 /* Replaces a hash table by an empty one with twice as many slots. */
-static bool sampi_slots_renew(sampi_vec *slots)
+static bool sampi_table_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
-    if (!sampi_slots_like(slots, &old)) return false;
+    if (!sampi_table_doubled(slots, &old)) return false;
     sampi_vec_free(&old);
     return true;
 }
@@ -350,7 +350,7 @@ static void sampi_tree_fill_slots(sampi_tree *t)
 /* Makes the hash table larger and enters all nodes. */
 static bool sampi_tree_rehash(sampi_tree *t)
 {
-    if (!sampi_slots_renew(&t->slots)) return false;
+    if (!sampi_table_renew(&t->slots)) return false;
     sampi_tree_fill_slots(t);
     return true;
 }
@@ -380,37 +380,37 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* Returns all facts (SAMPI_KNOWN_*) that are known about a node now; sampi_learnt adds some. */
-static int32_t sampi_known(const sampi_tree *t, sampi_node n)
+/* Returns all facts (SAMPI_FACT_*) that are known about a node now; sampi_add_facts adds some. */
+static int32_t sampi_facts_of(const sampi_tree *t, sampi_node n)
 {
-    return sampi_at(t, n)->known | (t->growth ? SAMPI_INT_GET(&t->growth->known[n]) : 0);
+    return sampi_at(t, n)->facts | (t->growth ? SAMPI_INT_GET(&t->growth->facts[n]) : 0);
 }
-static void sampi_learnt(const sampi_tree *t, sampi_node n, int32_t known)
+static void sampi_add_facts(const sampi_tree *t, sampi_node n, int32_t known)
 {
     if (t->growth)
-        SAMPI_INT_OR(&t->growth->known[n], known);
+        SAMPI_INT_OR(&t->growth->facts[n], known);
     else
-        sampi_at(t, n)->known |= (uint8_t)known;
+        sampi_at(t, n)->facts |= (uint8_t)known;
 }
 
-static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_known(t, n) & SAMPI_KNOWN_DEAD; }
+static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_facts_of(t, n) & SAMPI_FACT_DEAD; }
 
 /* The progress within a list of members, computed from a MEMBERS node. A slot is for one witness, a required member
    whose name is not listed; it is open until the witness comes. */
-typedef struct sampi_opening {
+typedef struct sampi_list_progress {
     sampi_list list;
     const sampi_member *member; /* [list.n], valid until the tree grows */
     sampi_node seen;
     int32_t count; /* the number of members that have come already */
     /* missing: how many required members of the list are missing; left: how many more members may come */
-    int32_t missing, left;
+    int32_t must_come, may_come;
     bool dead;      /* a required member matches no text */
     uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
     int32_t n_open; /* the number of open slots (witnesses that must still come) */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
     int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: the number of its witness */
-} sampi_opening;
+} sampi_list_progress;
 
 /* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
    set `taken`. */
@@ -424,7 +424,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 
 /* Computes the open slots of a list (witnesses that must still come), and which members with names that are not listed
    may still come. */
-static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
+static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
 {
     p->taken = 0;
     p->n_open = 0;
@@ -440,50 +440,50 @@ static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
         p->slot[p->n_open] = s;
         p->open[p->n_open++] = may;
     }
-    p->missing += p->n_open;
-    p->left += p->n_open;
+    p->must_come += p->n_open;
+    p->may_come += p->n_open;
     p->dead |= !sampi_slots_fit(p->open, p->n_open, p->taken);
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
 /* Computes the progress within a list from its MEMBERS node. */
-static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
+static sampi_list_progress sampi_list_progress_of(const sampi_tree *t, const sampi_expr *e)
 {
-    sampi_opening p;
+    sampi_list_progress p;
     p.list = *((const sampi_list *)t->lists.data + e->a);
     p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
     p.seen = e->b;
     p.count = e->c / 2;
-    p.missing = p.left = 0;
+    p.must_come = p.may_come = 0;
     p.dead = false;
     for (int32_t i = 0; i < p.list.n - p.list.slots * SAMPI_KINDS_OF_NAMES; i++) {
         if (sampi_has_seen(t, p.seen, i)) continue;
         bool dead = sampi_is_dead(t, p.member[i].node);
-        p.missing += p.member[i].required;
-        p.left += !dead;
+        p.must_come += p.member[i].required;
+        p.may_come += !dead;
         p.dead |= dead && p.member[i].required;
     }
-    sampi_opening_slots(t, &p);
+    sampi_list_find_slots(t, &p);
     if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
     return p;
 }
 
-/* Returns SAMPI_KNOWN_EMPTY if a list may end at the MEMBERS node e, SAMPI_KNOWN_DEAD if the list can never be
+/* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be
    completed, else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. The
    number is counted only as far as it matters. */
-static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const sampi_opening p = sampi_opening_of(t, e);
+    const sampi_list_progress p = sampi_list_progress_of(t, e);
     const bool enough = p.count >= p.list.least,
-               more = p.list.other != SAMPI_NEVER || p.count + p.left >= p.list.least;
-    if (p.dead || p.missing > p.list.most - p.count || !more) return SAMPI_KNOWN_DEAD;
-    return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
+               more = p.list.other != SAMPI_NEVER || p.count + p.may_come >= p.list.least;
+    if (p.dead || p.must_come > p.list.most - p.count || !more) return SAMPI_FACT_DEAD;
+    return !(e->c & 1) && enough && p.must_come == 0 ? SAMPI_FACT_EMPTY : 0;
 }
 
-/* Returns SAMPI_KNOWN_EMPTY if a number may end at the MULTIPLE node e, SAMPI_KNOWN_DEAD if it can never become a
+/* Returns SAMPI_FACT_EMPTY if a number may end at the MULTIPLE node e, SAMPI_FACT_DEAD if it can never become a
    multiple, else 0. Decimal places that are not written count as zeros. Before the decimal point, more digits can
    always make the number a multiple. */
-static uint8_t sampi_multiple_known(const sampi_expr *e)
+static uint8_t sampi_multiple_facts(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
     /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
@@ -493,47 +493,47 @@ static uint8_t sampi_multiple_known(const sampi_expr *e)
         if (most < e->a) most *= 10;
     }
     const int64_t lacks = (e->a - rest) % e->a;
-    if (phase >= SAMPI_MULTIPLE_POINT && lacks >= most) return SAMPI_KNOWN_DEAD;
-    return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
+    if (phase >= SAMPI_MULTIPLE_POINT && lacks >= most) return SAMPI_FACT_DEAD;
+    return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_FACT_EMPTY;
 }
 
-/* Computes the bits of sampi_expr.known from a node's parts. A rule that calls itself without end does not count as
+/* Computes the bits of sampi_expr.facts from a node's parts. A rule that calls itself without end does not count as
    dead. */
-static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const int32_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
+    const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND, passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
     int32_t a, b, any, all;
     switch (e->kind) {
-        case SAMPI_NODE_NEVER: return SAMPI_KNOWN_DEAD;
-        case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
-        case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
+        case SAMPI_NODE_NEVER: return SAMPI_FACT_DEAD;
+        case SAMPI_NODE_EMPTY: return SAMPI_FACT_EMPTY;
+        case SAMPI_NODE_TOKEN: return SAMPI_FACT_CALLS;
         case SAMPI_NODE_REF:
-            a = sampi_rule_at(t, e->a)->known;
-            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_KNOWN_CALLS);
-        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_known(t, e) | SAMPI_KNOWN_CALLS);
+            a = sampi_rule_at(t, e->a)->facts;
+            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_FACT_CALLS);
+        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_facts(t, e) | SAMPI_FACT_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:
-            a = sampi_known(t, e->a);
-            b = sampi_known(t, e->b);
+            a = sampi_facts_of(t, e->a);
+            b = sampi_facts_of(t, e->b);
             /* `any`: the bits that a node has if one of its two parts has them */
-            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD;
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_FACT_EMPTY : SAMPI_FACT_DEAD;
             all = passed & ~any; /* `all`: the bits that a node has only if both parts have them */
-            if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
+            if (e->kind == SAMPI_NODE_AND) a |= SAMPI_FACT_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
-            a = sampi_known(t, e->a);
-            if (e->b == 0) a = (a & shared) | SAMPI_KNOWN_EMPTY;
+            a = sampi_facts_of(t, e->a);
+            if (e->b == 0) a = (a & shared) | SAMPI_FACT_EMPTY;
             return (uint8_t)(a & (shared | passed));
-        case SAMPI_NODE_NOT: a = sampi_known(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
-        case SAMPI_NODE_MULTIPLE: return sampi_multiple_known(e);
+        case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
+        case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);
         default: return 0;
     }
 }
 
 /* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
    element; -1 if too few are free. Several threads may do so at the same time. */
-static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
+static int32_t sampi_reserve_elements(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
         const int32_t at = SAMPI_INT_GET(used);
@@ -545,8 +545,8 @@ static int32_t sampi_take(int32_t *used, int32_t n, int32_t cap)
 /* Does the work of sampi_tree_node for a tree to which several threads add nodes. A new node is written completely
    before its number is put into a slot of the hash table. If two threads make the same node at once, only one of the
    two numbers is used. If the tree is full, or too many nodes collide in the hash table, the result is SAMP_E_NOMEM
-   with held->full, as for an array that must not grow; the caller then changes to a larger store, or to one with fewer
-   nodes. */
+   with account->full, as for an array that must not grow; the caller then changes to a larger cache, or to one with
+   fewer nodes. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -559,12 +559,12 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
             if (made < 0) {
                 const int32_t depth = sampi_node_depth(t, kind, a, b);
                 if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
-                made = sampi_take(&t->growth->n_nodes, 1, t->nodes.cap);
+                made = sampi_reserve_elements(&t->growth->n_nodes, 1, t->nodes.cap);
                 if (made < 0) break;
                 sampi_expr *e = sampi_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
-                expr.known = sampi_node_known(t, &expr);
+                expr.facts = sampi_node_facts(t, &expr);
                 *e = expr;
-                SAMPI_INT_PUT(&t->growth->known[made], 0);
+                SAMPI_INT_PUT(&t->growth->facts[made], 0);
             }
             if (SAMPI_INT_CAS(&slots[i], -1, made)) return made;
             at = SAMPI_INT_GET(&slots[i]);
@@ -575,7 +575,7 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
                                 : e->a == a && e->c == c)
             return at;
     }
-    t->nodes.held->full = true;
+    t->nodes.account->full = true;
     return SAMP_E_NOMEM;
 }
 
@@ -605,7 +605,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     e->b = b;
     e->c = c;
     e->state = 0;
-    e->known = sampi_node_known(t, e);
+    e->facts = sampi_node_facts(t, e);
     return *slot = t->nodes.n - 1;
 }
 
@@ -622,9 +622,9 @@ static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
-        const int32_t at = sampi_take(&t->growth->n_pool, (int32_t)n, t->pool.cap);
+        const int32_t at = sampi_reserve_elements(&t->growth->n_pool, (int32_t)n, t->pool.cap);
         *status = SAMP_E_NOMEM;
-        t->pool.held->full |= at < 0;
+        t->pool.account->full |= at < 0;
         return at < 0 ? NULL : (uint8_t *)t->pool.data + at;
     }
     *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;

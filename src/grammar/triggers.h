@@ -42,7 +42,7 @@ typedef struct sampi_lazy {
     /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy
        of the list, room for positions that must still be visited, and the round in which each operation was last
        reached. */
-    sampi_vec places;
+    sampi_vec positions;
     int32_t n_live;
     uint32_t round;
     bool is_lazy, waiting, found; /* found: an expression has matched */
@@ -84,7 +84,7 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 }
 
 /* Makes the next operation a target of the branch (SPLIT) at index `at`: the first target, the second, or both. */
-static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
+static void sampi_set_targets(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
     if (first) op->a = z->ops.n;
@@ -102,7 +102,7 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
     for (int32_t i = e->b; i < most && !status; i++) {
         int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
         if (split < 0) return split;
-        sampi_emit_here(z, split, !lazy, lazy);
+        sampi_set_targets(z, split, !lazy, lazy);
         status = sampi_emit(z, t, e->a);
         int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
@@ -125,16 +125,16 @@ static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_nod
     for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
         int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
         if (split < 0) return split;
-        sampi_emit_here(z, split, true, false);
+        sampi_set_targets(z, split, true, false);
         status = sampi_emit(z, t, sampi_at(t, n)->a);
         if (!status) out = sampi_emit_op(z, SAMPI_OP_SPLIT, 0, out);
         if (out < -1) status = out;
-        if (!status) sampi_emit_here(z, split, false, true);
+        if (!status) sampi_set_targets(z, split, false, true);
     }
     if (!status) status = sampi_emit(z, t, n);
     while (out >= 0 && !status) {
         int32_t before = ((const sampi_op *)z->ops.data)[out].b;
-        sampi_emit_here(z, out, true, true);
+        sampi_set_targets(z, out, true, true);
         out = before;
     }
     return status;
@@ -216,10 +216,10 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
 
 /* Adds operation `at` to a list of positions if it waits for a byte or the text's end, else the operations to which it
    leads. */
-static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+static void sampi_lazy_add_position(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
-    int32_t *todo = (int32_t *)z->places.data + 3 * (size_t)z->ops.n, n_todo = 0;
+    int32_t *todo = (int32_t *)z->positions.data + 3 * (size_t)z->ops.n, n_todo = 0;
     uint32_t *round = (uint32_t *)todo + z->ops.n;
     for (;;) {
         const sampi_op *op = &ops[at];
@@ -238,10 +238,10 @@ static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t a
 }
 
 /* Adds the first operations of all programs to a list of positions, as a match may begin at each byte of the text. */
-static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+static void sampi_lazy_add_starts(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
 {
     for (int32_t i = 0; i < z->programs.n; i++)
-        sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+        sampi_lazy_add_position(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
 }
 
 /* Resets the positions to the beginning of a text. */
@@ -251,7 +251,7 @@ static void sampi_lazy_reset(sampi_lazy *z)
     z->found = false;
     z->n_live = 0;
     z->round++;
-    sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
+    sampi_lazy_add_starts(z, (int32_t *)z->positions.data, &z->n_live, true);
 }
 
 /* Reads n more bytes. Returns whether an expression matches if the text ends here. sampi_lazy_undo can restore the
@@ -260,7 +260,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
     size_t n_ops = (size_t)z->ops.n;
-    int32_t *live = (int32_t *)z->places.data, *next = live + n_ops, n_next = 0;
+    int32_t *live = (int32_t *)z->positions.data, *next = live + n_ops, n_next = 0;
     for (size_t i = 0; i < n; i++) {
         z->round++;
         n_next = 0;
@@ -268,9 +268,9 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
             const sampi_op *op = &ops[live[k]];
             if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
                                          : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
-                sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, false);
+                sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, false);
         }
-        sampi_lazy_enter(z, next, &n_next, false);
+        sampi_lazy_add_starts(z, next, &n_next, false);
         z->n_live = n_next;
         if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
     }
@@ -279,7 +279,7 @@ static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
     z->round++;
     n_next = 0;
     for (int32_t k = 0; k < z->n_live; k++)
-        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, true);
+        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, true);
     bool found = z->found;
     z->found = inside;
     return found;
@@ -290,19 +290,21 @@ static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
 {
     *n = z->n_live;
     *found = z->found;
-    if (*n) memcpy((int32_t *)z->places.data + 2 * (size_t)z->ops.n, z->places.data, (size_t)*n * sizeof(int32_t));
+    if (*n)
+        memcpy((int32_t *)z->positions.data + 2 * (size_t)z->ops.n, z->positions.data, (size_t)*n * sizeof(int32_t));
 }
 static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
 {
     z->n_live = n;
     z->found = found;
-    if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+    if (n)
+        memcpy(z->positions.data, (int32_t *)z->positions.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
 }
 
 /* Frees the arrays. A clone of a sampler has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
-    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->positions };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
@@ -319,9 +321,9 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
     memset(&tree.pool, 0, sizeof tree.pool);
     sampi_tree_free(&tree);
     if (status) return status;
-    int32_t *places = z->ops.n ? (int32_t *)sampi_vec_add(&z->places, sizeof *places, 5 * z->ops.n) : NULL;
-    if (z->ops.n && !places) return SAMP_E_NOMEM;
-    if (places) memset(places, 0, 5 * (size_t)z->ops.n * sizeof *places);
+    int32_t *positions = z->ops.n ? (int32_t *)sampi_vec_add(&z->positions, sizeof *positions, 5 * z->ops.n) : NULL;
+    if (z->ops.n && !positions) return SAMP_E_NOMEM;
+    if (positions) memset(positions, 0, 5 * (size_t)z->ops.n * sizeof *positions);
     *field = "trigger_tokens";
     for (size_t i = 0; i < n; i++) {
         if (!tokens) return SAMP_E_NULL;

@@ -43,19 +43,19 @@ struct samp_vocab_index {
 };
 
 /* A token with its bytes, used while the tries are made. */
-typedef struct sampi_spelt {
+typedef struct sampi_token_text {
     const uint8_t *bytes;
     uint32_t n, token;
-} sampi_spelt;
+} sampi_token_text;
 
 /* A range of tokens that have the same first `depth` bytes and must still be sorted. */
-typedef struct sampi_alike {
+typedef struct sampi_sort_range {
     size_t first, n;
     uint32_t depth;
-} sampi_alike;
+} sampi_sort_range;
 
 /* Returns whether a sorts before b. Both must have the same first `depth` bytes. */
-static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
+static bool sampi_token_text_before(const sampi_token_text *a, const sampi_token_text *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
     const int order = memcmp(a->bytes + depth, b->bytes + depth, n);
@@ -63,12 +63,12 @@ static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint3
 }
 
 /* Sorts a few tokens by insertion sort. All of them must have the same first `depth` bytes. */
-static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
+static void sampi_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
-        const sampi_spelt x = p[i];
+        const sampi_token_text x = p[i];
         size_t k = i;
-        for (; k > 0 && sampi_spelt_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
+        for (; k > 0 && sampi_token_text_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
         p[k] = x;
     }
 }
@@ -76,19 +76,19 @@ static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
 /* Sorts tokens by their bytes: a radix sort that splits tokens with equal beginnings by their next byte (0: no next
    byte). Ranges to split wait in a list, so no set of tokens makes it slow or its recursion deep. `room` has n
    elements. */
-static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
+static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, size_t n)
 {
     enum { FEW = 16 };
     int status = SAMP_OK;
     sampi_vec todo;
-    sampi_alike now = { 0, n, 0 };
+    sampi_sort_range now = { 0, n, 0 };
     memset(&todo, 0, sizeof todo);
     for (;;) {
-        sampi_spelt *at = p + now.first;
+        sampi_token_text *at = p + now.first;
         if (now.n < FEW) {
             sampi_sort_few(at, now.n, now.depth);
             if (todo.n == 0) break;
-            now = ((const sampi_alike *)todo.data)[--todo.n];
+            now = ((const sampi_sort_range *)todo.data)[--todo.n];
             continue;
         }
         /* how many tokens have each next byte; later the positions where they begin, then where they end */
@@ -103,7 +103,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
         memcpy(at, room, now.n * sizeof *at);
         for (size_t c = 1; c < 257 && !status; c++) { /* range 0 is left out: tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
-            sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
+            sampi_sort_range *more = (sampi_sort_range *)sampi_vec_add(&todo, sizeof *more, 1);
             if (!more) {
                 status = SAMP_E_NOMEM;
                 break;
@@ -113,7 +113,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
             more->depth = now.depth + 1;
         }
         if (status || todo.n == 0) break;
-        now = ((const sampi_alike *)todo.data)[--todo.n];
+        now = ((const sampi_sort_range *)todo.data)[--todo.n];
     }
     sampi_vec_free(&todo);
     return status;
@@ -121,7 +121,7 @@ static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
 
 /* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or
    backslash. */
-static bool sampi_spelt_is_plain(const sampi_spelt *p)
+static bool sampi_token_text_is_plain(const sampi_token_text *p)
 {
     for (uint32_t i = 0; i < p->n;) {
         uint8_t c = p->bytes[i];
@@ -145,7 +145,7 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
 
 /* Appends the trie of n sorted tokens. A node's size is written when the loop leaves the node. path [d] is the number
    of the current node at depth d. */
-static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
+static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
     uint32_t *root = (uint32_t *)sampi_vec_add(words, 4, 2);
@@ -219,28 +219,28 @@ static size_t sampi_index_words(const uint32_t *head)
 }
 
 /* A plain token with its sort key: its set of kinds << 8 | its number of characters, at most 255. */
-typedef struct sampi_listed {
+typedef struct sampi_keyed_token {
     uint32_t key, token;
-} sampi_listed;
+} sampi_keyed_token;
 
 /* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has n elements. */
-static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
+static void sampi_sort_keyed_tokens(sampi_keyed_token *p, sampi_keyed_token *room, size_t n)
 {
     for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
         size_t at[257] = { 0 };
         for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
         for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
         for (size_t i = 0; i < n; i++) room[at[p[i].key >> shift & 255]++] = p[i];
-        sampi_listed *t = p;
+        sampi_keyed_token *t = p;
         p = room;
         room = t;
     }
 }
 
 /* Appends the groups of the plain tokens, and the list of these tokens. */
-static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
+static int sampi_index_groups(sampi_vec *words, const sampi_token_text *pieces, size_t n)
 {
-    sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
+    sampi_keyed_token *p = (sampi_keyed_token *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
     uint32_t n_groups = 0, key = 0;
     if (!p) return SAMP_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
@@ -252,7 +252,7 @@ static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_
         p[i].key = kinds << 8 | (length < 255 ? length : 255);
         p[i].token = pieces[i].token;
     }
-    sampi_sort_listed(p, p + n, n);
+    sampi_sort_keyed_tokens(p, p + n, n);
     for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
     uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
     if (at) {
@@ -294,12 +294,12 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
 
 /* Collects the tokens for the tries, plain ones first, without those that end a generation or have no bytes. Returns
    their number; *n_plain: how many are plain. */
-static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
+static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_token_text *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
     *n_plain = 0;
     for (int32_t token = 0; token < vocab->n_vocab; token++) {
-        sampi_spelt p;
+        sampi_token_text p;
         size_t n_bytes = 0;
         p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
         if (!p.bytes || n_bytes == 0 || sampi_is_eog(vocab, token)) continue;
@@ -309,8 +309,8 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
         pieces[n++] = p;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!sampi_spelt_is_plain(&pieces[i])) continue;
-        sampi_spelt t = pieces[i];
+        if (!sampi_token_text_is_plain(&pieces[i])) continue;
+        sampi_token_text t = pieces[i];
         pieces[i] = pieces[*n_plain];
         pieces[(*n_plain)++] = t;
     }
@@ -318,7 +318,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
 }
 
 /* Writes the whole index to `words`. */
-static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
+static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_token_text *pieces, uint32_t *path)
 {
     int status = SAMP_OK;
     size_t n_plain, n = sampi_index_pieces(vocab, pieces, &n_plain, &status);
@@ -335,8 +335,8 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
-    status = sampi_sort_spelt(pieces, pieces + vocab->n_vocab, n_plain);
-    if (!status) status = sampi_sort_spelt(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
+    status = sampi_sort_token_texts(pieces, pieces + vocab->n_vocab, n_plain);
+    if (!status) status = sampi_sort_token_texts(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
     if (status) return status;
     sampi_vec nodes;
     memset(&nodes, 0, sizeof nodes);
@@ -383,7 +383,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
     /* the second half is room for sorting */
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces);
+    sampi_token_text *pieces = (sampi_token_text *)SAMP_MALLOC(2 * n * sizeof *pieces);
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);

@@ -39,7 +39,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
             default: on = on && op->kind == SAMPI_OP_SPLIT; break;
         }
         if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
-            sampi_way *way = (sampi_way *)sampi_more(&m->d, &ways, sizeof *way, 1);
+            sampi_way *way = (sampi_way *)sampi_append(&m->d, &ways, sizeof *way, 1);
             if (way) *way = later;
         }
         at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
@@ -62,20 +62,20 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
-    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->d.held, n_tried);
+    uint8_t *tried = (uint8_t *)sampi_account_allocate(&m->d.account, n_tried);
     if (!tried) sampi_fault(&m->d, SAMP_E_NOMEM);
     for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->d.status; whole--) {
         memset(tried, 0, n_tried);
         for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->d.status; at++)
             if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
     }
-    sampi_free_block(&m->d.held, tried, n_tried);
+    sampi_account_free(&m->d.account, tried, n_tried);
     for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
         if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
     return start;
 }
 
-static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
+static const uint8_t *sampi_history_bytes(const sampi_matcher *m, int32_t i, size_t *n)
 {
     const samp_vocab *vocab = m->index->vocab;
     *n = 0;
@@ -88,8 +88,8 @@ static int32_t sampi_lazy_start(sampi_matcher *m)
     sampi_vec text = sampi_vec_like(&m->d.work);
     size_t n;
     for (int32_t i = 0; i < m->history.n && !m->d.status; i++) {
-        const uint8_t *bytes = sampi_piece(m, i, &n);
-        void *room = n ? sampi_more(&m->d, &text, 1, (int32_t)n) : NULL;
+        const uint8_t *bytes = sampi_history_bytes(m, i, &n);
+        void *room = n ? sampi_append(&m->d, &text, 1, (int32_t)n) : NULL;
         if (room) memcpy(room, bytes, n);
     }
     int32_t start = -1;
@@ -109,7 +109,7 @@ static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
         int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
         if (m->items.n <= first) return false;
-        sampi_settle_items(m, first);
+        sampi_set_position(m, first);
     }
     return !m->d.status;
 }
@@ -120,7 +120,7 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
     size_t n, before = 0;
     int32_t i = 0;
     for (; i < m->history.n; i++, before += n) {
-        sampi_piece(m, i, &n);
+        sampi_history_bytes(m, i, &n);
         if (before + n > (size_t)start) break;
     }
     return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);

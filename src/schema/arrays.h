@@ -4,11 +4,11 @@
    schema (contains); and uniqueItems, if every item is one of a few values. */
 
 /* A condition on an array: between `least` and `most` items satisfy a literal (another condition). */
-enum { SAMPI_SOMES = 3 };
-typedef struct sampi_some {
+enum { SAMPI_ITEM_COUNTS = 3 };
+typedef struct sampi_item_count {
     sampi_literal literal;
     int32_t least, most; /* most: INT32_MAX if there is no upper bound */
-} sampi_some;
+} sampi_item_count;
 
 /* An array whose grammar is being made. */
 typedef struct sampi_array {
@@ -18,22 +18,22 @@ typedef struct sampi_array {
     int32_t least, most;
     int32_t unique; /* the node of uniqueItems; -1 if there is none */
     int32_t n_some;
-    sampi_some some[SAMPI_SOMES];
+    sampi_item_count some[SAMPI_ITEM_COUNTS];
 } sampi_array;
 
 /* Adds the condition that between `least` and `most` items satisfy a literal. Two conditions on the same literal are
    joined. */
-static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
-                                        int32_t most)
+static SAMPI_COLD void sampi_array_add_count(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
+                                             int32_t most)
 {
     int32_t i = 0;
     if (least == 0 && most == INT32_MAX) return;
     while (i < a->n_some && a->some[i].literal != literal) i++;
-    if (i == SAMPI_SOMES) {
+    if (i == SAMPI_ITEM_COUNTS) {
         sampi_refuse(x, literal >> 2, "more than three contains at once");
         return;
     }
-    sampi_some *some = &a->some[i];
+    sampi_item_count *some = &a->some[i];
     if (i == a->n_some) {
         a->n_some++;
         some->literal = literal;
@@ -60,7 +60,7 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
                     ? 1
                     : sampi_schema_count(x, schema, SAMPI_KEY_MIN_CONTAINS, 0);
         most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
-        sampi_array_some(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
+        sampi_array_add_count(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
     }
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_ITEMS)) >= 0 &&
         sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
@@ -92,7 +92,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
         else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)
             possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
     }
-    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
@@ -105,7 +105,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         sampi_atom atom = *sampi_atom_at(x, i);
         if (atom.kind == SAMPI_ATOM_GROUP) sampi_array_group(x, a, atom.node);
         if (atom.kind == SAMPI_ATOM_ITEM && atom.name >= a->n_prefix) a->n_prefix = atom.name + 1;
-        if (atom.kind == SAMPI_ATOM_SOME) sampi_array_some(x, a, atom.literal, atom.name, INT32_MAX);
+        if (atom.kind == SAMPI_ATOM_SOME) sampi_array_add_count(x, a, atom.literal, atom.name, INT32_MAX);
         if (atom.kind == SAMPI_ATOM_LEAST && atom.name > a->least) a->least = atom.name;
         if (atom.kind == SAMPI_ATOM_MOST && atom.name < a->most) a->most = atom.name;
         if (atom.kind != SAMPI_ATOM_VALUE) continue;
@@ -167,7 +167,7 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all))) return false;
     for (int32_t value = 1 - END; value < END && !x->status; value++) {
         sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
-        if (value <= 0) one = sampi_schema_minus(t, one);
+        if (value <= 0) one = sampi_schema_negative(t, one);
         if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
         one = sampi_tree_and(t, numbers, one);
         if (sampi_schema_alive(x, one)) sampi_array_value(x, members, one);
@@ -185,7 +185,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     sampi_scalars s = sampi_scalars_of(0);
     if (goal >= 0) s = sampi_goal_scalars(x, goal);
-    bool few = goal >= 0 && !sampi_goal_deep(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
+    bool few = goal >= 0 && !sampi_goal_structures(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
     if (few && s.number.n < 0) few = sampi_array_wholes(x, &list, s.number.node);
     if (!few) {
         sampi_vec_free(&list);
@@ -265,7 +265,7 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
    item back to the first, x->stack gets the node of what may follow item i, for each value of `found`. */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
-    enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
+    enum { MOST = 4096, WAYS = 1 << SAMPI_ITEM_COUNTS };
     sampi_tree *t = x->tree;
     int64_t n = 1, last = a->n_prefix > a->least ? a->n_prefix : a->least;
     sampi_node items[WAYS];

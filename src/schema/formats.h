@@ -151,7 +151,7 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_deriver *d = &x->deriver;
     if (d->memo) return true;
-    d->held.most = SIZE_MAX;
+    d->account.most = SIZE_MAX;
     d->budget = SAMPI_SCHEMA_DERIVED;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
     memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
@@ -174,7 +174,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
     sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
-    return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
+    return sampi_at(x->tree, node)->facts & SAMPI_FACT_EMPTY;
 }
 
 /* Returns whether a regular node matches any text. The answer is also true if the search takes too long. All searches
@@ -189,7 +189,7 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
     if (spare <= 0) return true;
     d->tree = *x->tree;
     d->budget = most;
-    bool alive = sampi_alive(d, node);
+    bool alive = sampi_matches_any(d, node);
     *x->tree = d->tree;
     d->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - d->budget);
     if (d->status == SAMP_E_FULL) {

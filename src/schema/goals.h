@@ -6,17 +6,17 @@ static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
 /* Returns how many keywords of a schema put a condition on a value: 0, 1, or 2 for two or more. */
-static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_n_conditions(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
     if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
-    if (x->says[schema]) return x->says[schema] - 1;
+    if (x->n_conditions[schema]) return x->n_conditions[schema] - 1;
     for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
         int key = x->key_of[sampi_doc(x, i)->name] - 1;
         n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
     }
     if (n > 2) n = 2;
-    x->says[schema] = (uint8_t)(n + 1);
+    x->n_conditions[schema] = (uint8_t)(n + 1);
     return n;
 }
 
@@ -27,14 +27,14 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
     if (meant < SAMPI_EQUALS) {
-        for (int hops = 0; hops < 32 && sampi_schema_says(x, node) == 1; hops++) {
+        for (int hops = 0; hops < 32 && sampi_schema_n_conditions(x, node) == 1; hops++) {
             if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
             if ((node = sampi_schema_target(x, ref)) < 0) return true; /* there was an error */
         }
         int kind = sampi_doc(x, node)->kind;
         if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
         if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return true;
-        if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
+        if (!sampi_schema_n_conditions(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
     /* finds the first literal that is not less than the new one, by bisection */
@@ -67,7 +67,7 @@ static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t 
 
 static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
 {
-    if (!sampi_slots_renew(&x->slots)) return false;
+    if (!sampi_table_renew(&x->slots)) return false;
     for (int32_t i = 0; i < x->goals.n; i++) {
         const sampi_goal *g = sampi_goal_at(x, i);
         *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
@@ -77,7 +77,7 @@ static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
 
 /* Returns the goal, made if new, whose literals (conditions) are on the stack from index `first` on, and removes them
    from the stack. */
-static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
+static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
 {
     int32_t n = x->stack.n - first;
     x->stack.n = first;
@@ -119,19 +119,19 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
 
 /* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. It may have a type too
    many, but never one too few. */
-static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
+static SAMPI_COLD unsigned sampi_literal_structures(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
-    unsigned types = SAMPI_T_DEEP, any = 0;
+    unsigned types = SAMPI_T_STRUCTURED, any = 0;
     bool whole;
-    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_DEEP : types;
+    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_STRUCTURED : types;
     int kind = sampi_doc(x, node)->kind;
     if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
         return (kind == SAMPI_JSON_TRUE) == (meant == SAMPI_IS) ? types : 0;
     int32_t type = sampi_keyword(x, node, SAMPI_KEY_TYPE);
     if (meant == SAMPI_ISNT) {
-        if (type < 0 || sampi_schema_says(x, node) != 1) return types;
-        return SAMPI_T_DEEP & ~sampi_schema_types(x, type, &whole);
+        if (type < 0 || sampi_schema_n_conditions(x, node) != 1) return types;
+        return SAMPI_T_STRUCTURED & ~sampi_schema_types(x, type, &whole);
     }
     if (type >= 0) types &= sampi_schema_types(x, type, &whole);
     if ((at = sampi_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_type_of(x, at);
@@ -141,27 +141,27 @@ static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal lit
     }
     if (types == 0 || depth == 16) return types;
     if ((at = sampi_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
+        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
     if ((at = sampi_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
-        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
+        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
     if ((at = sampi_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            types &= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+            types &= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
     for (int one = 0; one < 2; one++) {
         if ((at = sampi_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
         any = 0;
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            any |= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+            any |= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
         types &= any;
     }
     return types;
 }
 
-static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
+static SAMPI_COLD unsigned sampi_goal_structures(sampi_schema *x, int32_t goal)
 {
-    unsigned types = SAMPI_T_DEEP;
+    unsigned types = SAMPI_T_STRUCTURED;
     for (int32_t i = 0; i < sampi_goal_at(x, goal)->n && types; i++)
-        types &= sampi_literal_deep(x, sampi_goal_literal(x, goal, i), 0);
+        types &= sampi_literal_structures(x, sampi_goal_literal(x, goal, i), 0);
     return types;
 }
 
@@ -177,7 +177,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     sampi_goal_at(x, goal)->possible = SAMPI_YES;
     sampi_scalars s = sampi_goal_scalars(x, goal);
     bool possible = s.types || s.number.n || s.string.n;
-    unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
+    unsigned deep = possible ? 0 : sampi_goal_structures(x, goal);
     if (deep & SAMPI_T_ARRAY) possible = sampi_goal_has_shape(x, goal, SAMPI_T_ARRAY);
     if (!possible && (deep & SAMPI_T_OBJECT)) possible = sampi_goal_has_shape(x, goal, SAMPI_T_OBJECT);
     sampi_goal_at(x, goal)->possible = possible ? SAMPI_YES : SAMPI_NO;
@@ -200,7 +200,7 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
-    if (!sampi_goal_deep(x, goal)) return sampi_goal_scalars_node(x, goal);
+    if (!sampi_goal_structures(x, goal)) return sampi_goal_scalars_node(x, goal);
     if (sampi_goal_at(x, goal)->rule < 0) {
         int32_t rule = sampi_tree_rule(x->tree, "", 0);
         sampi_goal_at(x, goal)->rule = rule;

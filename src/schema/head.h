@@ -82,7 +82,7 @@ enum {
     SAMPI_T_ARRAY = 32,
     SAMPI_T_OBJECT = 64,
     SAMPI_T_ALL = 127,
-    SAMPI_T_DEEP = SAMPI_T_ARRAY | SAMPI_T_OBJECT
+    SAMPI_T_STRUCTURED = SAMPI_T_ARRAY | SAMPI_T_OBJECT
 };
 
 /* A literal, which is one condition on a value: the number of a node of the document (a schema or a value) times 4,
@@ -116,20 +116,20 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                   /* the first error, after which every function does nothing */
-    bool in_order;                /* the option "ordered": members come in the schema's order */
-    int draft;                    /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
-    int32_t key[SAMPI_KEY_LAST];  /* each keyword's string in the document; -1 if the document does not have it */
-    uint8_t *key_of;              /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
-    sampi_scalars *scalars;       /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
-    uint8_t *scalars_known;       /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
-    sampi_vec goals, slots;       /* goals: sampi_goal (condition sets); slots: a hash table of their indexes */
-    sampi_vec arena;              /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
-    sampi_vec stack;              /* int32_t: a stack of numbers; each function restores its length */
-    sampi_vec atoms, todo;        /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;              /* int32_t: the goals (condition sets) whose rules have no body yet */
-    sampi_vec asked;              /* a stack (sampi_asked) of the schemas whose allowed scalars are being computed */
-    sampi_vec resources, anchors; /* sampi_resource, sampi_anchor: the targets of references */
+    int status;                  /* the first error, after which every function does nothing */
+    bool in_order;               /* the option "ordered": members come in the schema's order */
+    int draft;                   /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
+    int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
+    uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
+    sampi_scalars *scalars;      /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
+    uint8_t *scalars_known;      /* [2 * n_nodes] 0: not computed, 1: being computed, 2: computed */
+    sampi_vec goals, slots;      /* goals: sampi_goal (condition sets); slots: a hash table of their indexes */
+    sampi_vec arena;             /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
+    sampi_vec stack;             /* int32_t: a stack of numbers; each function restores its length */
+    sampi_vec atoms, todo;       /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
+    sampi_vec queue;             /* int32_t: the goals (condition sets) whose rules have no body yet */
+    sampi_vec pending; /* a stack (sampi_pending_scalars) of the schemas whose allowed scalars are being computed */
+    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
     sampi_deriver deriver;          /* computes derivatives for sampi_schema_matches; owns only its stack and memo */
     sampi_byte_classes bytes;       /* the deriver's classes of bytes: one for each byte */
@@ -138,7 +138,7 @@ typedef struct sampi_schema {
     int32_t *listed;
     int32_t *pattern_of;  /* [n_strings] the node of a string as a regular expression, + 1; 0 if it was not made */
     int32_t *resource_of; /* [n_nodes] the resource (schema with an address) to which a node belongs */
-    uint8_t *stands;      /* [n_nodes] SAMPI_STANDS_*: whether a node is a schema */
+    uint8_t *roles;       /* [n_nodes] SAMPI_ROLE_*: whether a node is a schema */
     int32_t *value_of;    /* [n_strings] the first string with an equal number, + 1; 0 if it was not looked up yet */
     int32_t *marks;       /* [n_strings] the round in which a string was last marked (sampi_texts_mark) */
     /* [n_nodes] the index of an array's list of children in the arena, + 1; 0 if there is no list */
@@ -146,9 +146,9 @@ typedef struct sampi_schema {
     sampi_vec values; /* int32_t: a hash table of numbers; a slot is a number's string, or -1 if it is free */
     /* n_values: how many numbers `values` contains; round: the number with which values are marked now */
     int32_t n_values, round;
-    sampi_texts marked; /* the list whose values are marked */
-    int32_t spare;      /* units of work that the last counted step still covers (sampi_schema_work) */
-    uint8_t *says;      /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
+    sampi_texts marked;    /* the list whose values are marked */
+    int32_t spare;         /* units of work that the last counted step still covers (sampi_schema_work) */
+    uint8_t *n_conditions; /* [n_nodes] how many keywords constrain a value, + 1; 0 if not computed yet */
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps; /* the number of steps that may still be taken */

@@ -140,7 +140,7 @@ static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, 
     return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
 }
 
-static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
+static SAMPI_COLD sampi_node sampi_schema_negative(sampi_tree *t, sampi_node a)
 {
     return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
 }
@@ -152,7 +152,7 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict);
     if (d->n == 0 && strict) return sampi_schema_above(x, d, true);
     sampi_node small = sampi_schema_except(t, x->magnitude, sampi_schema_above(x, d, !strict));
-    return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
+    return sampi_tree_alt(t, x->magnitude, sampi_schema_negative(t, small));
 }
 
 /* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, with any
@@ -172,7 +172,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
     number = sampi_tree_seq(t, number, zeros);
     if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
-    return d.negative ? sampi_schema_minus(t, number) : number;
+    return d.negative ? sampi_schema_negative(t, number) : number;
 }
 
 /* Returns the node of the whole numbers. In draft 4, 1.0 is not a whole number. */

@@ -105,8 +105,8 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 /* Adds the conditions that one schema puts on a member's value to the goal on the stack. `name` is a listed name, or -1
    for a name that is not listed; `bits` is the set of the patterns that the name matches. Returns false if no value
    satisfies them. */
-static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
-                                         uint32_t bits, int32_t first)
+static SAMPI_COLD bool sampi_object_add_conditions(sampi_schema *x, const sampi_object *o, int32_t schema,
+                                                   int32_t name, uint32_t bits, int32_t first)
 {
     int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
@@ -142,14 +142,14 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
         sampi_atom a = *sampi_atom_at(x, i);
         if (witnesses && a.literal >= 0 && sampi_atom_is_met(x, a, witnesses))
             possible = sampi_goal_add(x, first, a.literal);
-        if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
+        if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_add_conditions(x, o, a.node, name, bits, first);
         if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
         if (a.kind == SAMPI_ATOM_MEMBER && a.name == name) possible = sampi_goal_add(x, first, a.literal);
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, a.node, name);
         possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
     }
-    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
@@ -511,7 +511,7 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 
 /* Also sets by_kind if minProperties can be reached only with more than one witness (required member without a listed
    name); the witnesses' names must then differ. */
-static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
+static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
@@ -531,7 +531,7 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
-        sampi_object_tell_apart(x, &o);
+        sampi_object_distinguish(x, &o);
         if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, 0);
         s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
     }

@@ -8,7 +8,7 @@ enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 };
 
 /* The answer to whether a node of the document is a schema. NOWHERE: it is not, even if it looks like one, as a value
    in a const, in an enum or behind an unknown keyword does. AROUND: it is not, but its children are schemas. */
-enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND };
+enum { SAMPI_ROLE_NONE, SAMPI_ROLE_SCHEMA, SAMPI_ROLE_PARENT };
 
 typedef struct sampi_resource {
     int32_t node;  /* the node of a schema with an address of its own, or the root */
@@ -23,8 +23,8 @@ typedef struct sampi_anchor {
     size_t n;
 } sampi_anchor;
 
-/* Returns SAMPI_STANDS_* for a node of the document; `parent` is the result for the node's parent. */
-static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
+/* Returns SAMPI_ROLE_* for a node of the document; `parent` is the result for the node's parent. */
+static SAMPI_COLD uint8_t sampi_schema_role(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
                                                SAMPI_KEY_ALL_OF,
@@ -44,21 +44,21 @@ static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi
     static const sampi_schema_key of_names[] = { SAMPI_KEY_PROPERTIES,   SAMPI_KEY_PATTERN_PROPERTIES,
                                                  SAMPI_KEY_DEPENDENCIES, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                  SAMPI_KEY_DEFINITIONS,  SAMPI_KEY_DEFS };
-    if (parent == SAMPI_STANDS_NOWHERE) return SAMPI_STANDS_NOWHERE;
-    if (parent == SAMPI_STANDS_AROUND) return SAMPI_STANDS_SCHEMA;
+    if (parent == SAMPI_ROLE_NONE) return SAMPI_ROLE_NONE;
+    if (parent == SAMPI_ROLE_PARENT) return SAMPI_ROLE_SCHEMA;
     for (size_t i = 0; i < sizeof of_names / sizeof *of_names; i++)
-        if (n->name >= 0 && n->name == x->key[of_names[i]]) return SAMPI_STANDS_AROUND;
+        if (n->name >= 0 && n->name == x->key[of_names[i]]) return SAMPI_ROLE_PARENT;
     for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
         if (n->name >= 0 && n->name == x->key[of_one[i]])
-            return n->kind == SAMPI_JSON_ARRAY ? SAMPI_STANDS_AROUND : SAMPI_STANDS_SCHEMA;
-    return SAMPI_STANDS_NOWHERE;
+            return n->kind == SAMPI_JSON_ARRAY ? SAMPI_ROLE_PARENT : SAMPI_ROLE_SCHEMA;
+    return SAMPI_ROLE_NONE;
 }
 
 /* Returns the string of a schema's $id (in draft 4: id); -1 if it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
-    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->stands[schema] == SAMPI_STANDS_SCHEMA;
+    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->roles[schema] == SAMPI_ROLE_SCHEMA;
     return has ? sampi_doc(x, node)->text : -1;
 }
 
@@ -172,25 +172,25 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
 
 /* Finds which nodes of the document are schemas, the resource of each, and the names by which references can find them.
    Parents are visited before their children. If two schemas have the same name, the first one counts. */
-static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
+static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
 {
     if (x->resources.n) return;
     for (int32_t i = 0; i < x->doc.n_nodes && !x->status; i++) {
         const sampi_json_node *n = sampi_doc(x, i);
         size_t length = 0;
-        x->stands[i] = n->parent < 0 ? (uint8_t)SAMPI_STANDS_SCHEMA : sampi_schema_stands(x, n, x->stands[n->parent]);
+        x->roles[i] = n->parent < 0 ? (uint8_t)SAMPI_ROLE_SCHEMA : sampi_schema_role(x, n, x->roles[n->parent]);
         const int32_t id = n->kind == SAMPI_JSON_OBJECT ? sampi_schema_id(x, i) : -1;
         const char *text = id < 0 ? "" : sampi_doc_text(x, id, &length);
         const int32_t around = n->parent < 0 ? -1 : x->resource_of[n->parent];
         x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0 ? sampi_resource_add(x, i, around, id)
                                                                           : around;
-        if (n->kind == SAMPI_JSON_OBJECT && x->stands[i] == SAMPI_STANDS_SCHEMA) sampi_anchors_of(x, i);
+        if (n->kind == SAMPI_JSON_OBJECT && x->roles[i] == SAMPI_ROLE_SCHEMA) sampi_anchors_of(x, i);
     }
     for (int32_t i = 0; i < x->resources.n; i++)
         sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
                          (size_t)sampi_resource_at(x, i)->n);
     while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
-        if (!sampi_slots_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
     for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
         const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
         int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);
@@ -251,7 +251,7 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
     const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
     size_t end = sampi_uri_end(text, n);
     if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
-    sampi_schema_places(x);
+    sampi_find_resources(x);
     if (x->status) return -1;
     resource = x->resource_of[ref];
     if (end > 0) {

@@ -101,7 +101,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
     if (least > most) return sampi_texts_none();
     if (least > 0 || most < INT32_MAX) {
-        all = sampi_texts_some(x, sampi_schema_long(x, x->any, least, most < INT32_MAX ? most : -1));
+        all = sampi_texts_some(x, sampi_schema_strings_of_length(x, x->any, least, most < INT32_MAX ? most : -1));
     }
     int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
             format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
@@ -193,12 +193,12 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
 /* A schema whose scalars are being computed. slot: its index in x->scalars; part: a line of the table below, which is
    one keyword; at: the next schema that this keyword needs, or -1; way: 0 if that schema is needed with the same
    estimate, 1 if it is needed with the opposite one. */
-typedef struct sampi_asked {
+typedef struct sampi_pending_scalars {
     int32_t slot, part, at, way;
-} sampi_asked;
+} sampi_pending_scalars;
 
 /* Returns the index in x->scalars of the next scalars that sampi_scalars_applied will need; -1 if it needs no more. */
-static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
+static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_pending_scalars *a)
 {
     enum { SAME = 1, OTHER = 2, LAST = 8 };
     static const struct {
@@ -251,7 +251,7 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
 }
 
 /* Begins to compute a schema's scalars: computes what its own keywords allow, and pushes the schema on the stack
-   x->asked. */
+   x->pending. */
 static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
 {
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
@@ -262,7 +262,7 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     }
     const int32_t slot = 2 * schema + over;
     if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
-    if (x->asked.n >= SAMPI_SCHEMA_NESTING)
+    if (x->pending.n >= SAMPI_SCHEMA_NESTING)
         sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
     x->scalars_known[slot] = 1;
     int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
@@ -275,7 +275,8 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
     x->scalars[slot] = s;
-    sampi_asked *room = x->status ? NULL : (sampi_asked *)sampi_vec_add(&x->asked, sizeof *room, 1);
+    sampi_pending_scalars *room = x->status ? NULL
+                                            : (sampi_pending_scalars *)sampi_vec_add(&x->pending, sizeof *room, 1);
     if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
     if (!room) return;
     room->slot = slot;
@@ -289,11 +290,11 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;
-    const int32_t bottom = x->asked.n;
+    const int32_t bottom = x->pending.n;
     if (sampi_scalars_known(x, schema, over, &s)) return s;
     sampi_scalars_begin(x, schema, over);
-    while (x->asked.n > bottom && !x->status) {
-        sampi_asked *top = (sampi_asked *)x->asked.data + x->asked.n - 1;
+    while (x->pending.n > bottom && !x->status) {
+        sampi_pending_scalars *top = (sampi_pending_scalars *)x->pending.data + x->pending.n - 1;
         const int32_t next = sampi_scalars_next(x, top), slot = top->slot;
         if (x->status) break;
         if (next >= 0) {
@@ -302,8 +303,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
         }
         x->scalars[slot] = sampi_scalars_and(x, x->scalars[slot], sampi_scalars_applied(x, slot / 2, slot & 1));
         x->scalars_known[slot] = 2;
-        x->asked.n--;
+        x->pending.n--;
     }
-    x->asked.n = bottom;
+    x->pending.n = bottom;
     return x->status ? sampi_scalars_of(SAMPI_T_ALL) : x->scalars[2 * schema + over];
 }

@@ -41,7 +41,7 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
     sampi_decimal d;
-    if (!sampi_slots_like(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
+    if (!sampi_table_doubled(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
     for (int32_t i = 0; i < old.n && !x->status; i++) {
         const int32_t string = *sampi_ints(&old, i);
         if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
@@ -123,7 +123,7 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
 
 /* Returns whether the node is "all strings of a certain length". If so, *r is the repetition in it: characters r->a, at
    least r->b and at most r->c of them (-1: any number). */
-static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
+static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
     if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
@@ -140,8 +140,8 @@ static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node nod
 }
 
 /* Returns the node of the strings of at least `least` and at most `most` characters (-1: any number). */
-static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
-                                               int32_t most)
+static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *x, sampi_node character,
+                                                            int32_t least, int32_t most)
 {
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
@@ -199,16 +199,16 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
 
 /* Returns the node of the texts that both a and b match. Two ranges of lengths become one range, and two sets of
    multiples become one: two counters in one expression would need too many states. */
-static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
+static SAMPI_COLD sampi_node sampi_schema_intersection(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
     sampi_node both = sampi_schema_both_multiples(x, a, b);
     if (both == SAMPI_NEVER) both = sampi_schema_both_multiples(x, b, a);
     if (both != SAMPI_NEVER) return both;
-    if (!sampi_schema_length(x, a, &p) || !sampi_schema_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
+    if (!sampi_schema_is_length(x, a, &p) || !sampi_schema_is_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
     int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
     return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER
-                                     : sampi_schema_long(x, p.a == x->any ? q.a : p.a, least, most);
+                                     : sampi_schema_strings_of_length(x, p.a == x->any ? q.a : p.a, least, most);
 }
 
 static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
@@ -216,7 +216,8 @@ static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sa
     if (a.n == SAMPI_ANY || b.n == 0) return b;
     if (b.n == SAMPI_ANY || a.n == 0) return a;
     if (a.n > 0 && b.n > 0) return sampi_texts_filter(x, a, b, true);
-    return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+    return sampi_texts_some(
+        x, sampi_schema_intersection(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
 /* Returns the union of two sets. Two lists become one, without copying list a if b's new values directly follow it in
@@ -247,9 +248,9 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_ANY) return sampi_texts_none();
     if (a.n == 0) return sampi_texts_any();
     sampi_expr r;
-    if (string && a.n == SAMPI_SOME && sampi_schema_length(x, a.node, &r)) {
-        sampi_node longer = r.c < 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, r.c + 1, -1);
-        sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, 0, r.b - 1);
+    if (string && a.n == SAMPI_SOME && sampi_schema_is_length(x, a.node, &r)) {
+        sampi_node longer = r.c < 0 ? SAMPI_NEVER : sampi_schema_strings_of_length(x, x->character, r.c + 1, -1);
+        sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_strings_of_length(x, x->character, 0, r.b - 1);
         return sampi_texts_some(x, sampi_tree_alt(x->tree, shorter, longer));
     }
     return sampi_texts_some(

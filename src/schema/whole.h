@@ -73,9 +73,9 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     x->value_of = x->pattern_of + n_strings;
     x->marks = x->value_of + n_strings;
     x->scalars_known = (uint8_t *)(x->marks + n_strings);
-    x->stands = x->scalars_known + 2 * n_nodes;
-    x->says = x->stands + n_nodes;
-    x->key_of = x->says + n_nodes;
+    x->roles = x->scalars_known + 2 * n_nodes;
+    x->n_conditions = x->roles + n_nodes;
+    x->key_of = x->n_conditions + n_nodes;
     memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
     memset(x->children, 0, (n_nodes + 4 * n_strings) * sizeof *x->children + 4 * n_nodes + n_strings);
     for (int i = 0; i < SAMPI_KEY_LAST; i++) {
@@ -123,7 +123,7 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
         int32_t goal = *sampi_ints(&x->queue, i);
-        unsigned deep = sampi_goal_deep(x, goal);
+        unsigned deep = sampi_goal_structures(x, goal);
         sampi_node body = sampi_goal_scalars_node(x, goal);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
@@ -134,7 +134,7 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
-                          &x->todo,    &x->queue,     &x->asked,     &x->deriver.work, &x->resources,
+                          &x->todo,    &x->queue,     &x->pending,   &x->deriver.work, &x->resources,
                           &x->anchors, &x->addresses, &x->by_anchor, &x->values,       &x->deriver.queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
@@ -161,7 +161,7 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
         sampi_schema_constants(&x);
         int32_t first = x.stack.n;
         bool possible = sampi_goal_add(&x, first, sampi_literal_of(0, SAMPI_IS));
-        int32_t goal = sampi_goal_taken(&x, first);
+        int32_t goal = sampi_goal_from_stack(&x, first);
         root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
         sampi_schema_rules(&x);
         sampi_schema_check(&x, root);

@@ -71,7 +71,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     } else {
         last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
-        if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
+        if (last > 0 && sampi_at(t, last)->facts & SAMPI_FACT_EMPTY)
             inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))

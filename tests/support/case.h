@@ -954,7 +954,7 @@ static bool same_state(const samp_sampler *a, const samp_sampler *b)
                                         bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
         return false;
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-    if (x->kind == SAMPI_CONSTRAINT && memcmp(&x->u.limit.at, &y->u.limit.at, 6 * 4) != 0)
+    if (x->kind == SAMPI_CONSTRAINT && memcmp(&x->u.constraint.at, &y->u.constraint.at, 6 * 4) != 0)
         return false; /* up to sum */
     if (x->kind == SAMPI_TOP_P_DECAY && bits_of(x->u.decay.p) != bits_of(y->u.decay.p)) return false;
 #endif

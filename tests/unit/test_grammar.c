@@ -1756,7 +1756,7 @@ static void afflict(samp_sampler *s, hardship kind, int amount)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     if (kind == FEW_STEPS) m->max_steps = amount;
-    if (kind == LITTLE_ROOM) m->shared->held.most = (size_t)amount * 300;
+    if (kind == LITTLE_ROOM) m->shared->account.most = (size_t)amount * 300;
     if (kind == NO_BLOCK) heap.fail_at = amount;
 }
 
@@ -1764,7 +1764,7 @@ static void relieve(samp_sampler *s)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     m->max_steps = 1 << 24;
-    m->shared->held.most = 1 << 26;
+    m->shared->account.most = 1 << 26;
     heap.fail_at = 0;
 }
 
@@ -2296,18 +2296,18 @@ static void test_what_goes_first(void **state)
         samp_sampler *s = samp_init_grammar(vocab_index, g);
         sampi_matcher *m = (sampi_matcher *)s->ctx;
         uint32_t bits[N_VOCAB / 32 + 1];
-        m->shared->held.most = 1 << 26;
+        m->shared->account.most = 1 << 26;
         assert_ok(samp_set_rollback(s, 400));
         for (int i = 0; i < 100; i++)
             for (const char *p = "{\"a\":["; *p; p++) assert_ok(samp_accept(s, (uint8_t)*p));
-        m->shared->held.most = most;
+        m->shared->account.most = most;
         int status = samp_grammar_mask(s, bits);
         if (status) assert_status(status, SAMP_E_FULL);
-        assert_true(status || m->shared->held.bytes + m->shared->held.apart <= most);
+        assert_true(status || m->shared->account.bytes + m->shared->account.cache_bytes <= most);
         int back = samp_rollback(s, 300);
         if (back) assert_status(back, SAMP_E_RANGE);
         found[status ? 0 : back ? 1 : 2]++;
-        assert_num(m->d.held.full, status != SAMP_OK);
+        assert_num(m->d.account.full, status != SAMP_OK);
         samp_free(s);
     }
     print_message("full %d times, without a way back %d, with it %d\n", found[0], found[1], found[2]);
@@ -2324,7 +2324,7 @@ static void test_reset_when_full(void **state)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     uint32_t bits[2][N_VOCAB / 32 + 1];
     assert_ok(samp_grammar_mask(s, bits[0]));
-    m->shared->held.most = 3000;
+    m->shared->account.most = 3000;
     samp_reset(s);
     assert_status(samp_grammar_mask(s, bits[1]), SAMP_E_FULL);
     assert_status(samp_accept(s, '{'), SAMP_E_FULL);
@@ -2403,11 +2403,11 @@ static void test_full_goes_on(void **state)
             assert_status(status, SAMP_E_FULL);
             n_full++;
             samp_sampler *other = samp_init_grammar(vocab_index, g);
-            ((sampi_matcher *)other->ctx)->shared->held.most = 3 << 14;
+            ((sampi_matcher *)other->ctx)->shared->account.most = 3 << 14;
             for (int i = 0; i < n && !fresh; i++) fresh = samp_accept(other, text[i]);
             if (!fresh) fresh = samp_grammar_mask(other, bits);
             n_stuck += !fresh;
-            ((sampi_matcher *)other->ctx)->shared->held.most = 1 << 16;
+            ((sampi_matcher *)other->ctx)->shared->account.most = 1 << 16;
             samp_free(other);
             size_t size = samp_state_size(s);
             assert_true(size > 0 && size < sizeof saved);
@@ -2505,7 +2505,7 @@ static void test_no_second_mask(void **state)
         logits[256 + 22] = 90.0f; /* "xxx" */
         assert_ok(samp_reserve(chain, N_VOCAB));
         memset(m->bits, 0, N_MASK * 4);
-        m->shared->held.most = m->shared->held.bytes + m->shared->held.apart + 3000; /* what the trigger makes is soon too much, and goes */
+        m->shared->account.most = m->shared->account.bytes + m->shared->account.cache_bytes + 3000; /* what the trigger makes is soon too much, and goes */
         heap.fail_at = fail;
         samp_token token = samp_grammar_sample(chain, s, logits, N_VOCAB);
         bool failed = heap.fail_at == 0;

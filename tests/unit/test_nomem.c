@@ -244,13 +244,13 @@ static void a_grammar(world *w)
     assert_ok(samp_accept(w->s, '{'));
 }
 
-/* Its text is read again in a store that is still to be made. */
+/* Its text is read again in a cache that is still to be made. */
 static void a_grammar_without_store(world *w)
 {
     w->s = samp_init_grammar(vocab_index, json);
     assert_ok(samp_accept(w->s, '{'));
     sampi_shared *shared = json->shared;
-    sampi_store_free(shared, shared->now);
+    sampi_cache_free(shared, shared->now);
     shared->now = NULL;
 }
 

@@ -1021,7 +1021,7 @@ static void test_shared_masks(void **state)
         assert_ok(samp_grammar_mask(s, bits));
         assert_ok(samp_accept(s, i ? 'x' : '"'));
     }
-    const sampi_store *store = ((const sampi_matcher *)s->ctx)->shared->now;
+    const sampi_cache *store = ((const sampi_matcher *)s->ctx)->shared->now;
     for (int32_t i = 0; i < store->n_entries; i++) {
         if (!store->entries[i].bits) continue;
         int k = 0;

@@ -476,7 +476,7 @@ static bool recurs_left(const sampi_tree *t, sampi_node n, uint8_t *color)
             return found;
         case SAMPI_NODE_SEQ:
             if (recurs_left(t, e->a, color)) return true;
-            return (sampi_at(t, e->a)->known & SAMPI_KNOWN_EMPTY) && recurs_left(t, e->b, color);
+            return (sampi_at(t, e->a)->facts & SAMPI_FACT_EMPTY) && recurs_left(t, e->b, color);
         case SAMPI_NODE_ALT: return recurs_left(t, e->a, color) || recurs_left(t, e->b, color);
         case SAMPI_NODE_REPEAT: return recurs_left(t, e->a, color);
         default: return false;
