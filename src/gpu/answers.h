@@ -205,8 +205,8 @@ static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32
     }
     for (uint32_t from = 0; from + 1 < m; from += 16) {
         uint64_t x[16], y[16];
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = t[from + k];
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = b[from + k];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) x[k] = t[sampi_gpu_min_of(from + k, m - 2)];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = b[sampi_gpu_min_of(from + k, m - 2)];
         SAMPI_AT_ONCE(16, x);
         SAMPI_AT_ONCE(16, y);
         SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) if (from + k + 1 < m)
@@ -214,8 +214,8 @@ static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32
             sampi_zipf_sum(&sums, sampi_from_bits(x[k]), sampi_from_bits(y[k]));
         }
     }
+    sampi_gpu_meet(h->st); /* all lanes have read *zipf, t and b */
     *zipf = sums;
-    sampi_gpu_meet(h->st); /* lanes have read t and b */
 }
 
 /* Computes Zipf's sums of the first m tokens; *n becomes the number of remaining tokens. Declined if no list holds
