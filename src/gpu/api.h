@@ -43,7 +43,7 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
      Trial    When a process makes its first context of a device, the device computes what the CPU can check:
               vectors of exp, ln and weights, bit for bit, and four batches of up to two dozen rows that together need
               every kind of pass. This takes some milliseconds and, during that time, the memory of a second context on
-              the host and on the device (about 12 MB there). If a result differs, or a batch fails or does not end
+              the host and on the device (about 15 MB there). If a result differs, or a batch fails or does not end
               within 64 launches, no context of the process uses that device: each is made all the same, its name is
               "cpu", it samples on the CPU (rows that are on the device are fetched), and samp_gpu_plan gives the
               reason. The trial detects a device or a compiler that is always wrong, not one that is wrong now and then.
