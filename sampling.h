@@ -24532,7 +24532,7 @@ static sampi_cache_plan sampi_cache_planned(sampi_shared *h, const sampi_cache *
     plan.most = left / 4;
     const bool tight = sampi_cache_sizes(h->grammar, &plan, size) > left / 8;
     const size_t half = left / 2 - left / 32;
-    if (tight && plan.most < QUICK) plan.most = half < QUICK ? half : QUICK;
+    if (tight && plan.most < QUICK) plan.most = half < QUICK ? half : (size_t)QUICK;
     if (tight && few) plan.shift = 0;
     if (wanted == SAMPI_CACHE_WIDE || (tight && few)) plan.most = left - left / 4;
     if (wanted == SAMPI_CACHE_WHOLE) plan.most = left - left / 16;
