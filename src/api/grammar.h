@@ -168,20 +168,21 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 /* Returns 1 if the sampler waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
-/* samp_set_grammar_limits -- set how many bytes a grammar may hold, for all its samplers with this sampler's index
-   (default 64 MiB, at least 65,536), and how many steps a call on this sampler may take (default 2^24, at least 1024).
-   A step takes some ten nanoseconds.
-     Bytes    All blocks count: what was computed (states, masks, tables), the working memory of calls, and each
-              sampler's own position; also both copies of a block that is being enlarged. Making or cloning a sampler
-              may exceed the limit. Loading a state may take up to the limit again. What a call in another thread still
-              reads counts in addition to the limit until that call ends. When the limit is reached, about half of what
-              was computed is dropped, beginning with what was not used for the longest time; it is computed again when
-              it is needed. If one call needs more, more is dropped, and all of it only where the call needs all the
-              memory; if that is not enough, so are the positions that samp_rollback goes back to. A call that needs
-              still more returns SAMP_E_FULL, and nothing has changed. A call that drops data takes longer: up to some
-              ten milliseconds with the default, in proportion to the limit beyond.
-     Steps    A call takes fewer steps the more any sampler has computed before. If a sampler's position was dropped, it
-              reads its text again; each token may take as many steps as a call.
+/* samp_set_grammar_limits -- sets how many bytes of memory a grammar may hold, for all its samplers with this sampler's
+   index (default 64 MiB, at least 65,536 bytes), and how many steps a call on this sampler may take (default 2^24, at
+   least 1024). A step of the work on a mask or an accepted token takes some ten nanoseconds.
+     Bytes    All memory of the grammar counts: what was computed (states, masks, tables), the working memory of calls,
+              and each sampler's own position; also both copies of a block that is being enlarged. Making or cloning a
+              sampler may exceed the limit. Loading a state may take up to the limit again. Memory that a call in
+              another thread still reads counts in addition to the limit until that call ends. When the limit is
+              reached, about half of what was computed is dropped, beginning with what was not used for the longest
+              time; it is computed again when it is needed. If one call needs more memory, more is dropped, and
+              everything only if the call needs all the memory; if that is not enough, the positions to which
+              samp_rollback goes back are dropped too. A call that needs still more returns SAMP_E_FULL, and nothing has
+              changed. A call that drops data takes longer: up to some ten milliseconds with the default limit, and in
+              proportion more with a larger one.
+     Steps    A call takes fewer steps the more any sampler of the grammar has computed before. If a sampler's position
+              was dropped, the sampler reads its text again; each token may then take as many steps as a call.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).
      Threads  other threads may use the grammar meanwhile, but not this sampler. */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
