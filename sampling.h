@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9479 samplers/greedy.h               21642 grammar/gbnf.h
-     296 api/config.h                     9523 samplers/choose.h               21941 grammar/regex.h
-     327 api/types.h                      9587 samplers/ratio.h                22346 grammar/derivatives.h
-     623 api/missing.h                    9655 samplers/draw.h                 23194 grammar/vocabulary.h
-     638 api/sample.h                     9742 samplers/dist.h                 23676 grammar/triggers.h
-     746 api/chains.h                     9775 samplers/gumbel.h               24015 grammar/matcher.h
-    1040 api/samplers.h                   9847 watermark/function.h            24320 grammar/cache.h
-    1354 api/gumbel.h                     9966 watermark/text.h                24630 grammar/moving.h
-    1382 api/operator.h                  10159 watermark/draw.h                25096 grammar/visits.h
-    1440 api/kv.h                        10375 samplers/mirostat.h             25389 grammar/states.h
-    1623 api/llama_cpp.h                 10625 samplers/adaptive_p.h           25554 grammar/items.h
-    1671 api/text_error.h                10780 samplers/custom.h               25682 grammar/masks.h
-    1688 api/grammar.h                   10843 config/describe.h               25899 grammar/runs.h
-    1974 api/shards.h                    11026 config/from_params.h            26119 grammar/entries.h
-    2088 api/peers.h                     11092 config/orders.h                 26646 grammar/accepting.h
-    2182 api/drafts.h                    11327 config/numbers.h                26990 grammar/waiting.h
-    2301 api/constraints.h               11471 config/set.h                    27119 grammar/history.h
-    2650 api/watermark.h                 11629 config/texts.h                  27251 grammar/room.h
-    2810 api/parts.h                     11760 config/settings.h               27608 grammar/sampler.h
-    2852 base/switches.h                 11874 life/rollback.h                 27856 grammar/forced.h
-    3178 base/random.h                   12134 life/chain.h                    28049 grammar/hooks.h
-    3201 base/mt19937.h                  12425 life/members.h                  28176 schema/head.h
-    3277 base/exact.h                    12542 life/update.h                   28363 schema/errors.h
-    3510 base/bits128.h                  12739 life/copy.h                     28476 schema/collections.h
-    3591 base/elements.h                 12910 rows/row.h                      28511 schema/references.h
-    3725 watermark/colours.h             13232 rows/reserve.h                  28789 schema/strings.h
-    3791 kernels/llama_cpp/contract.h    13304 rows/pieces.h                   28851 schema/numbers.h
-    3843 kernels/contract.h              13420 rows/thresholds.h               29060 schema/sets.h
-    3982 kernels/scalar.h                13529 rows/compact.h                  29320 schema/formats.h
-    4188 kernels/llama_cpp/scalar.h      13697 rows/sums.h                     29524 schema/scalars.h
-    4209 kernels/sets.h                  13844 rows/changes.h                  29836 schema/goals.h
-    4259 kernels/vectors.h               13928 rows/cuts.h                     30067 schema/alternatives.h
-    4378 kernels/avx512.h                14401 rows/typical.h                  30562 schema/objects.h
-    4464 kernels/avx2.h                  14732 rows/tail_free.h                31142 schema/arrays.h
-    4528 kernels/sse2.h                  14809 rows/selecting.h                31516 schema/whole.h
-    4545 kernels/neon.h                  14945 rows/mirostat.h                 31690 tags/head.h
-    4568 kernels/wasm.h                  15032 watermark/rows.h                31821 tags/words.h
-    4584 kernels/generic.h               15147 rows/flat.h                     31939 tags/inside.h
-    4604 kernels/shared.h                15197 rows/logprobs.h                 32084 tags/formats.h
-    4731 kernels/passes.h                15286 rows/step.h                     32498 grammar/grammars.h
-    5436 kernels/llama_cpp/passes.h      15304 rows/llama_cpp/sums.h           32565 peers/tables.h
-    5521 kernels/check.h                 15634 rows/llama_cpp/samplers.h       32977 peers/values.h
-    5544 kernels/dispatch.h              16118 rows/llama_cpp/step.h           33425 peers/llama_server.h
-    5755 core/array.h                    16150 run/apply.h                     33497 peers/fields.h
-    6097 core/table.h                    16237 run/writing.h                   33767 peers/requests.h
-    6323 core/windows.h                  16363 run/arrays.h                    33914 shards/head.h
-    6416 constraints/record.h            16443 run/arrays_llama_cpp.h          34071 shards/bytes.h
-    6483 watermark/record.h              16648 run/walk.h                      34169 shards/merging.h
-    6505 rows/work.h                     16757 run/finish.h                    34461 shards/row.h
-    6532 life/past.h                     16798 run/draw_llama_cpp.h            34600 shards/answers.h
-    6595 core/record.h                   16874 run/draw.h                      35158 shards/logprobs.h
-    6741 core/plans.h                    16954 run/sample.h                    35306 shards/taking.h
-    6780 core/fields.h                   17052 watermark/making.h              35463 shards/asking.h
-    6872 core/owners.h                   17284 watermark/tails.h               35600 shards/prefix.h
-    6952 core/mt19937.h                  17385 watermark/detect.h              36174 shards/plans.h
-    7011 core/no_mt19937.h               17614 run/verify.h                    36683 samplers/plans.h
-    7045 core/making.h                   17720 run/batch.h                     36956 shards/way.h
-    7180 core/streams.h                  17874 life/state.h                    37106 shards/memory.h
-    7221 life/state_fields.h             18057 operator/weights.h              37176 shards/batch.h
-    7317 samplers/llama_cpp.h            18146 operator/search.h               37585 drafts/head.h
-    7407 samplers/logit_bias.h           18288 operator/run.h                  37649 drafts/block.h
-    7513 samplers/patch.h                18457 kv/cells.h                      37845 drafts/tree.h
-    7564 samplers/penalties.h            18497 kv/making.h                     37983 drafts/relaxed.h
-    7720 samplers/dry.h                  18723 kv/slot.h                       38069 constraints/automaton.h
-    8187 samplers/cut.h                  18866 kv/sequences.h                  38173 constraints/making.h
-    8213 samplers/top_n_sigma.h          19002 kv/data.h                       38438 constraints/sampler.h
-    8326 samplers/top_k.h                19126 kv/update.h                     38539 constraints/constructors.h
-    8384 samplers/tail_free.h            19254 kv/state.h                      38912 constraints/patterns.h
-    8512 samplers/typical.h              19466 llama_cpp/functions.h           39122 constraints/looking.h
-    8591 samplers/top_p.h                19534 llama_cpp/object.h              39195 constraints/thinking.h
-    8637 samplers/min_p.h                19589 llama_cpp/vocabulary.h          39452 constraints/schedule.h
-    8680 samplers/by_sums.h              19667 text/reading.h                  39542 constraints/accepting.h
-    8836 samplers/top_h.h                19779 text/strings.h                  39729 constraints/drawing.h
-    8890 samplers/min_k.h                19880 text/values.h                   39921 constraints/state.h
-    8949 samplers/xtc.h                  20038 text/documents.h                39988 constraints/kind.h
-    9035 samplers/infill.h               20115 grammar/head.h                  40048 constraints/top_p_decay.h
-    9154 samplers/temperature.h          20157 grammar/tree.h                  40136 constraints/accessors.h
-    9327 samplers/smoothing.h            20821 grammar/building.h              40245 core/kinds.h
-    9416 samplers/softmax.h              21238 grammar/finishing.h             40298 base/restore.h
-    9450 samplers/drafted.h              21552 grammar/reading.h               40312 api/license.h
+       2 api/opening.h                    9480 samplers/greedy.h               21643 grammar/gbnf.h
+     296 api/config.h                     9524 samplers/choose.h               21942 grammar/regex.h
+     327 api/types.h                      9588 samplers/ratio.h                22347 grammar/derivatives.h
+     623 api/missing.h                    9656 samplers/draw.h                 23195 grammar/vocabulary.h
+     638 api/sample.h                     9743 samplers/dist.h                 23677 grammar/triggers.h
+     746 api/chains.h                     9776 samplers/gumbel.h               24016 grammar/matcher.h
+    1040 api/samplers.h                   9848 watermark/function.h            24321 grammar/cache.h
+    1354 api/gumbel.h                     9967 watermark/text.h                24631 grammar/moving.h
+    1382 api/operator.h                  10160 watermark/draw.h                25097 grammar/visits.h
+    1440 api/kv.h                        10376 samplers/mirostat.h             25390 grammar/states.h
+    1623 api/llama_cpp.h                 10626 samplers/adaptive_p.h           25555 grammar/items.h
+    1671 api/text_error.h                10781 samplers/custom.h               25683 grammar/masks.h
+    1688 api/grammar.h                   10844 config/describe.h               25900 grammar/runs.h
+    1975 api/shards.h                    11027 config/from_params.h            26120 grammar/entries.h
+    2089 api/peers.h                     11093 config/orders.h                 26647 grammar/accepting.h
+    2183 api/drafts.h                    11328 config/numbers.h                26991 grammar/waiting.h
+    2302 api/constraints.h               11472 config/set.h                    27120 grammar/history.h
+    2651 api/watermark.h                 11630 config/texts.h                  27252 grammar/room.h
+    2811 api/parts.h                     11761 config/settings.h               27609 grammar/sampler.h
+    2853 base/switches.h                 11875 life/rollback.h                 27857 grammar/forced.h
+    3179 base/random.h                   12135 life/chain.h                    28050 grammar/hooks.h
+    3202 base/mt19937.h                  12426 life/members.h                  28177 schema/head.h
+    3278 base/exact.h                    12543 life/update.h                   28364 schema/errors.h
+    3511 base/bits128.h                  12740 life/copy.h                     28477 schema/collections.h
+    3592 base/elements.h                 12911 rows/row.h                      28512 schema/references.h
+    3726 watermark/colours.h             13233 rows/reserve.h                  28790 schema/strings.h
+    3792 kernels/llama_cpp/contract.h    13305 rows/pieces.h                   28852 schema/numbers.h
+    3844 kernels/contract.h              13421 rows/thresholds.h               29061 schema/sets.h
+    3983 kernels/scalar.h                13530 rows/compact.h                  29321 schema/formats.h
+    4189 kernels/llama_cpp/scalar.h      13698 rows/sums.h                     29525 schema/scalars.h
+    4210 kernels/sets.h                  13845 rows/changes.h                  29837 schema/goals.h
+    4260 kernels/vectors.h               13929 rows/cuts.h                     30068 schema/alternatives.h
+    4379 kernels/avx512.h                14402 rows/typical.h                  30563 schema/objects.h
+    4465 kernels/avx2.h                  14733 rows/tail_free.h                31143 schema/arrays.h
+    4529 kernels/sse2.h                  14810 rows/selecting.h                31517 schema/whole.h
+    4546 kernels/neon.h                  14946 rows/mirostat.h                 31691 tags/head.h
+    4569 kernels/wasm.h                  15033 watermark/rows.h                31822 tags/words.h
+    4585 kernels/generic.h               15148 rows/flat.h                     31940 tags/inside.h
+    4605 kernels/shared.h                15198 rows/logprobs.h                 32085 tags/formats.h
+    4732 kernels/passes.h                15287 rows/step.h                     32499 grammar/grammars.h
+    5437 kernels/llama_cpp/passes.h      15305 rows/llama_cpp/sums.h           32566 peers/tables.h
+    5522 kernels/check.h                 15635 rows/llama_cpp/samplers.h       32978 peers/values.h
+    5545 kernels/dispatch.h              16119 rows/llama_cpp/step.h           33426 peers/llama_server.h
+    5756 core/array.h                    16151 run/apply.h                     33498 peers/fields.h
+    6098 core/table.h                    16238 run/writing.h                   33768 peers/requests.h
+    6324 core/windows.h                  16364 run/arrays.h                    33915 shards/head.h
+    6417 constraints/record.h            16444 run/arrays_llama_cpp.h          34072 shards/bytes.h
+    6484 watermark/record.h              16649 run/walk.h                      34170 shards/merging.h
+    6506 rows/work.h                     16758 run/finish.h                    34462 shards/row.h
+    6533 life/past.h                     16799 run/draw_llama_cpp.h            34601 shards/answers.h
+    6596 core/record.h                   16875 run/draw.h                      35159 shards/logprobs.h
+    6742 core/plans.h                    16955 run/sample.h                    35307 shards/taking.h
+    6781 core/fields.h                   17053 watermark/making.h              35464 shards/asking.h
+    6873 core/owners.h                   17285 watermark/tails.h               35601 shards/prefix.h
+    6953 core/mt19937.h                  17386 watermark/detect.h              36175 shards/plans.h
+    7012 core/no_mt19937.h               17615 run/verify.h                    36684 samplers/plans.h
+    7046 core/making.h                   17721 run/batch.h                     36957 shards/way.h
+    7181 core/streams.h                  17875 life/state.h                    37107 shards/memory.h
+    7222 life/state_fields.h             18058 operator/weights.h              37177 shards/batch.h
+    7318 samplers/llama_cpp.h            18147 operator/search.h               37586 drafts/head.h
+    7408 samplers/logit_bias.h           18289 operator/run.h                  37650 drafts/block.h
+    7514 samplers/patch.h                18458 kv/cells.h                      37846 drafts/tree.h
+    7565 samplers/penalties.h            18498 kv/making.h                     37984 drafts/relaxed.h
+    7721 samplers/dry.h                  18724 kv/slot.h                       38070 constraints/automaton.h
+    8188 samplers/cut.h                  18867 kv/sequences.h                  38174 constraints/making.h
+    8214 samplers/top_n_sigma.h          19003 kv/data.h                       38439 constraints/sampler.h
+    8327 samplers/top_k.h                19127 kv/update.h                     38540 constraints/constructors.h
+    8385 samplers/tail_free.h            19255 kv/state.h                      38913 constraints/patterns.h
+    8513 samplers/typical.h              19467 llama_cpp/functions.h           39123 constraints/looking.h
+    8592 samplers/top_p.h                19535 llama_cpp/object.h              39196 constraints/thinking.h
+    8638 samplers/min_p.h                19590 llama_cpp/vocabulary.h          39453 constraints/schedule.h
+    8681 samplers/by_sums.h              19668 text/reading.h                  39543 constraints/accepting.h
+    8837 samplers/top_h.h                19780 text/strings.h                  39730 constraints/drawing.h
+    8891 samplers/min_k.h                19881 text/values.h                   39922 constraints/state.h
+    8950 samplers/xtc.h                  20039 text/documents.h                39989 constraints/kind.h
+    9036 samplers/infill.h               20116 grammar/head.h                  40049 constraints/top_p_decay.h
+    9155 samplers/temperature.h          20158 grammar/tree.h                  40137 constraints/accessors.h
+    9328 samplers/smoothing.h            20822 grammar/building.h              40246 core/kinds.h
+    9417 samplers/softmax.h              21239 grammar/finishing.h             40299 base/restore.h
+    9451 samplers/drafted.h              21553 grammar/reading.h               40313 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1856,20 +1856,21 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 /* Returns 1 if the sampler waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
-/* samp_set_grammar_limits -- set how many bytes a grammar may hold, for all its samplers with this sampler's index
-   (default 64 MiB, at least 65,536), and how many steps a call on this sampler may take (default 2^24, at least 1024).
-   A step takes some ten nanoseconds.
-     Bytes    All blocks count: what was computed (states, masks, tables), the working memory of calls, and each
-              sampler's own position; also both copies of a block that is being enlarged. Making or cloning a sampler
-              may exceed the limit. Loading a state may take up to the limit again. What a call in another thread still
-              reads counts in addition to the limit until that call ends. When the limit is reached, about half of what
-              was computed is dropped, beginning with what was not used for the longest time; it is computed again when
-              it is needed. If one call needs more, more is dropped, and all of it only where the call needs all the
-              memory; if that is not enough, so are the positions that samp_rollback goes back to. A call that needs
-              still more returns SAMP_E_FULL, and nothing has changed. A call that drops data takes longer: up to some
-              ten milliseconds with the default, in proportion to the limit beyond.
-     Steps    A call takes fewer steps the more any sampler has computed before. If a sampler's position was dropped, it
-              reads its text again; each token may take as many steps as a call.
+/* samp_set_grammar_limits -- sets how many bytes of memory a grammar may hold, for all its samplers with this sampler's
+   index (default 64 MiB, at least 65,536 bytes), and how many steps a call on this sampler may take (default 2^24, at
+   least 1024). A step of the work on a mask or an accepted token takes some ten nanoseconds.
+     Bytes    All memory of the grammar counts: what was computed (states, masks, tables), the working memory of calls,
+              and each sampler's own position; also both copies of a block that is being enlarged. Making or cloning a
+              sampler may exceed the limit. Loading a state may take up to the limit again. Memory that a call in
+              another thread still reads counts in addition to the limit until that call ends. When the limit is
+              reached, about half of what was computed is dropped, beginning with what was not used for the longest
+              time; it is computed again when it is needed. If one call needs more memory, more is dropped, and
+              everything only if the call needs all the memory; if that is not enough, the positions to which
+              samp_rollback goes back are dropped too. A call that needs still more returns SAMP_E_FULL, and nothing has
+              changed. A call that drops data takes longer: up to some ten milliseconds with the default limit, and in
+              proportion more with a larger one.
+     Steps    A call takes fewer steps the more any sampler of the grammar has computed before. If a sampler's position
+              was dropped, the sampler reads its text again; each token may then take as many steps as a call.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).
      Threads  other threads may use the grammar meanwhile, but not this sampler. */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
