@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9480 samplers/greedy.h               21643 grammar/gbnf.h
-     296 api/config.h                     9524 samplers/choose.h               21942 grammar/regex.h
-     327 api/types.h                      9588 samplers/ratio.h                22347 grammar/derivatives.h
-     623 api/missing.h                    9656 samplers/draw.h                 23195 grammar/vocabulary.h
-     638 api/sample.h                     9743 samplers/dist.h                 23677 grammar/triggers.h
-     746 api/chains.h                     9776 samplers/gumbel.h               24016 grammar/matcher.h
-    1040 api/samplers.h                   9848 watermark/function.h            24321 grammar/cache.h
-    1354 api/gumbel.h                     9967 watermark/text.h                24631 grammar/moving.h
-    1382 api/operator.h                  10160 watermark/draw.h                25097 grammar/visits.h
-    1440 api/kv.h                        10376 samplers/mirostat.h             25390 grammar/states.h
-    1623 api/llama_cpp.h                 10626 samplers/adaptive_p.h           25555 grammar/items.h
-    1671 api/text_error.h                10781 samplers/custom.h               25683 grammar/masks.h
-    1688 api/grammar.h                   10844 config/describe.h               25900 grammar/runs.h
-    1975 api/shards.h                    11027 config/from_params.h            26120 grammar/entries.h
-    2089 api/peers.h                     11093 config/orders.h                 26647 grammar/accepting.h
-    2183 api/drafts.h                    11328 config/numbers.h                26991 grammar/waiting.h
-    2302 api/constraints.h               11472 config/set.h                    27120 grammar/history.h
-    2651 api/watermark.h                 11630 config/texts.h                  27252 grammar/room.h
-    2811 api/parts.h                     11761 config/settings.h               27609 grammar/sampler.h
-    2853 base/switches.h                 11875 life/rollback.h                 27857 grammar/forced.h
-    3179 base/random.h                   12135 life/chain.h                    28050 grammar/hooks.h
-    3202 base/mt19937.h                  12426 life/members.h                  28177 schema/head.h
-    3278 base/exact.h                    12543 life/update.h                   28364 schema/errors.h
-    3511 base/bits128.h                  12740 life/copy.h                     28477 schema/collections.h
-    3592 base/elements.h                 12911 rows/row.h                      28512 schema/references.h
-    3726 watermark/colours.h             13233 rows/reserve.h                  28790 schema/strings.h
-    3792 kernels/llama_cpp/contract.h    13305 rows/pieces.h                   28852 schema/numbers.h
-    3844 kernels/contract.h              13421 rows/thresholds.h               29061 schema/sets.h
-    3983 kernels/scalar.h                13530 rows/compact.h                  29321 schema/formats.h
-    4189 kernels/llama_cpp/scalar.h      13698 rows/sums.h                     29525 schema/scalars.h
-    4210 kernels/sets.h                  13845 rows/changes.h                  29837 schema/goals.h
-    4260 kernels/vectors.h               13929 rows/cuts.h                     30068 schema/alternatives.h
-    4379 kernels/avx512.h                14402 rows/typical.h                  30563 schema/objects.h
-    4465 kernels/avx2.h                  14733 rows/tail_free.h                31143 schema/arrays.h
-    4529 kernels/sse2.h                  14810 rows/selecting.h                31517 schema/whole.h
-    4546 kernels/neon.h                  14946 rows/mirostat.h                 31691 tags/head.h
-    4569 kernels/wasm.h                  15033 watermark/rows.h                31822 tags/words.h
-    4585 kernels/generic.h               15148 rows/flat.h                     31940 tags/inside.h
-    4605 kernels/shared.h                15198 rows/logprobs.h                 32085 tags/formats.h
-    4732 kernels/passes.h                15287 rows/step.h                     32499 grammar/grammars.h
-    5437 kernels/llama_cpp/passes.h      15305 rows/llama_cpp/sums.h           32566 peers/tables.h
-    5522 kernels/check.h                 15635 rows/llama_cpp/samplers.h       32978 peers/values.h
-    5545 kernels/dispatch.h              16119 rows/llama_cpp/step.h           33426 peers/llama_server.h
-    5756 core/array.h                    16151 run/apply.h                     33498 peers/fields.h
-    6098 core/table.h                    16238 run/writing.h                   33768 peers/requests.h
-    6324 core/windows.h                  16364 run/arrays.h                    33915 shards/head.h
-    6417 constraints/record.h            16444 run/arrays_llama_cpp.h          34072 shards/bytes.h
-    6484 watermark/record.h              16649 run/walk.h                      34170 shards/merging.h
-    6506 rows/work.h                     16758 run/finish.h                    34462 shards/row.h
-    6533 life/past.h                     16799 run/draw_llama_cpp.h            34601 shards/answers.h
-    6596 core/record.h                   16875 run/draw.h                      35159 shards/logprobs.h
-    6742 core/plans.h                    16955 run/sample.h                    35307 shards/taking.h
-    6781 core/fields.h                   17053 watermark/making.h              35464 shards/asking.h
-    6873 core/owners.h                   17285 watermark/tails.h               35601 shards/prefix.h
-    6953 core/mt19937.h                  17386 watermark/detect.h              36175 shards/plans.h
-    7012 core/no_mt19937.h               17615 run/verify.h                    36684 samplers/plans.h
-    7046 core/making.h                   17721 run/batch.h                     36957 shards/way.h
-    7181 core/streams.h                  17875 life/state.h                    37107 shards/memory.h
-    7222 life/state_fields.h             18058 operator/weights.h              37177 shards/batch.h
-    7318 samplers/llama_cpp.h            18147 operator/search.h               37586 drafts/head.h
-    7408 samplers/logit_bias.h           18289 operator/run.h                  37650 drafts/block.h
-    7514 samplers/patch.h                18458 kv/cells.h                      37846 drafts/tree.h
-    7565 samplers/penalties.h            18498 kv/making.h                     37984 drafts/relaxed.h
-    7721 samplers/dry.h                  18724 kv/slot.h                       38070 constraints/automaton.h
-    8188 samplers/cut.h                  18867 kv/sequences.h                  38174 constraints/making.h
-    8214 samplers/top_n_sigma.h          19003 kv/data.h                       38439 constraints/sampler.h
-    8327 samplers/top_k.h                19127 kv/update.h                     38540 constraints/constructors.h
-    8385 samplers/tail_free.h            19255 kv/state.h                      38913 constraints/patterns.h
-    8513 samplers/typical.h              19467 llama_cpp/functions.h           39123 constraints/looking.h
-    8592 samplers/top_p.h                19535 llama_cpp/object.h              39196 constraints/thinking.h
-    8638 samplers/min_p.h                19590 llama_cpp/vocabulary.h          39453 constraints/schedule.h
-    8681 samplers/by_sums.h              19668 text/reading.h                  39543 constraints/accepting.h
-    8837 samplers/top_h.h                19780 text/strings.h                  39730 constraints/drawing.h
-    8891 samplers/min_k.h                19881 text/values.h                   39922 constraints/state.h
-    8950 samplers/xtc.h                  20039 text/documents.h                39989 constraints/kind.h
-    9036 samplers/infill.h               20116 grammar/head.h                  40049 constraints/top_p_decay.h
-    9155 samplers/temperature.h          20158 grammar/tree.h                  40137 constraints/accessors.h
-    9328 samplers/smoothing.h            20822 grammar/building.h              40246 core/kinds.h
-    9417 samplers/softmax.h              21239 grammar/finishing.h             40299 base/restore.h
-    9451 samplers/drafted.h              21553 grammar/reading.h               40313 api/license.h
+       2 api/opening.h                    9507 samplers/greedy.h               21670 grammar/gbnf.h
+     296 api/config.h                     9551 samplers/choose.h               21969 grammar/regex.h
+     327 api/types.h                      9615 samplers/ratio.h                22374 grammar/derivatives.h
+     623 api/missing.h                    9683 samplers/draw.h                 23222 grammar/vocabulary.h
+     638 api/sample.h                     9770 samplers/dist.h                 23704 grammar/triggers.h
+     746 api/chains.h                     9803 samplers/gumbel.h               24043 grammar/matcher.h
+    1040 api/samplers.h                   9875 watermark/function.h            24348 grammar/cache.h
+    1354 api/gumbel.h                     9994 watermark/text.h                24658 grammar/moving.h
+    1382 api/operator.h                  10187 watermark/draw.h                25124 grammar/visits.h
+    1440 api/kv.h                        10403 samplers/mirostat.h             25417 grammar/states.h
+    1638 api/llama_cpp.h                 10653 samplers/adaptive_p.h           25582 grammar/items.h
+    1686 api/text_error.h                10808 samplers/custom.h               25710 grammar/masks.h
+    1703 api/grammar.h                   10871 config/describe.h               25927 grammar/runs.h
+    1990 api/shards.h                    11054 config/from_params.h            26147 grammar/entries.h
+    2104 api/peers.h                     11120 config/orders.h                 26674 grammar/accepting.h
+    2198 api/drafts.h                    11355 config/numbers.h                27018 grammar/waiting.h
+    2317 api/constraints.h               11499 config/set.h                    27147 grammar/history.h
+    2666 api/watermark.h                 11657 config/texts.h                  27279 grammar/room.h
+    2838 api/parts.h                     11788 config/settings.h               27636 grammar/sampler.h
+    2880 base/switches.h                 11902 life/rollback.h                 27884 grammar/forced.h
+    3206 base/random.h                   12162 life/chain.h                    28077 grammar/hooks.h
+    3229 base/mt19937.h                  12453 life/members.h                  28204 schema/head.h
+    3305 base/exact.h                    12570 life/update.h                   28391 schema/errors.h
+    3538 base/bits128.h                  12767 life/copy.h                     28504 schema/collections.h
+    3619 base/elements.h                 12938 rows/row.h                      28539 schema/references.h
+    3753 watermark/colours.h             13260 rows/reserve.h                  28817 schema/strings.h
+    3819 kernels/llama_cpp/contract.h    13332 rows/pieces.h                   28879 schema/numbers.h
+    3871 kernels/contract.h              13448 rows/thresholds.h               29088 schema/sets.h
+    4010 kernels/scalar.h                13557 rows/compact.h                  29348 schema/formats.h
+    4216 kernels/llama_cpp/scalar.h      13725 rows/sums.h                     29552 schema/scalars.h
+    4237 kernels/sets.h                  13872 rows/changes.h                  29864 schema/goals.h
+    4287 kernels/vectors.h               13956 rows/cuts.h                     30095 schema/alternatives.h
+    4406 kernels/avx512.h                14429 rows/typical.h                  30590 schema/objects.h
+    4492 kernels/avx2.h                  14760 rows/tail_free.h                31170 schema/arrays.h
+    4556 kernels/sse2.h                  14837 rows/selecting.h                31544 schema/whole.h
+    4573 kernels/neon.h                  14973 rows/mirostat.h                 31718 tags/head.h
+    4596 kernels/wasm.h                  15060 watermark/rows.h                31849 tags/words.h
+    4612 kernels/generic.h               15175 rows/flat.h                     31967 tags/inside.h
+    4632 kernels/shared.h                15225 rows/logprobs.h                 32112 tags/formats.h
+    4759 kernels/passes.h                15314 rows/step.h                     32526 grammar/grammars.h
+    5464 kernels/llama_cpp/passes.h      15332 rows/llama_cpp/sums.h           32593 peers/tables.h
+    5549 kernels/check.h                 15662 rows/llama_cpp/samplers.h       33005 peers/values.h
+    5572 kernels/dispatch.h              16146 rows/llama_cpp/step.h           33453 peers/llama_server.h
+    5783 core/array.h                    16178 run/apply.h                     33525 peers/fields.h
+    6125 core/table.h                    16265 run/writing.h                   33795 peers/requests.h
+    6351 core/windows.h                  16391 run/arrays.h                    33942 shards/head.h
+    6444 constraints/record.h            16471 run/arrays_llama_cpp.h          34099 shards/bytes.h
+    6511 watermark/record.h              16676 run/walk.h                      34197 shards/merging.h
+    6533 rows/work.h                     16785 run/finish.h                    34489 shards/row.h
+    6560 life/past.h                     16826 run/draw_llama_cpp.h            34628 shards/answers.h
+    6623 core/record.h                   16902 run/draw.h                      35186 shards/logprobs.h
+    6769 core/plans.h                    16982 run/sample.h                    35334 shards/taking.h
+    6808 core/fields.h                   17080 watermark/making.h              35491 shards/asking.h
+    6900 core/owners.h                   17312 watermark/tails.h               35628 shards/prefix.h
+    6980 core/mt19937.h                  17413 watermark/detect.h              36202 shards/plans.h
+    7039 core/no_mt19937.h               17642 run/verify.h                    36711 samplers/plans.h
+    7073 core/making.h                   17748 run/batch.h                     36984 shards/way.h
+    7208 core/streams.h                  17902 life/state.h                    37134 shards/memory.h
+    7249 life/state_fields.h             18085 operator/weights.h              37204 shards/batch.h
+    7345 samplers/llama_cpp.h            18174 operator/search.h               37613 drafts/head.h
+    7435 samplers/logit_bias.h           18316 operator/run.h                  37677 drafts/block.h
+    7541 samplers/patch.h                18485 kv/cells.h                      37873 drafts/tree.h
+    7592 samplers/penalties.h            18525 kv/making.h                     38011 drafts/relaxed.h
+    7748 samplers/dry.h                  18751 kv/slot.h                       38097 constraints/automaton.h
+    8215 samplers/cut.h                  18894 kv/sequences.h                  38201 constraints/making.h
+    8241 samplers/top_n_sigma.h          19030 kv/data.h                       38466 constraints/sampler.h
+    8354 samplers/top_k.h                19154 kv/update.h                     38567 constraints/constructors.h
+    8412 samplers/tail_free.h            19282 kv/state.h                      38940 constraints/patterns.h
+    8540 samplers/typical.h              19494 llama_cpp/functions.h           39150 constraints/looking.h
+    8619 samplers/top_p.h                19562 llama_cpp/object.h              39223 constraints/thinking.h
+    8665 samplers/min_p.h                19617 llama_cpp/vocabulary.h          39480 constraints/schedule.h
+    8708 samplers/by_sums.h              19695 text/reading.h                  39570 constraints/accepting.h
+    8864 samplers/top_h.h                19807 text/strings.h                  39757 constraints/drawing.h
+    8918 samplers/min_k.h                19908 text/values.h                   39949 constraints/state.h
+    8977 samplers/xtc.h                  20066 text/documents.h                40016 constraints/kind.h
+    9063 samplers/infill.h               20143 grammar/head.h                  40076 constraints/top_p_decay.h
+    9182 samplers/temperature.h          20185 grammar/tree.h                  40164 constraints/accessors.h
+    9355 samplers/smoothing.h            20849 grammar/building.h              40273 core/kinds.h
+    9444 samplers/softmax.h              21266 grammar/finishing.h             40326 base/restore.h
+    9478 samplers/drafted.h              21580 grammar/reading.h               40340 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1439,15 +1439,16 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 #if defined(SAMPLING_KV_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/kv.h ---- */
 /* ---- 5. sequences and their key-value cache (SAMPLING_KV) -----------------------------------------------------
-   Which cell of a key-value cache holds each token of each sequence: with forks, rollback, sliding windows, a mask for
-   attention and, if you want, the buffers of keys and values. The functions work with positions and sequences; they use
-   no samplers. */
+   Functions that manage which cell of a key-value cache holds each token of each sequence: with forks, rollback,
+   sliding windows, a mask for attention and, if you want, the buffers of keys and values. They work with positions and
+   sequences, and use no samplers. */
 
-/* A cell holds the keys and values of one token. */
+/* A cell of the cache, which holds the keys and values of one token. */
 typedef struct samp_kv_cell {
     int32_t pos;   /* the token's position; -1: the cell is free */
-    int32_t delta; /* how far the token has moved since its keys were made or last rotated; samp_kv_update rotates */
-    uint64_t seq;  /* bit s: sequence s has this token; 0 in a free cell */
+    int32_t delta; /* by how many positions the token has moved since its keys were computed or last rotated;
+                      samp_kv_update rotates them */
+    uint64_t seq;  /* bit s is set if sequence s has this token; seq is 0 in a free cell */
 } samp_kv_cell;
 
 /* A cache. You may read these members; only the functions below change them. Private members follow them. */
@@ -1455,9 +1456,9 @@ typedef struct samp_kv {
     uint32_t size;       /* number of cells */
     uint32_t used;       /* number of cells that are not free */
     uint32_t head;       /* where the next search for a slot begins; after a search, the slot's first cell */
-    uint32_t n;          /* attention reads cells 0 .. n - 1: set by find_slot, update and state_load */
-    bool has_shift;      /* some cell may have a delta */
-    bool do_defrag;      /* the next samp_kv_update defragments */
+    uint32_t n;          /* attention reads cells 0 .. n - 1; samp_kv_find_slot, _update and _state_load set n */
+    bool has_shift;      /* true: some cell may have a delta that is not 0 */
+    bool do_defrag;      /* true: the next samp_kv_update defragments the cache */
     samp_kv_cell *cells; /* [size] */
 } samp_kv;
 
@@ -1472,42 +1473,49 @@ typedef enum samp_kv_rope {
 /* The parameters of a cache. In all members but the first 0 means "the default". */
 typedef struct samp_kv_params {
     uint32_t n_cells;         /* 1 .. 2^26; the whole cache must not exceed half of what size_t can count */
-    uint32_t n_seq_max;       /* sequences are 0 .. n_seq_max - 1; 1 .. 64, 0: 64 */
-    uint32_t padding;         /* n is a multiple of it, or all cells; 1 .. 2^16, 0: 32 */
-    uint32_t n_layer;         /* 0 .. 4096; 0: cells only, no buffers */
-    const uint32_t *n_embd_k; /* [n_layer] elements of a token's keys, all key-value heads together; 1 .. 2^20 */
-    const uint32_t *n_embd_v; /* [n_layer] the same of its values */
+    uint32_t n_seq_max;       /* the number of sequences, 1 .. 64; they are 0 .. n_seq_max - 1; 0: 64 */
+    uint32_t padding;         /* samp_kv.n is a multiple of padding, or all cells; 1 .. 2^16, 0: 32 */
+    uint32_t n_layer;         /* the number of layers, 0 .. 4096; 0: the cache has only cells, and no buffers */
+    const uint32_t *n_embd_k; /* [n_layer] number of elements of a token's keys, all key-value heads together; 1 ..
+                                 2^20 */
+    const uint32_t *n_embd_v; /* [n_layer] number of elements of a token's values; 1 .. 2^20 */
     samp_dtype type_k;        /* SAMP_F32 or SAMP_F16 */
     samp_dtype type_v;
-    bool v_trans;           /* values are transposed: [n_embd_v x n_cells] */
-    samp_kv_rope rope;      /* SAMP_ROPE_NONE: a shift does not change the keys */
-    uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k; 2 .. 2^20 */
-    uint32_t n_rot;         /* with rope: how many of them are rotated, from the first on; even; 0: n_embd_head */
-    float rope_theta;       /* with rope: > 0 and finite; 0: 10000 */
-    float defrag_threshold; /* samp_kv_update defragments if the share of free cells among those up to the last used
-                               one exceeds it; [0, 1); 0: only after samp_kv_defrag */
-    void *memory;           /* memory for the buffers, aligned to 64 bytes; NULL: they are in the cache's own block */
-    size_t memory_size;     /* >= samp_kv_size */
+    bool v_trans;         /* true: values are stored transposed, as [n_embd_v x n_cells] */
+    samp_kv_rope rope;    /* how keys encode positions; with SAMP_ROPE_NONE a shift of positions leaves keys as
+                               they are */
+    uint32_t n_embd_head; /* with rope: number of elements of one head's key, a divisor of every n_embd_k; 2 ..
+                               2^20 */
+    uint32_t n_rot;       /* with rope: how many elements of a head's key are rotated, from the first on; an even
+                               number; 0: n_embd_head */
+    float rope_theta;     /* with rope: the base theta of the angles, > 0 and finite; 0: 10000 */
+    float
+        defrag_threshold; /* samp_kv_update defragments if, of the cells up to the last used one, a larger share than
+                               this is free; [0, 1); 0: it defragments only after samp_kv_defrag */
+    void *memory;         /* memory for the buffers, aligned to 64 bytes; NULL: the buffers are in the cache's
+                               block */
+    size_t memory_size;   /* >= samp_kv_size */
 } samp_kv_params;
 
 /* Tokens that are decoded together. */
 typedef struct samp_kv_batch {
     uint32_t n_tokens;
     const int32_t *pos;  /* [n_tokens] 0 .. 2^31 - 2 */
-    const uint64_t *seq; /* [n_tokens] the sequences of this token, at least one: bit s = sequence s */
+    const uint64_t *seq; /* [n_tokens] the sequences of each token, at least one; bit s is set for sequence s */
 } samp_kv_batch;
 
 typedef enum samp_kv_slot {
     SAMP_KV_RUN = 0,      /* neighbouring cells */
-    SAMP_KV_SCATTERED = 1 /* neighbouring cells, or any free ones if no run is long enough */
+    SAMP_KV_SCATTERED = 1 /* neighbouring cells, or any free cells if there are not enough neighbouring ones */
 } samp_kv_slot;
 
-/* samp_kv_check_params -- checks the parameters: SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_DTYPE,
-   SAMP_E_WORKSPACE (memory_size). *field (may be NULL) gets the member's name. */
+/* samp_kv_check_params -- checks the parameters. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_DTYPE,
+   or SAMP_E_WORKSPACE (memory_size). *field (field may be NULL) gets the name of the wrong member. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field);
 
-/* samp_kv_size -- the bytes of all buffers; *k and *v (may be NULL) get the bytes of keys and of values. Each layer has
-   n_cells * n_embd * (2 or 4) bytes, rounded up to 64. 0 if the parameters are bad (`memory` is not checked). */
+/* samp_kv_size -- returns the size of all buffers in bytes; *k and *v (either pointer may be NULL) get the bytes of
+   keys and of values. Each layer has n_cells * n_embd * (2 or 4) bytes, rounded up to 64. The result is 0 if the
+   parameters are bad (`memory` is not checked). */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v);
 
 /* samp_kv_init -- makes an empty cache; its buffers are zero.
@@ -1523,10 +1531,11 @@ SAMP_API void samp_kv_free(samp_kv *kv);
 SAMP_API void samp_kv_clear(samp_kv *kv);
 
 /* samp_kv_find_slot -- finds cells for the tokens of a batch.
-     Search   begins at head, or at 0 if head > used + 2 n_tokens; wraps around; fails after a full turn. head is then
-              the first cell found. It stays there until the next search, or until a cell before it becomes free.
-     out      cells [n_tokens] (may be NULL): the cell of each token. SAMP_KV_RUN: head, head + 1, ...; scattered cells
-              ascend from head and wrap around.
+     Search   The search begins at cell `head`, or at cell 0 if head > used + 2 n_tokens; it continues at cell 0 after
+              the last cell, and fails after it has visited all cells. `head` is then the first cell found. It does not
+              change until the next search, or until a cell before it becomes free.
+     out      cells [n_tokens] (may be NULL): the cell of each token. With SAMP_KV_RUN the cells are head, head + 1,
+              ...; scattered cells ascend from head and continue at cell 0.
      Range    a token's position must be above all positions of its sequences, in the cache and earlier in the batch.
      Returns  SAMP_OK; SAMP_E_FULL: no such cells are free; SAMP_E_NULL; SAMP_E_RANGE: n_tokens (0, or more than the
               cache has), a position, a sequence or the kind of slot. After an error nothing has changed.
@@ -1537,18 +1546,20 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
      Range    positions [p0, p1); p0 < 0: from the start, p1 < 0: to the end.
      Returns  SAMP_OK (also if no token is in the range); SAMP_E_NULL; SAMP_E_RANGE: an unknown sequence, or p0 > p1.
               After an error nothing has changed.
-     head     goes back to the first cell that becomes free, if that is before it.   Cost  O(size).
+     head     is set to the first cell that becomes free, if that cell is before head.   Cost  O(size).
 
-   samp_kv_seq_rm -- removes these tokens from a sequence; seq < 0: from all sequences. A cell without a sequence is
-     free.
-   samp_kv_seq_cp -- gives dst the tokens of src too (a fork): the sequences share cells, nothing is copied. dst keeps
-     its own tokens.
+   samp_kv_seq_rm -- removes the tokens at positions [p0, p1) from a sequence; seq < 0: from all sequences. A cell
+     without a
+     sequence is free.
+   samp_kv_seq_cp -- adds the tokens of sequence src to sequence dst (a fork): the sequences share cells, and no keys or
+     values are copied. dst keeps its own tokens.
    samp_kv_seq_keep -- removes all other sequences.
-   samp_kv_seq_add -- moves positions by delta; samp_kv_update rotates the keys later. A token moved below 0 is removed.
-     Other sequences that share a cell move with it. A position above 2^31 - 2 is SAMP_E_RANGE.
-   samp_kv_seq_div -- divides positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
+   samp_kv_seq_add -- adds delta to positions; samp_kv_update rotates the keys later. A token whose position falls below
+     0 is removed. If other sequences share the cell of a token, its position changes for them too. A position above
+     2^31 - 2 is SAMP_E_RANGE.
+   samp_kv_seq_div -- divides positions by d >= 1, and rounds down; the rest is as in samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
-/* Gives dst the tokens of src too (a fork). */
+/* Adds the tokens of sequence src to sequence dst (a fork). */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
 /* Removes all other sequences. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq);
@@ -1557,14 +1568,14 @@ SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
 /* Divides positions by d. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d);
 
-/* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has no
-   token (or kv is NULL), SAMP_E_RANGE if the sequence is unknown. */
+/* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- return the smallest and the largest position of a sequence; -1 if the
+   sequence has no token (or kv is NULL), SAMP_E_RANGE if the sequence is unknown. */
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
 /* The largest position of a sequence; -1 if it has no token. */
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
 
-/* samp_kv_keys, samp_kv_values -- a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
-   [size x n_embd_v], or [n_embd_v x size] with v_trans. NULL: no such layer. */
+/* samp_kv_keys, samp_kv_values -- return a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
+   [size x n_embd_v], or [n_embd_v x size] with v_trans. NULL: the layer does not exist. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer);
 /* A layer's values, for kernels of your own. */
 SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer);
@@ -1579,27 +1590,31 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
 /* samp_kv_update -- rotates and defragments where necessary. Call it before each batch, or after changes.
      Shift    rotates the keys of each cell with a delta by delta positions, in double, and rounds them to their type;
               then delta is 0.
-     Defrag   after samp_kv_defrag, or above defrag_threshold: the used cells become 0 .. used - 1. Only cells behind
-              these move, in order, to the first free ones. head = used (0 if the cache is full).
-     Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
-   samp_kv_defrag -- makes the next samp_kv_update defragment. SAMP_OK, SAMP_E_NULL. */
+     Defrag   After samp_kv_defrag, or above defrag_threshold, the tokens are moved to the cells 0 .. used - 1. Only
+              tokens in later cells move, in order, to the first free cells. Then head = used (0 if the cache is full).
+     Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment the function does nothing.
+   samp_kv_defrag -- makes the next samp_kv_update defragment. Returns SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);
 /* Makes the next samp_kv_update defragment. */
 SAMP_API int samp_kv_defrag(samp_kv *kv);
 
-/* samp_kv_mask -- which of the first n cells each token of a batch attends to: cells that all its sequences have, at
-   its position or an earlier one (causal attention). Call it after samp_kv_find_slot.
+/* samp_kv_mask -- writes which of the first n cells each token of a batch attends to: the cells that belong to all
+   sequences of the token, and whose position is the token's or an earlier one (causal attention). Call it after
+   samp_kv_find_slot.
      out      bits [n_tokens x ceil(n / 32)]: bit c % 32 of word c / 32 is cell c; bits from n on are 0.
               bias [n_tokens x n]: 0, or -infinity where the bit is 0. Either may be NULL.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE as samp_kv_find_slot (but positions may come in any order). */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias);
 
-/* samp_kv_state_size, samp_kv_state_save, samp_kv_state_load -- a sequence as bytes: its positions, keys and values,
-   with a version and a checksum. The bytes do not depend on cells or machine.
-     save     writes samp_kv_state_size bytes.
-     load     replaces the sequence seq by the saved one, in any free cells. A pending shift stays pending. The cache
-              may have another size, padding or v_trans; its layers, types and rope must be the same.
-     Returns  the size, or 0 if kv is NULL or the sequence unknown. The others SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
+/* samp_kv_state_size, samp_kv_state_save, samp_kv_state_load -- save and load a sequence as bytes: its positions, keys
+   and values, with a version and a checksum. The bytes do not depend on which cells the sequence uses, or on the
+   machine.
+     save     samp_kv_state_save writes samp_kv_state_size bytes.
+     load     samp_kv_state_load replaces the sequence seq by the saved one, in any free cells. Keys that samp_kv_update
+              had still to rotate are rotated after loading. The cache may have another size, padding or v_trans; its
+              layers, types and rope must be the same.
+     Returns  samp_kv_state_size returns the size, or 0 if kv is NULL or the sequence unknown. The others return
+              SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
               SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
               too few cells would be free. After an error nothing has changed. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
@@ -2650,12 +2665,14 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
 #if defined(SAMPLING_WATERMARK_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/watermark.h ---- */
 /* ---- 13. watermarks (SAMPLING_WATERMARK) ----------------------------------------------------------------------
-   Samplers whose choice depends on a secret key and the last tokens, and detectors, which recognise their texts with
-   the key. Nothing here ever writes a key: not a text, not an error, not a saved state. */
+   Samplers whose choice depends on a secret key and the last tokens, which leaves a mark in the text; and detectors,
+   which find this mark with the key. The library never writes a key: not in a text, not in an error, not in a saved
+   state. */
 
-/* What all kinds have in common:
-     Context  the context_width tokens before the next token. Only tokens count that were accepted after the sampler's
-              first draw; the tokens before are the prompt. A missing token is -1. samp_reset begins a new text.
+/* What all kinds of watermarks have in common:
+     Context  The context of a token is the context_width tokens before it. Only tokens that were accepted after the
+              sampler's first draw belong to it; earlier tokens are the prompt. A missing token counts as -1. samp_reset
+              begins a new text.
      Repeats  If the context already occurred at one of the last `history` positions, the token is drawn without the
               mark, because the same context always gives the same mark. This check takes O(1) a token.
      Function "philox4x32-10-v1", vLLM's: it computes a word of 32 bits from key, context and token. The state begins as
@@ -2665,40 +2682,45 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
               Philox of (id / 4, state [0 .. 2]) under the key (lower half ^ state [3], upper half ^ 0x574D544B); id % 4
               selects the token's word. The number u of a word is ((word >> 8) + 1) / (2^24 + 1), computed in double and
               rounded to float.
-     State    as of any built-in sampler: samp_clone, samp_state_save, samp_rollback and batches work. A saved state
-              contains a fingerprint of the settings (of the key a part of its SHA-256), and is refused under another
-              key.
+     State    samp_clone, samp_state_save, samp_rollback and batches work as with any built-in sampler. A saved state
+              contains a fingerprint of the settings (made with a part of the key's SHA-256), and cannot be loaded under
+              another key.
      Memory   is allocated when the sampler is made: 4 bytes for each position of the history, and 8 to 16 more for the
               search. Later only the record for samp_rollback needs memory: 20 bytes for each token that can be taken
               back. */
 typedef enum samp_watermark_kind {
-    SAMP_WATERMARK_GUMBEL = 0,       /* the smallest -ln(u) / w is selected, with dist's probabilities */
-    SAMP_WATERMARK_GUMBEL_DUAL = 1,  /* the same with two keys derived from the one: for drafts (samp_verify) */
-    SAMP_WATERMARK_SBW_SELFHASH = 2, /* l += delta for some tokens, before truncations; marks greedy texts too */
-    SAMP_WATERMARK_SBW_LEFTHASH = 3, /* the same; which tokens depends on the context alone */
-    SAMP_WATERMARK_SYNTHID = 4       /* selects after a tournament of `depth` layers, by the bits of a word */
+    SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w, with dist's probabilities */
+    SAMP_WATERMARK_GUMBEL_DUAL = 1, /* Gumbel with two keys that are derived from the key: for drafts (samp_verify) */
+    SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; marks greedy texts too */
+    SAMP_WATERMARK_SBW_LEFTHASH = 3, /* as selfhash, but the context alone decides which tokens get delta */
+    SAMP_WATERMARK_SYNTHID = 4       /* draws after a tournament of `depth` layers, which random bits of tokens
+                                        decide */
 } samp_watermark_kind;
 
-/* The part of the text in which a repeated context is searched. In brackets: vLLM's name. */
+/* The part of the text in which the sampler looks for an earlier occurrence of a context; vLLM's names are in
+   brackets. */
 typedef enum samp_watermark_scope {
     SAMP_WATERMARK_ONCE_IN_TEXT = 0, /* the generated tokens (single_turn) */
-    SAMP_WATERMARK_ONCE_IN_ALL = 1,  /* the prompt too; the first context_width tokens carry no mark (all) */
-    SAMP_WATERMARK_ALWAYS = 2        /* no part: every token is marked (none) */
+    SAMP_WATERMARK_ONCE_IN_ALL =
+        1,                    /* generated tokens and prompt; the first context_width tokens get no mark (all) */
+    SAMP_WATERMARK_ALWAYS = 2 /* no part: every token is marked (none) */
 } samp_watermark_scope;
 
-/* The settings of a watermark. Begin with samp_default_watermark. Each line has the range and the default; in brackets
-   are the kinds that read the member, if not all do. */
+/* The settings of a watermark. Begin with samp_default_watermark. Each member's comment has its range and its default;
+   in brackets are the kinds that use the member, if not all do. */
 typedef struct samp_watermark {
     samp_watermark_kind kind;
     uint64_t key;               /* the secret: 64 random bits. A key that can be guessed is not secret */
-    int32_t context_width;      /* 1 .. 64; 4, of lefthash 1 */
-    samp_watermark_scope scope; /* ONCE_IN_TEXT */
-    int32_t history;            /* 1 .. 2^22 places; 8192 */
-    double alpha;               /* [0, 1]: the share of draws with key B, 0.1 (dual) */
-    int32_t depth;              /* 1 .. 32 layers; 32 (SynthID) */
-    double gamma;               /* (0, 1): the share of green tokens, 0.5 (SBW) */
-    float delta;                /* [0, FLT_MAX]: 2; 0 is off (SBW) */
-    uint64_t seed;              /* for draws without a mark, SynthID's draw, and the choice of the key (not SBW) */
+    int32_t context_width;      /* the number of tokens in a context: 1 .. 64, default 4, for lefthash 1 */
+    samp_watermark_scope scope; /* the default is ONCE_IN_TEXT */
+    int32_t history;            /* how many past positions are searched for a context: 1 .. 2^22, default 8192 */
+    double alpha;               /* the share of draws with key B: [0, 1], default 0.1 (dual) */
+    int32_t depth;              /* the number of layers of the tournament: 1 .. 32, default 32 (SynthID) */
+    double gamma;               /* the share of green tokens, which get delta: (0, 1), default 0.5 (SBW) */
+    float delta;                /* what is added to the logits of green tokens: [0, FLT_MAX], default 2; 0 is off
+                                   (SBW) */
+    uint64_t seed;              /* the seed of draws without a mark, of SynthID's draw, and of the choice of the key
+                                   (not SBW) */
 } samp_watermark;
 
 /* samp_default_watermark -- returns the settings of a kind with vLLM's numbers. The key is 0: set it. For an unknown
@@ -2715,8 +2737,8 @@ SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
      Threads  one thread for each struct. */
 SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const char *value);
 
-/* samp_init_watermark -- a sampler that leaves a mark in the text. All kinds except SBW select, and are the last member
-   of a chain, instead of dist.
+/* samp_init_watermark -- makes a sampler that leaves a mark in the text. All kinds except SBW select a token, and are
+   the last member of a chain, instead of dist.
      Gumbel   selects the token with the smallest -ln(u) / w, where w is the weight as in dist: the token with the
               largest l - ln(-ln u). Over all keys the probabilities are dist's. Of equal tokens the one with the larger
               logit is selected, then the one with the smaller id.
@@ -2733,24 +2755,29 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      SynthID  p = softmax(l). For each bit d = 0 .. depth - 1: m is the sum of p of the tokens whose word has the bit;
               p *= 2 - m for these tokens, p *= 1 - m for the others. Then it draws from p as dist does. It leaves l =
               ln p + const.
-     Exactly  Logarithms are those of >>math, weights have units of 2^-40 of the largest: the token is the same on every
-              machine. SynthID's p are doubles, m is a quotient of two sums of them rounded down to integers.
-     Leaves   p of every token (SBW: p as it was).
-     Draws    one position (SBW: no position). The random bits are dist's for a draw without a mark and for SynthID's
-              draw, 64 bits for the choice between two keys, and no bits for Gumbel's marked token.
-     Greedy   Texts of a greedy selection are marked by SBW only.   MT19937  the same: llama.cpp has no watermark.
+     Exactly  The token is the same on every machine: logarithms are those of >>math, and weights are integers in units
+              of 2^-40 of the largest weight. SynthID's p are doubles, and m is a quotient of two sums of these p
+              rounded down to integers.
+     Leaves   p set for every token (SBW does not change p).
+     Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
+              that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
+     Greedy   If a chain selects greedily, only SBW marks its texts.   MT19937  The result is the same: llama.cpp has no
+              watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
-     Cost     Gumbel: as samp_init_gumbel; after top_k 40 as dist. SynthID: some us after top_k 40. SBW: 2 ns a token of
-              the row with AVX-512, 5 with AVX2.
-     Sharded, device  The chain runs from here on over an array, or on the CPU.
+     Cost     Gumbel costs as much as samp_init_gumbel, and after a top_k of 40 as much as dist. SynthID takes some
+              microseconds after a top_k of 40. SBW takes 2 ns for each token of the row with AVX-512, 5 ns with AVX2.
+     Sharded, device  With samp_sample_sharded the chain continues on an array from this sampler on, and with a GPU on
+                      the
+              CPU.
      Source   Aaronson 2022; vLLM's vllm/v1/watermarking of 2026 (gumbel, dual_key_gumbel, sbw, synthid); Ceppi and
               Sanchez 2026, "Flip, Don't Shuffle" (arXiv 2609.03844); Dathathri et al. 2024, "Scalable watermarking for
               identifying large language model outputs" (Nature 634). */
 SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
 
-/* samp_init_watermark_draft -- the same for a small model that drafts: with GUMBEL_DUAL it draws all tokens with key A.
-     For the other kinds there is no such sampler: SAMP_E_UNSUPPORTED, "kind". */
+/* samp_init_watermark_draft -- makes the watermark's sampler for a small model that drafts: with GUMBEL_DUAL it draws
+   all
+     tokens with key A. The other kinds have no such sampler: the result carries SAMP_E_UNSUPPORTED, "kind". */
 SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
 
 /* The result of a detector. p is the probability that a text without this mark has this score or a larger one. */
@@ -2759,7 +2786,7 @@ typedef struct samp_watermark_result {
                         of green tokens; SynthID: the mean of all bits */
     double p_value;  /* 0 below 1e-300 */
     size_t n_scored; /* the number of scored tokens: those whose context is new in the text */
-    double ln_p;     /* ln p_value, for any text */
+    double ln_p;     /* ln(p_value), which is valid even if p_value is 0 */
 } samp_watermark_result;
 
 /* samp_watermark_detect -- scores a text for the mark of this key.

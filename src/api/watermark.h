@@ -1,10 +1,12 @@
 /* ---- 13. watermarks (SAMPLING_WATERMARK) ----------------------------------------------------------------------
-   Samplers whose choice depends on a secret key and the last tokens, and detectors, which recognise their texts with
-   the key. Nothing here ever writes a key: not a text, not an error, not a saved state. */
+   Samplers whose choice depends on a secret key and the last tokens, which leaves a mark in the text; and detectors,
+   which find this mark with the key. The library never writes a key: not in a text, not in an error, not in a saved
+   state. */
 
-/* What all kinds have in common:
-     Context  the context_width tokens before the next token. Only tokens count that were accepted after the sampler's
-              first draw; the tokens before are the prompt. A missing token is -1. samp_reset begins a new text.
+/* What all kinds of watermarks have in common:
+     Context  The context of a token is the context_width tokens before it. Only tokens that were accepted after the
+              sampler's first draw belong to it; earlier tokens are the prompt. A missing token counts as -1. samp_reset
+              begins a new text.
      Repeats  If the context already occurred at one of the last `history` positions, the token is drawn without the
               mark, because the same context always gives the same mark. This check takes O(1) a token.
      Function "philox4x32-10-v1", vLLM's: it computes a word of 32 bits from key, context and token. The state begins as
@@ -14,40 +16,45 @@
               Philox of (id / 4, state [0 .. 2]) under the key (lower half ^ state [3], upper half ^ 0x574D544B); id % 4
               selects the token's word. The number u of a word is ((word >> 8) + 1) / (2^24 + 1), computed in double and
               rounded to float.
-     State    as of any built-in sampler: samp_clone, samp_state_save, samp_rollback and batches work. A saved state
-              contains a fingerprint of the settings (of the key a part of its SHA-256), and is refused under another
-              key.
+     State    samp_clone, samp_state_save, samp_rollback and batches work as with any built-in sampler. A saved state
+              contains a fingerprint of the settings (made with a part of the key's SHA-256), and cannot be loaded under
+              another key.
      Memory   is allocated when the sampler is made: 4 bytes for each position of the history, and 8 to 16 more for the
               search. Later only the record for samp_rollback needs memory: 20 bytes for each token that can be taken
               back. */
 typedef enum samp_watermark_kind {
-    SAMP_WATERMARK_GUMBEL = 0,       /* the smallest -ln(u) / w is selected, with dist's probabilities */
-    SAMP_WATERMARK_GUMBEL_DUAL = 1,  /* the same with two keys derived from the one: for drafts (samp_verify) */
-    SAMP_WATERMARK_SBW_SELFHASH = 2, /* l += delta for some tokens, before truncations; marks greedy texts too */
-    SAMP_WATERMARK_SBW_LEFTHASH = 3, /* the same; which tokens depends on the context alone */
-    SAMP_WATERMARK_SYNTHID = 4       /* selects after a tournament of `depth` layers, by the bits of a word */
+    SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w, with dist's probabilities */
+    SAMP_WATERMARK_GUMBEL_DUAL = 1, /* Gumbel with two keys that are derived from the key: for drafts (samp_verify) */
+    SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; marks greedy texts too */
+    SAMP_WATERMARK_SBW_LEFTHASH = 3, /* as selfhash, but the context alone decides which tokens get delta */
+    SAMP_WATERMARK_SYNTHID = 4       /* draws after a tournament of `depth` layers, which random bits of tokens
+                                        decide */
 } samp_watermark_kind;
 
-/* The part of the text in which a repeated context is searched. In brackets: vLLM's name. */
+/* The part of the text in which the sampler looks for an earlier occurrence of a context; vLLM's names are in
+   brackets. */
 typedef enum samp_watermark_scope {
     SAMP_WATERMARK_ONCE_IN_TEXT = 0, /* the generated tokens (single_turn) */
-    SAMP_WATERMARK_ONCE_IN_ALL = 1,  /* the prompt too; the first context_width tokens carry no mark (all) */
-    SAMP_WATERMARK_ALWAYS = 2        /* no part: every token is marked (none) */
+    SAMP_WATERMARK_ONCE_IN_ALL =
+        1,                    /* generated tokens and prompt; the first context_width tokens get no mark (all) */
+    SAMP_WATERMARK_ALWAYS = 2 /* no part: every token is marked (none) */
 } samp_watermark_scope;
 
-/* The settings of a watermark. Begin with samp_default_watermark. Each line has the range and the default; in brackets
-   are the kinds that read the member, if not all do. */
+/* The settings of a watermark. Begin with samp_default_watermark. Each member's comment has its range and its default;
+   in brackets are the kinds that use the member, if not all do. */
 typedef struct samp_watermark {
     samp_watermark_kind kind;
     uint64_t key;               /* the secret: 64 random bits. A key that can be guessed is not secret */
-    int32_t context_width;      /* 1 .. 64; 4, of lefthash 1 */
-    samp_watermark_scope scope; /* ONCE_IN_TEXT */
-    int32_t history;            /* 1 .. 2^22 places; 8192 */
-    double alpha;               /* [0, 1]: the share of draws with key B, 0.1 (dual) */
-    int32_t depth;              /* 1 .. 32 layers; 32 (SynthID) */
-    double gamma;               /* (0, 1): the share of green tokens, 0.5 (SBW) */
-    float delta;                /* [0, FLT_MAX]: 2; 0 is off (SBW) */
-    uint64_t seed;              /* for draws without a mark, SynthID's draw, and the choice of the key (not SBW) */
+    int32_t context_width;      /* the number of tokens in a context: 1 .. 64, default 4, for lefthash 1 */
+    samp_watermark_scope scope; /* the default is ONCE_IN_TEXT */
+    int32_t history;            /* how many past positions are searched for a context: 1 .. 2^22, default 8192 */
+    double alpha;               /* the share of draws with key B: [0, 1], default 0.1 (dual) */
+    int32_t depth;              /* the number of layers of the tournament: 1 .. 32, default 32 (SynthID) */
+    double gamma;               /* the share of green tokens, which get delta: (0, 1), default 0.5 (SBW) */
+    float delta;                /* what is added to the logits of green tokens: [0, FLT_MAX], default 2; 0 is off
+                                   (SBW) */
+    uint64_t seed;              /* the seed of draws without a mark, of SynthID's draw, and of the choice of the key
+                                   (not SBW) */
 } samp_watermark;
 
 /* samp_default_watermark -- returns the settings of a kind with vLLM's numbers. The key is 0: set it. For an unknown
@@ -64,8 +71,8 @@ SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
      Threads  one thread for each struct. */
 SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const char *value);
 
-/* samp_init_watermark -- a sampler that leaves a mark in the text. All kinds except SBW select, and are the last member
-   of a chain, instead of dist.
+/* samp_init_watermark -- makes a sampler that leaves a mark in the text. All kinds except SBW select a token, and are
+   the last member of a chain, instead of dist.
      Gumbel   selects the token with the smallest -ln(u) / w, where w is the weight as in dist: the token with the
               largest l - ln(-ln u). Over all keys the probabilities are dist's. Of equal tokens the one with the larger
               logit is selected, then the one with the smaller id.
@@ -82,24 +89,29 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      SynthID  p = softmax(l). For each bit d = 0 .. depth - 1: m is the sum of p of the tokens whose word has the bit;
               p *= 2 - m for these tokens, p *= 1 - m for the others. Then it draws from p as dist does. It leaves l =
               ln p + const.
-     Exactly  Logarithms are those of >>math, weights have units of 2^-40 of the largest: the token is the same on every
-              machine. SynthID's p are doubles, m is a quotient of two sums of them rounded down to integers.
-     Leaves   p of every token (SBW: p as it was).
-     Draws    one position (SBW: no position). The random bits are dist's for a draw without a mark and for SynthID's
-              draw, 64 bits for the choice between two keys, and no bits for Gumbel's marked token.
-     Greedy   Texts of a greedy selection are marked by SBW only.   MT19937  the same: llama.cpp has no watermark.
+     Exactly  The token is the same on every machine: logarithms are those of >>math, and weights are integers in units
+              of 2^-40 of the largest weight. SynthID's p are doubles, and m is a quotient of two sums of these p
+              rounded down to integers.
+     Leaves   p set for every token (SBW does not change p).
+     Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
+              that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
+     Greedy   If a chain selects greedily, only SBW marks its texts.   MT19937  The result is the same: llama.cpp has no
+              watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
-     Cost     Gumbel: as samp_init_gumbel; after top_k 40 as dist. SynthID: some us after top_k 40. SBW: 2 ns a token of
-              the row with AVX-512, 5 with AVX2.
-     Sharded, device  The chain runs from here on over an array, or on the CPU.
+     Cost     Gumbel costs as much as samp_init_gumbel, and after a top_k of 40 as much as dist. SynthID takes some
+              microseconds after a top_k of 40. SBW takes 2 ns for each token of the row with AVX-512, 5 ns with AVX2.
+     Sharded, device  With samp_sample_sharded the chain continues on an array from this sampler on, and with a GPU on
+                      the
+              CPU.
      Source   Aaronson 2022; vLLM's vllm/v1/watermarking of 2026 (gumbel, dual_key_gumbel, sbw, synthid); Ceppi and
               Sanchez 2026, "Flip, Don't Shuffle" (arXiv 2609.03844); Dathathri et al. 2024, "Scalable watermarking for
               identifying large language model outputs" (Nature 634). */
 SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
 
-/* samp_init_watermark_draft -- the same for a small model that drafts: with GUMBEL_DUAL it draws all tokens with key A.
-     For the other kinds there is no such sampler: SAMP_E_UNSUPPORTED, "kind". */
+/* samp_init_watermark_draft -- makes the watermark's sampler for a small model that drafts: with GUMBEL_DUAL it draws
+   all
+     tokens with key A. The other kinds have no such sampler: the result carries SAMP_E_UNSUPPORTED, "kind". */
 SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
 
 /* The result of a detector. p is the probability that a text without this mark has this score or a larger one. */
@@ -108,7 +120,7 @@ typedef struct samp_watermark_result {
                         of green tokens; SynthID: the mean of all bits */
     double p_value;  /* 0 below 1e-300 */
     size_t n_scored; /* the number of scored tokens: those whose context is new in the text */
-    double ln_p;     /* ln p_value, for any text */
+    double ln_p;     /* ln(p_value), which is valid even if p_value is 0 */
 } samp_watermark_result;
 
 /* samp_watermark_detect -- scores a text for the mark of this key.
