@@ -1134,8 +1134,8 @@ SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_trai
 /* samp_init_top_n_sigma -- masks every token with l < max - n * sigma. sigma is the population standard deviation of
    the unmasked logits.
      Range    n is finite; n <= 0 is off.   Ties  Tokens of equal logits stay or are masked together.
-     Leaves   the size unchanged: masked tokens stay in the array with -infinity. `sorted` stays true if the ids of the
-              masked tokens are in ascending order.
+     Leaves   the size of the array unchanged: masked tokens stay in the array with -infinity. `sorted` stays true if
+              the ids of the masked tokens are in ascending order.
      Source   Tang et al. 2024, "Top-n sigma: not all logits are you need"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
@@ -1178,7 +1178,7 @@ SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
 /* samp_init_min_p -- keeps tokens at least p times as likely as the most likely one: l >= max + ln p.
      Range    p in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
               decides how many stay: then those with smaller ids stay.
-     Leaves   the order unchanged, unless min_keep decides: then sorted = true.
+     Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
 
@@ -1186,7 +1186,7 @@ SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
      Cut      Tokens with l >= max + ln a - ln Z stay; the first token in order always stays.
      Range    a in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
               decides how many stay: then those with smaller ids stay.
-     Leaves   the order unchanged, unless min_keep decides: then sorted = true.
+     Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      MT19937  llama.cpp has no such sampler; as in koboldcpp, float probabilities are compared in order, and a prefix
               stays.
      Source   BlinkDL 2022 (RWKV), koboldcpp. */
@@ -1230,7 +1230,7 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      Entropy  The entropy is ln Z + D as in samp_init_eta, computed in doubles from the integer weights, and summed
               token after token until it exceeds the limit.
      Range    alpha in (0, 1], 1 is off; the authors of the paper use 0.4.   Leaves  sorted = true.   MT19937  The same
-              tokens stay.
+              tokens stay under SAMP_RNG_MT19937.
      Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
               Hugging Face's consider the first 100 tokens only, and sum in another way.
    samp_init_min_k -- keeps the first k tokens in order, up to the steepest fall of the logits (the cliff): with l_1,
@@ -1238,7 +1238,7 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      without a cliff, at least floor(tau / (l_1 - l_n)) tokens stay.
      Range    tau is finite; tau < 0 is off; with tau 0 only the cliff decides, which is the same at every temperature.
               The paper's tau is 3.
-     Leaves   sorted = true.   MT19937  The same tokens stay.   l_n is the last unmasked logit.
+     Leaves   sorted = true.   MT19937  The same tokens stay under SAMP_RNG_MT19937.   l_n is the last unmasked logit.
      Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
 SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
 /* Keeps the first k tokens in order, up to the steepest fall of the logits. */
@@ -1272,8 +1272,8 @@ SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 /* samp_init_temp -- the temperature: l *= 1 / t.
      Range    t in [2^-20, 2^20], 1 is off; or t = 0: only the first token in order keeps its logit, and the others get
               -infinity.
-     Leaves   the size unchanged. Results beyond +-FLT_MAX become +-FLT_MAX. `sorted` stays true unless rounding or t =
-              0 makes logits equal whose ids are not in ascending order. */
+     Leaves   the size of the array unchanged. Results beyond +-FLT_MAX become +-FLT_MAX. `sorted` stays true unless
+              rounding or t = 0 makes logits equal whose ids are not in ascending order. */
 SAMP_API samp_sampler *samp_init_temp(float t);
 
 /* samp_init_temp_ext -- dynamic temperature: applies the temperature T = lo + (hi - lo) * (H / ln n)^exponent, where lo
@@ -1289,8 +1289,8 @@ SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
    a curve above 1 they fall more steeply.
      Range    factor in [0, 1000], 0 is off; curve in [1, 10]. With a curve above 3, logits next to the maximum rise
               above the maximum.
-     Leaves   the size unchanged. Results below -FLT_MAX become -FLT_MAX. `sorted` stays true if the array is still in
-              order.
+     Leaves   the size of the array unchanged. Results below -FLT_MAX become -FLT_MAX. `sorted` stays true if the array
+              is still in order.
      MT19937  llama.cpp has no such sampler; the result is the same.   Cost  is one pass over the whole row without
               SIMD; after a truncation it is small.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp
               PR 6445. */
@@ -1299,8 +1299,8 @@ SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 /* samp_init_log_softmax -- turns logits into log-probabilities: l -= max + ln Z. Penalties after this sampler multiply
    ln p, whatever number the model adds to all its logits; the order in samp_params is then "log_softmax;penalties;...".
    Rounding aside, no token's probability changes.
-     Leaves   the size unchanged. `sorted` stays true unless rounding makes logits equal whose ids are not in ascending
-              order.   MT19937  The result is the same.
+     Leaves   the size of the array unchanged. `sorted` stays true unless rounding makes logits equal whose ids are not
+              in ascending order.   MT19937  The result is the same under SAMP_RNG_MT19937.
      Cost     is the computation of the exact Z, and one pass over the row.   Source  Keskar et al. 2019, "CTRL";
               transformers issue 47595. */
 SAMP_API samp_sampler *samp_init_log_softmax(void);
@@ -1733,10 +1733,10 @@ typedef struct samp_grammar samp_grammar;
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
               $recursiveRef; schemas of other files; the formats regex, uri-template, iri, iri-reference, idn-email and
               idn-hostname. A format that the standard does not define has no effect.
-              Some values are accepted in some of their spellings only. A number has no exponent if it has bounds, is
-              given by an enum or const, or must be whole. A string has the shortest escape of each character (\u00xx in
-              small letters) if it has a pattern or a format, or is given by an enum or const; so has the name of a
-              member that is not listed, if other names are listed.
+              Some values are accepted only if they are spelled in certain ways. A number has no exponent if it has
+              bounds, is given by an enum or const, or must be whole. A string has the shortest escape of each character
+              (\u00xx in small letters) if it has a pattern or a format, or is given by an enum or const; so has the
+              name of a member that is not listed, if other names are listed.
               A name that is not listed may come twice; the last one counts, as in JSON.parse, Python, Go and jq. So if
               a member must violate a condition (not, oneOf, if), a later member of the same name could undo that. To
               exclude this, such a later member must violate the condition too. The grammar compares names by a checksum
@@ -1816,9 +1816,9 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Row      The row may be longer than the vocabulary; the additional tokens are masked. If the grammar comes first,
               such a row is SAMP_E_RANGE under MT19937. If the grammar comes first, the logit of a token that it masks
               is not read, so the logit may be NaN; only log-probabilities read it.
-     Leaves   the size unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if that changes
-              a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is not allowed.
-              Draws No random numbers are drawn.
+     Leaves   the size of the array unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if
+              that changes a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is
+              not allowed. Draws No random numbers are drawn.
      Returns  a sampler. It carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: a <text> in it is not a
               token). Applying the sampler returns SAMP_E_EMPTY if no token is allowed, and SAMP_E_FULL if it exceeds
               the limits of samp_set_grammar_limits.
@@ -2761,8 +2761,8 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Leaves   p set for every token (SBW does not change p).
      Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
               that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
-     Greedy   If a chain selects greedily, only SBW marks its texts.   MT19937  The result is the same: llama.cpp has no
-              watermark.
+     Greedy   If a chain selects greedily, only SBW marks its texts.   MT19937  Under SAMP_RNG_MT19937 the result is the
+              same, because llama.cpp has no watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
      Cost     Gumbel costs as much as samp_init_gumbel, and after a top_k of 40 as much as dist. SynthID takes some

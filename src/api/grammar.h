@@ -30,10 +30,10 @@ typedef struct samp_grammar samp_grammar;
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
               $recursiveRef; schemas of other files; the formats regex, uri-template, iri, iri-reference, idn-email and
               idn-hostname. A format that the standard does not define has no effect.
-              Some values are accepted in some of their spellings only. A number has no exponent if it has bounds, is
-              given by an enum or const, or must be whole. A string has the shortest escape of each character (\u00xx in
-              small letters) if it has a pattern or a format, or is given by an enum or const; so has the name of a
-              member that is not listed, if other names are listed.
+              Some values are accepted only if they are spelled in certain ways. A number has no exponent if it has
+              bounds, is given by an enum or const, or must be whole. A string has the shortest escape of each character
+              (\u00xx in small letters) if it has a pattern or a format, or is given by an enum or const; so has the
+              name of a member that is not listed, if other names are listed.
               A name that is not listed may come twice; the last one counts, as in JSON.parse, Python, Go and jq. So if
               a member must violate a condition (not, oneOf, if), a later member of the same name could undo that. To
               exclude this, such a later member must violate the condition too. The grammar compares names by a checksum
@@ -113,9 +113,9 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Row      The row may be longer than the vocabulary; the additional tokens are masked. If the grammar comes first,
               such a row is SAMP_E_RANGE under MT19937. If the grammar comes first, the logit of a token that it masks
               is not read, so the logit may be NaN; only log-probabilities read it.
-     Leaves   the size unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if that changes
-              a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is not allowed.
-              Draws No random numbers are drawn.
+     Leaves   the size of the array unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if
+              that changes a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is
+              not allowed. Draws No random numbers are drawn.
      Returns  a sampler. It carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: a <text> in it is not a
               token). Applying the sampler returns SAMP_E_EMPTY if no token is allowed, and SAMP_E_FULL if it exceeds
               the limits of samp_set_grammar_limits.

@@ -94,8 +94,8 @@ SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_trai
 /* samp_init_top_n_sigma -- masks every token with l < max - n * sigma. sigma is the population standard deviation of
    the unmasked logits.
      Range    n is finite; n <= 0 is off.   Ties  Tokens of equal logits stay or are masked together.
-     Leaves   the size unchanged: masked tokens stay in the array with -infinity. `sorted` stays true if the ids of the
-              masked tokens are in ascending order.
+     Leaves   the size of the array unchanged: masked tokens stay in the array with -infinity. `sorted` stays true if
+              the ids of the masked tokens are in ascending order.
      Source   Tang et al. 2024, "Top-n sigma: not all logits are you need"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
@@ -138,7 +138,7 @@ SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
 /* samp_init_min_p -- keeps tokens at least p times as likely as the most likely one: l >= max + ln p.
      Range    p in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
               decides how many stay: then those with smaller ids stay.
-     Leaves   the order unchanged, unless min_keep decides: then sorted = true.
+     Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
 
@@ -146,7 +146,7 @@ SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
      Cut      Tokens with l >= max + ln a - ln Z stay; the first token in order always stays.
      Range    a in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
               decides how many stay: then those with smaller ids stay.
-     Leaves   the order unchanged, unless min_keep decides: then sorted = true.
+     Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      MT19937  llama.cpp has no such sampler; as in koboldcpp, float probabilities are compared in order, and a prefix
               stays.
      Source   BlinkDL 2022 (RWKV), koboldcpp. */
@@ -190,7 +190,7 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      Entropy  The entropy is ln Z + D as in samp_init_eta, computed in doubles from the integer weights, and summed
               token after token until it exceeds the limit.
      Range    alpha in (0, 1], 1 is off; the authors of the paper use 0.4.   Leaves  sorted = true.   MT19937  The same
-              tokens stay.
+              tokens stay under SAMP_RNG_MT19937.
      Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
               Hugging Face's consider the first 100 tokens only, and sum in another way.
    samp_init_min_k -- keeps the first k tokens in order, up to the steepest fall of the logits (the cliff): with l_1,
@@ -198,7 +198,7 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      without a cliff, at least floor(tau / (l_1 - l_n)) tokens stay.
      Range    tau is finite; tau < 0 is off; with tau 0 only the cliff decides, which is the same at every temperature.
               The paper's tau is 3.
-     Leaves   sorted = true.   MT19937  The same tokens stay.   l_n is the last unmasked logit.
+     Leaves   sorted = true.   MT19937  The same tokens stay under SAMP_RNG_MT19937.   l_n is the last unmasked logit.
      Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
 SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
 /* Keeps the first k tokens in order, up to the steepest fall of the logits. */
@@ -232,8 +232,8 @@ SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 /* samp_init_temp -- the temperature: l *= 1 / t.
      Range    t in [2^-20, 2^20], 1 is off; or t = 0: only the first token in order keeps its logit, and the others get
               -infinity.
-     Leaves   the size unchanged. Results beyond +-FLT_MAX become +-FLT_MAX. `sorted` stays true unless rounding or t =
-              0 makes logits equal whose ids are not in ascending order. */
+     Leaves   the size of the array unchanged. Results beyond +-FLT_MAX become +-FLT_MAX. `sorted` stays true unless
+              rounding or t = 0 makes logits equal whose ids are not in ascending order. */
 SAMP_API samp_sampler *samp_init_temp(float t);
 
 /* samp_init_temp_ext -- dynamic temperature: applies the temperature T = lo + (hi - lo) * (H / ln n)^exponent, where lo
@@ -249,8 +249,8 @@ SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
    a curve above 1 they fall more steeply.
      Range    factor in [0, 1000], 0 is off; curve in [1, 10]. With a curve above 3, logits next to the maximum rise
               above the maximum.
-     Leaves   the size unchanged. Results below -FLT_MAX become -FLT_MAX. `sorted` stays true if the array is still in
-              order.
+     Leaves   the size of the array unchanged. Results below -FLT_MAX become -FLT_MAX. `sorted` stays true if the array
+              is still in order.
      MT19937  llama.cpp has no such sampler; the result is the same.   Cost  is one pass over the whole row without
               SIMD; after a truncation it is small.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp
               PR 6445. */
@@ -259,8 +259,8 @@ SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 /* samp_init_log_softmax -- turns logits into log-probabilities: l -= max + ln Z. Penalties after this sampler multiply
    ln p, whatever number the model adds to all its logits; the order in samp_params is then "log_softmax;penalties;...".
    Rounding aside, no token's probability changes.
-     Leaves   the size unchanged. `sorted` stays true unless rounding makes logits equal whose ids are not in ascending
-              order.   MT19937  The result is the same.
+     Leaves   the size of the array unchanged. `sorted` stays true unless rounding makes logits equal whose ids are not
+              in ascending order.   MT19937  The result is the same under SAMP_RNG_MT19937.
      Cost     is the computation of the exact Z, and one pass over the row.   Source  Keskar et al. 2019, "CTRL";
               transformers issue 47595. */
 SAMP_API samp_sampler *samp_init_log_softmax(void);
