@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9507 samplers/greedy.h               21670 grammar/gbnf.h
-     296 api/config.h                     9551 samplers/choose.h               21969 grammar/regex.h
-     327 api/types.h                      9615 samplers/ratio.h                22374 grammar/derivatives.h
-     623 api/missing.h                    9683 samplers/draw.h                 23222 grammar/vocabulary.h
-     638 api/sample.h                     9770 samplers/dist.h                 23704 grammar/triggers.h
-     746 api/chains.h                     9803 samplers/gumbel.h               24043 grammar/matcher.h
-    1040 api/samplers.h                   9875 watermark/function.h            24348 grammar/cache.h
-    1354 api/gumbel.h                     9994 watermark/text.h                24658 grammar/moving.h
-    1382 api/operator.h                  10187 watermark/draw.h                25124 grammar/visits.h
-    1440 api/kv.h                        10403 samplers/mirostat.h             25417 grammar/states.h
-    1638 api/llama_cpp.h                 10653 samplers/adaptive_p.h           25582 grammar/items.h
-    1686 api/text_error.h                10808 samplers/custom.h               25710 grammar/masks.h
-    1703 api/grammar.h                   10871 config/describe.h               25927 grammar/runs.h
-    1990 api/shards.h                    11054 config/from_params.h            26147 grammar/entries.h
-    2104 api/peers.h                     11120 config/orders.h                 26674 grammar/accepting.h
-    2198 api/drafts.h                    11355 config/numbers.h                27018 grammar/waiting.h
-    2317 api/constraints.h               11499 config/set.h                    27147 grammar/history.h
-    2666 api/watermark.h                 11657 config/texts.h                  27279 grammar/room.h
-    2838 api/parts.h                     11788 config/settings.h               27636 grammar/sampler.h
-    2880 base/switches.h                 11902 life/rollback.h                 27884 grammar/forced.h
-    3206 base/random.h                   12162 life/chain.h                    28077 grammar/hooks.h
-    3229 base/mt19937.h                  12453 life/members.h                  28204 schema/head.h
-    3305 base/exact.h                    12570 life/update.h                   28391 schema/errors.h
-    3538 base/bits128.h                  12767 life/copy.h                     28504 schema/collections.h
-    3619 base/elements.h                 12938 rows/row.h                      28539 schema/references.h
-    3753 watermark/colours.h             13260 rows/reserve.h                  28817 schema/strings.h
-    3819 kernels/llama_cpp/contract.h    13332 rows/pieces.h                   28879 schema/numbers.h
-    3871 kernels/contract.h              13448 rows/thresholds.h               29088 schema/sets.h
-    4010 kernels/scalar.h                13557 rows/compact.h                  29348 schema/formats.h
-    4216 kernels/llama_cpp/scalar.h      13725 rows/sums.h                     29552 schema/scalars.h
-    4237 kernels/sets.h                  13872 rows/changes.h                  29864 schema/goals.h
-    4287 kernels/vectors.h               13956 rows/cuts.h                     30095 schema/alternatives.h
-    4406 kernels/avx512.h                14429 rows/typical.h                  30590 schema/objects.h
-    4492 kernels/avx2.h                  14760 rows/tail_free.h                31170 schema/arrays.h
-    4556 kernels/sse2.h                  14837 rows/selecting.h                31544 schema/whole.h
-    4573 kernels/neon.h                  14973 rows/mirostat.h                 31718 tags/head.h
-    4596 kernels/wasm.h                  15060 watermark/rows.h                31849 tags/words.h
-    4612 kernels/generic.h               15175 rows/flat.h                     31967 tags/inside.h
-    4632 kernels/shared.h                15225 rows/logprobs.h                 32112 tags/formats.h
-    4759 kernels/passes.h                15314 rows/step.h                     32526 grammar/grammars.h
-    5464 kernels/llama_cpp/passes.h      15332 rows/llama_cpp/sums.h           32593 peers/tables.h
-    5549 kernels/check.h                 15662 rows/llama_cpp/samplers.h       33005 peers/values.h
-    5572 kernels/dispatch.h              16146 rows/llama_cpp/step.h           33453 peers/llama_server.h
-    5783 core/array.h                    16178 run/apply.h                     33525 peers/fields.h
-    6125 core/table.h                    16265 run/writing.h                   33795 peers/requests.h
-    6351 core/windows.h                  16391 run/arrays.h                    33942 shards/head.h
-    6444 constraints/record.h            16471 run/arrays_llama_cpp.h          34099 shards/bytes.h
-    6511 watermark/record.h              16676 run/walk.h                      34197 shards/merging.h
-    6533 rows/work.h                     16785 run/finish.h                    34489 shards/row.h
-    6560 life/past.h                     16826 run/draw_llama_cpp.h            34628 shards/answers.h
-    6623 core/record.h                   16902 run/draw.h                      35186 shards/logprobs.h
-    6769 core/plans.h                    16982 run/sample.h                    35334 shards/taking.h
-    6808 core/fields.h                   17080 watermark/making.h              35491 shards/asking.h
-    6900 core/owners.h                   17312 watermark/tails.h               35628 shards/prefix.h
-    6980 core/mt19937.h                  17413 watermark/detect.h              36202 shards/plans.h
-    7039 core/no_mt19937.h               17642 run/verify.h                    36711 samplers/plans.h
-    7073 core/making.h                   17748 run/batch.h                     36984 shards/way.h
-    7208 core/streams.h                  17902 life/state.h                    37134 shards/memory.h
-    7249 life/state_fields.h             18085 operator/weights.h              37204 shards/batch.h
-    7345 samplers/llama_cpp.h            18174 operator/search.h               37613 drafts/head.h
-    7435 samplers/logit_bias.h           18316 operator/run.h                  37677 drafts/block.h
-    7541 samplers/patch.h                18485 kv/cells.h                      37873 drafts/tree.h
-    7592 samplers/penalties.h            18525 kv/making.h                     38011 drafts/relaxed.h
-    7748 samplers/dry.h                  18751 kv/slot.h                       38097 constraints/automaton.h
-    8215 samplers/cut.h                  18894 kv/sequences.h                  38201 constraints/making.h
-    8241 samplers/top_n_sigma.h          19030 kv/data.h                       38466 constraints/sampler.h
-    8354 samplers/top_k.h                19154 kv/update.h                     38567 constraints/constructors.h
-    8412 samplers/tail_free.h            19282 kv/state.h                      38940 constraints/patterns.h
-    8540 samplers/typical.h              19494 llama_cpp/functions.h           39150 constraints/looking.h
-    8619 samplers/top_p.h                19562 llama_cpp/object.h              39223 constraints/thinking.h
-    8665 samplers/min_p.h                19617 llama_cpp/vocabulary.h          39480 constraints/schedule.h
-    8708 samplers/by_sums.h              19695 text/reading.h                  39570 constraints/accepting.h
-    8864 samplers/top_h.h                19807 text/strings.h                  39757 constraints/drawing.h
-    8918 samplers/min_k.h                19908 text/values.h                   39949 constraints/state.h
-    8977 samplers/xtc.h                  20066 text/documents.h                40016 constraints/kind.h
-    9063 samplers/infill.h               20143 grammar/head.h                  40076 constraints/top_p_decay.h
-    9182 samplers/temperature.h          20185 grammar/tree.h                  40164 constraints/accessors.h
-    9355 samplers/smoothing.h            20849 grammar/building.h              40273 core/kinds.h
-    9444 samplers/softmax.h              21266 grammar/finishing.h             40326 base/restore.h
-    9478 samplers/drafted.h              21580 grammar/reading.h               40340 api/license.h
+       2 api/opening.h                    9512 samplers/greedy.h               21676 grammar/gbnf.h
+     296 api/config.h                     9556 samplers/choose.h               21975 grammar/regex.h
+     327 api/types.h                      9620 samplers/ratio.h                22380 grammar/derivatives.h
+     623 api/missing.h                    9688 samplers/draw.h                 23228 grammar/vocabulary.h
+     638 api/sample.h                     9775 samplers/dist.h                 23710 grammar/triggers.h
+     745 api/chains.h                     9808 samplers/gumbel.h               24049 grammar/matcher.h
+    1039 api/samplers.h                   9880 watermark/function.h            24354 grammar/cache.h
+    1354 api/gumbel.h                     9999 watermark/text.h                24664 grammar/moving.h
+    1382 api/operator.h                  10192 watermark/draw.h                25130 grammar/visits.h
+    1440 api/kv.h                        10408 samplers/mirostat.h             25423 grammar/states.h
+    1638 api/llama_cpp.h                 10658 samplers/adaptive_p.h           25588 grammar/items.h
+    1686 api/text_error.h                10813 samplers/custom.h               25716 grammar/masks.h
+    1703 api/grammar.h                   10876 config/describe.h               25933 grammar/runs.h
+    1991 api/shards.h                    11059 config/from_params.h            26153 grammar/entries.h
+    2105 api/peers.h                     11125 config/orders.h                 26682 grammar/accepting.h
+    2199 api/drafts.h                    11360 config/numbers.h                27026 grammar/waiting.h
+    2320 api/constraints.h               11504 config/set.h                    27155 grammar/history.h
+    2671 api/watermark.h                 11662 config/texts.h                  27288 grammar/room.h
+    2843 api/parts.h                     11793 config/settings.h               27645 grammar/sampler.h
+    2885 base/switches.h                 11907 life/rollback.h                 27893 grammar/forced.h
+    3211 base/random.h                   12167 life/chain.h                    28086 grammar/hooks.h
+    3234 base/mt19937.h                  12458 life/members.h                  28213 schema/head.h
+    3310 base/exact.h                    12575 life/update.h                   28400 schema/errors.h
+    3543 base/bits128.h                  12772 life/copy.h                     28514 schema/collections.h
+    3624 base/elements.h                 12943 rows/row.h                      28549 schema/references.h
+    3758 watermark/colours.h             13265 rows/reserve.h                  28827 schema/strings.h
+    3824 kernels/llama_cpp/contract.h    13337 rows/pieces.h                   28889 schema/numbers.h
+    3876 kernels/contract.h              13453 rows/thresholds.h               29098 schema/sets.h
+    4015 kernels/scalar.h                13562 rows/compact.h                  29358 schema/formats.h
+    4221 kernels/llama_cpp/scalar.h      13730 rows/sums.h                     29562 schema/scalars.h
+    4242 kernels/sets.h                  13877 rows/changes.h                  29874 schema/goals.h
+    4292 kernels/vectors.h               13961 rows/cuts.h                     30105 schema/alternatives.h
+    4411 kernels/avx512.h                14434 rows/typical.h                  30600 schema/objects.h
+    4497 kernels/avx2.h                  14765 rows/tail_free.h                31180 schema/arrays.h
+    4561 kernels/sse2.h                  14842 rows/selecting.h                31554 schema/whole.h
+    4578 kernels/neon.h                  14978 rows/mirostat.h                 31728 tags/head.h
+    4601 kernels/wasm.h                  15065 watermark/rows.h                31859 tags/words.h
+    4617 kernels/generic.h               15180 rows/flat.h                     31977 tags/inside.h
+    4637 kernels/shared.h                15230 rows/logprobs.h                 32122 tags/formats.h
+    4764 kernels/passes.h                15319 rows/step.h                     32536 grammar/grammars.h
+    5469 kernels/llama_cpp/passes.h      15337 rows/llama_cpp/sums.h           32603 peers/tables.h
+    5554 kernels/check.h                 15667 rows/llama_cpp/samplers.h       33015 peers/values.h
+    5577 kernels/dispatch.h              16151 rows/llama_cpp/step.h           33463 peers/llama_server.h
+    5788 core/array.h                    16183 run/apply.h                     33535 peers/fields.h
+    6130 core/table.h                    16270 run/writing.h                   33805 peers/requests.h
+    6356 core/windows.h                  16396 run/arrays.h                    33952 shards/head.h
+    6449 constraints/record.h            16476 run/arrays_llama_cpp.h          34109 shards/bytes.h
+    6516 watermark/record.h              16681 run/walk.h                      34207 shards/merging.h
+    6538 rows/work.h                     16790 run/finish.h                    34499 shards/row.h
+    6565 life/past.h                     16831 run/draw_llama_cpp.h            34638 shards/answers.h
+    6628 core/record.h                   16907 run/draw.h                      35196 shards/logprobs.h
+    6774 core/plans.h                    16987 run/sample.h                    35345 shards/taking.h
+    6813 core/fields.h                   17085 watermark/making.h              35502 shards/asking.h
+    6905 core/owners.h                   17317 watermark/tails.h               35639 shards/prefix.h
+    6985 core/mt19937.h                  17418 watermark/detect.h              36215 shards/plans.h
+    7044 core/no_mt19937.h               17647 run/verify.h                    36724 samplers/plans.h
+    7078 core/making.h                   17753 run/batch.h                     36997 shards/way.h
+    7213 core/streams.h                  17907 life/state.h                    37147 shards/memory.h
+    7254 life/state_fields.h             18090 operator/weights.h              37217 shards/batch.h
+    7350 samplers/llama_cpp.h            18179 operator/search.h               37626 drafts/head.h
+    7440 samplers/logit_bias.h           18321 operator/run.h                  37690 drafts/block.h
+    7546 samplers/patch.h                18490 kv/cells.h                      37886 drafts/tree.h
+    7597 samplers/penalties.h            18530 kv/making.h                     38024 drafts/relaxed.h
+    7753 samplers/dry.h                  18756 kv/slot.h                       38110 constraints/automaton.h
+    8220 samplers/cut.h                  18899 kv/sequences.h                  38214 constraints/making.h
+    8246 samplers/top_n_sigma.h          19035 kv/data.h                       38479 constraints/sampler.h
+    8359 samplers/top_k.h                19159 kv/update.h                     38580 constraints/constructors.h
+    8417 samplers/tail_free.h            19287 kv/state.h                      38953 constraints/patterns.h
+    8545 samplers/typical.h              19499 llama_cpp/functions.h           39163 constraints/looking.h
+    8624 samplers/top_p.h                19567 llama_cpp/object.h              39236 constraints/thinking.h
+    8670 samplers/min_p.h                19622 llama_cpp/vocabulary.h          39493 constraints/schedule.h
+    8713 samplers/by_sums.h              19700 text/reading.h                  39583 constraints/accepting.h
+    8869 samplers/top_h.h                19812 text/strings.h                  39770 constraints/drawing.h
+    8923 samplers/min_k.h                19913 text/values.h                   39962 constraints/state.h
+    8982 samplers/xtc.h                  20071 text/documents.h                40029 constraints/kind.h
+    9068 samplers/infill.h               20148 grammar/head.h                  40089 constraints/top_p_decay.h
+    9187 samplers/temperature.h          20190 grammar/tree.h                  40177 constraints/accessors.h
+    9360 samplers/smoothing.h            20854 grammar/building.h              40286 core/kinds.h
+    9449 samplers/softmax.h              21272 grammar/finishing.h             40339 base/restore.h
+    9483 samplers/drafted.h              21586 grammar/reading.h               40353 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -683,13 +683,12 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Threads  If the implementation is compiled with OpenMP, n_threads threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
-/* samp_verify -- accepts a draft's tokens up to the first that fails its test, and one more token: it samples and
-   accepts
-     row after row as long as the sampled token is the next token of the draft.
+/* samp_verify -- accepts a draft's tokens up to the first that fails its test, and one more token. It samples and
+   accepts row after row as long as the sampled token is the next token of the draft.
      in       logits [n + 1 x n_vocab]: row i has the model's logits after i tokens of the draft
      out      [n + 1] the accepted tokens of the draft, then the next token, then -1
      Exact    With the exact method, out has the tokens that samp_sample would return row by row, with any sampler and
-              random source; probs are not used.
+              random source; the draft's probs are not read.
      Ratio    With the ratio method, let p be the distribution from which the chain's last sampler draws, and q the one
               from which the draft was drawn. The draft's token x is accepted if u q(x) < p(x), with u uniform in [0,
               1). Otherwise another token is drawn from max(0, p - q), or from p if max(0, p - q) is 0 everywhere. If
@@ -1085,7 +1084,8 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
               row. Samplers that are off, and your own, may follow the selecting sampler.
      p        is not changed.    Draws   The sampler draws no random numbers.
      min_keep A truncation leaves at least this many unmasked tokens (0 and 1 mean the same).
-     NaN      A NaN in the array is SAMP_E_NAN.    If a parameter is NaN, the sampler carries SAMP_E_NAN.
+     NaN      If the array has a NaN, samp_apply returns SAMP_E_NAN. If a parameter is NaN, a sampler is returned that
+              carries SAMP_E_NAN: samp_status returns this error, and so does each attempt to apply the sampler.
      MT19937  Under SAMP_RNG_MT19937 the size, the order, `sorted`, p and selected are llama.cpp's: masked tokens stay
               in the array and count as candidates, `sorted` does not promise the order of equal logits, and the index
               `selected` stays, whatever candidate is at this index later (if it is a masked token: SAMP_E_EMPTY).
@@ -1363,7 +1363,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Couples  Chains that have the same seed and similar distributions mostly select the same token: a draft model and
               the model, two temperatures, two versions of a model. A truncation that keeps the selected token does not
               change the choice.
-     Exactly  E = -ln((2 k + 1) 2^-53), where k is the upper 52 of the first 64 bits of Philox at (position, stream,
+     Bits     E = -ln((2 k + 1) 2^-53), where k is the upper 52 of the first 64 bits of Philox at (position, stream,
               id), and ln is the function of >>math; E / w is one division of doubles. Of tokens with equal quotients
               the one with the larger logit is selected, then the one with the smaller id.
      Leaves   p set for every token.   Draws  64 random bits for each token, and advances the position by one.   Ratio
@@ -1818,7 +1818,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               is not read, so the logit may be NaN; only log-probabilities read it.
      Leaves   the size of the array unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if
               that changes a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is
-              not allowed. Draws No random numbers are drawn.
+              not allowed.
+     Draws    No random numbers are drawn.
      Returns  a sampler. It carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: a <text> in it is not a
               token). Applying the sampler returns SAMP_E_EMPTY if no token is allowed, and SAMP_E_FULL if it exceeds
               the limits of samp_set_grammar_limits.
@@ -1952,7 +1953,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
               after the forced bytes.
      Returns  the number of tokens, 0 .. n_max; 0 also while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (the
               sampler is not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does not change.
-     Exactly  With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
+     Exact    With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
    samp_grammar_certain -- returns the first tokens of this draft, as long as each is the only token that the mask
      allows.
    These tokens need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to the
@@ -2217,8 +2218,9 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
               everywhere; if the whole draft is accepted, it is drawn from P(n + 1). The next token may equal the
               draft's token a + 1. If the chain selects with greedy or a custom sampler, the function does the same as
               the exact method of samp_verify.
-     Exactly  r is computed in units of 2^-63, rounded down; r P and Q in units in which the most likely token has the
-              weight 2^40, both rounded down; integers are compared. 0 / 0 counts as 1.
+     Bits     r(i) is an integer in units of 2^-63, rounded down. The values of r(i) P and of Q are integers too, also
+              rounded down, in the unit in which the most likely token of P has the weight 2^40. These integers are
+              compared. In h(i), 0 / 0 counts as 1; in r(i), it counts as 0.
      Returns  a, the number of accepted tokens, or a status of samp_verify. If row a (> 0) cannot be sampled, out[a] is
               its status: a bad row ends the draft, and the tokens before it are tested as a draft of their own. After
               the following errors nothing has changed. SAMP_E_FULL: n is above the number of tokens that samp_rollback
@@ -2234,8 +2236,8 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
               again, which is necessary for an exact distribution.
      Cost     Each row costs as much as in the ratio method, row a is computed once more, and the rollback is added.
               With SAMP_BAN_REWIND, if a string was complete, the rows of the accepted tokens are computed once more.
-              Memory The memory for samp_rollback is allocated at the first token, as is that of samp_reserve.   Threads
-               as samp_sample.
+     Memory   The memory for samp_rollback is allocated at the first token, as is that of samp_reserve.
+     Threads  as samp_sample.
      Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
 SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                    samp_token *out);
@@ -2250,8 +2252,8 @@ SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t 
      out      [n + 1] the tokens of the accepted path, then the next token, then -1
      path     [n] the path's tokens as indices of the draft, then -1; may be NULL
      Exact    With the exact method the output is the tokens of samp_sample, row by row, as long as the draft contains
-              them. Of equal tokens with the same parent the first one counts. This works with any chain and both random
-              sources; probs are not used.
+              them. Of equal tokens with the same parent the first one counts. The exact method works with any chain and
+              with both random sources (Philox and MT19937), and does not read the draft's probs.
      Ratio    With the ratio method the children (the tokens whose parent is the last token of the path so far) are
               tried in turn. Child x, drawn from q, is accepted if u q(x) < p(x), with u uniform in [0, 1). If it is
               rejected, p becomes max(0, p - q), divided by its sum, or does not change if max(0, p - q) is 0
@@ -2261,8 +2263,9 @@ SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t 
      Returns  the length of the path, or a status of samp_verify; SAMP_E_NULL: parent; SAMP_E_RANGE: a parent out of
               range.
      Draws    The ratio method uses the random stream of samp_verify at each position, with attempt k for child k.
-     Cost     as samp_verify; if k children are tried, k (k + 1) / 2 of its passes over the candidates.   Memory  The
-              function allocates nothing of its own.   Threads  as samp_sample.
+     Cost     as samp_verify; if k children are tried, k (k + 1) / 2 of its passes over the candidates.
+     Memory   The function allocates nothing of its own.
+     Threads  as samp_sample.
      Source   Miao et al. 2024, "SpecInfer" (multi-step speculative sampling); the trees of Medusa and EAGLE. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path);
@@ -2485,8 +2488,8 @@ SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_pe
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
-/* The definition of a loop for the functions below. Its members have the meanings and ranges of the arguments of
-   samp_init_loop_breaker. */
+/* The definition of a loop (a text that repeats its last tokens) for the functions below. The members have the meanings
+   and ranges of the arguments of samp_init_loop_breaker. */
 typedef struct samp_loop {
     int32_t min_period, max_period, copies, last_n, every; /* the usual values are 4, 128, 3, 512 and 16 */
 } samp_loop;
@@ -2537,9 +2540,10 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 /* How the bias on the end of a span of thinking grows from token to token. */
 typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXPONENTIAL = 2 } samp_ramp;
 
-/* How thinking ends. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
+/* How thinking ends: a plan of samp_init_thinking. A span is the tokens from a start sequence of thinking to its end. A
+   member that is 0 or NULL is not used, so { 0 } is a plan too. */
 typedef struct samp_thinking_plan {
-    int32_t total;          /* a budget for all spans together, in tokens */
+    int32_t total;          /* the budget of all spans of thinking together, in tokens */
     int32_t soft;           /* the soft point (where the note and the bias begin) as a number of tokens of a span */
     float soft_ratio;       /* the soft point as a share of the span's budget, in [0, 1] */
     int32_t grace;          /* the number of tokens beyond the budget that a span may have to finish a line */
@@ -2551,8 +2555,8 @@ typedef struct samp_thinking_plan {
     size_t n_ends;         /* 0 .. 1024 */
     samp_ramp ramp;        /* how the bias on the span's end grows after the soft point */
     float bias;            /* the largest value of the bias on the span's end, in [0, FLT_MAX] */
-    const samp_loop *loop; /* the definition of a loop; a loop in the span ends the span */
-    int32_t loop_from;     /* the number of tokens that a span must have before a loop ends it */
+    const samp_loop *loop; /* how a loop (repeated tokens) is recognised; a loop in a span forces its end */
+    int32_t loop_from;     /* the number of tokens that a span must have before a loop can end the span */
 } samp_thinking_plan;
 
 /* The stages of thinking, which samp_thinking_now returns. */
@@ -2596,8 +2600,9 @@ enum {
    samp_thinking_now -- returns the stage of thinking: SAMP_THINKING_..., or a status of samp_thinking_left.
    samp_thinking_used -- returns the number of tokens in all spans so far, without their start sequences, with their end
      sequences. SAMP_E_UNSUPPORTED also if the sampler has no plan; other statuses are those of samp_thinking_left.
-     For a chain, all these functions use its first member with a budget. With a plan, samp_thinking_left returns h -
-     u. */
+     For a chain, all these functions use its first member with a budget. If this member has a plan,
+     samp_thinking_left returns h - u as defined above (the span's budget minus its tokens so far), or 0 if the end is
+     forced or u >= h. */
 SAMP_API samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                           int32_t budget, int32_t open, const samp_thinking_plan *plan);
 /* Ends the open span now. */
@@ -2755,7 +2760,7 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      SynthID  p = softmax(l). For each bit d = 0 .. depth - 1: m is the sum of p of the tokens whose word has the bit;
               p *= 2 - m for these tokens, p *= 1 - m for the others. Then it draws from p as dist does. It leaves l =
               ln p + const.
-     Exactly  The token is the same on every machine: logarithms are those of >>math, and weights are integers in units
+     Bits     The token is the same on every machine: logarithms are those of >>math, and weights are integers in units
               of 2^-40 of the largest weight. SynthID's p are doubles, and m is a quotient of two sums of these p
               rounded down to integers.
      Leaves   p set for every token (SBW does not change p).
@@ -7543,10 +7548,10 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
    How the logits of a few tokens are changed, each by a rule (penalties, dry, the lists of constraints), and how a new
    sampler takes over the window of penalties or dry from a sampler with other parameters. */
 
-/* Changes the logits of the tokens in a list; the apply functions of these samplers call it. If each token is at
-   data[id], as in an array that is not reordered, the logits are changed directly; otherwise each candidate is looked
-   up in the list. The list is sorted, so its last id is the largest. Only logits and `sorted` are written; `change`
-   must leave a masked logit masked. */
+/* Changes the logits of the tokens in a list, by the function `change`. The apply functions of penalties, dry and some
+   constraints call it. If each token is at data[id], as in an array that is not reordered, the logits are changed
+   directly; otherwise each candidate is looked up in the list. The list is sorted, so its last id is the largest. Only
+   logits and `sorted` are written; `change` must leave a masked logit masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -17962,8 +17967,8 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
         traits->hooks->settings(s, hash); /* a sampler that carries an error has no arrays to hash */
 }
 
-/* Adds to the hash the length of the chain's list of tokens (prev), the number of members, and their settings in order.
-   */
+/* Adds to the hash how many tokens the chain's list of the last tokens (prev) can hold, the number of members, and the
+   members' settings in order. */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -20902,22 +20907,23 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
-/* Returns whether node n is a repetition from 0 times to any number of times, such as [^"]*. */
+/* Returns whether node n is a repetition without a lower and an upper limit, such as [^"]*. */
 static bool sampi_is_all(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* A node `whole` that begins with any number of characters, as [^"]*" does (sampi_is_all). sampi_is_covered finds nodes
-   whose texts are among those of `whole`. */
+/* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_is_all), as
+   [^"]*" does. sampi_is_covered finds nodes whose texts are among those of `whole`. */
 typedef struct sampi_cover {
     sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
     uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
     int32_t patience;            /* how many nodes a look may still visit */
 } sampi_cover;
 
-/* Fills in a cover. Returns false if the node does not begin with any number of characters. */
+/* Fills in the cover of the node `whole`. Returns false if `whole` does not begin with a repetition of characters
+   without a lower and an upper limit. */
 static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
     const sampi_expr *e = sampi_at(t, whole);
@@ -25109,7 +25115,7 @@ static void sampi_move_through(const sampi_shared *h, sampi_cache *to, sampi_cac
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all caches */
+        first[i] = second[first[i]]; /* 0 (a node that was not copied) stays 0: node 0 is SAMPI_NEVER in all caches */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);
@@ -26244,9 +26250,11 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
 }
 
 /* Finds the plain tokens (of ordinary characters) that an item allows. First the tokens of a run (any text of certain
-   characters) are added. Then the walk visits the nodes that may differ from the run: other tokens are added, and if
-   the run is not sure to hold for this state, some of its tokens are removed. Where a frame ends or a rule is called,
-   sampi_walk continues. at->node is used as *node of sampi_walk. */
+   characters) are added. Then the walk visits the nodes of the trie that may differ from the run: other tokens are
+   added, and if the run is not sure to hold for this state, some of its tokens are removed. If a rule is called or a
+   frame (the place to which a called rule returns) ends at a node, sampi_walk is called for this node and all nodes
+   below it. at->node has the meaning of *node in sampi_walk: the node at which the walk begins, or where it must
+   continue after an error. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -27185,8 +27193,9 @@ typedef struct sampi_rollback_target {
     bool waiting;
 } sampi_rollback_target;
 
-/* Finds the position before the last n tokens, and makes room for its items. Returns SAMP_OK; SAMP_E_RANGE if this
-   position is not kept; SAMP_E_NOMEM. */
+/* Finds the kept position before the last n tokens, and makes room for its items (of the parser) in the array of the
+   present items, to which the rollback copies them. Returns SAMP_OK; SAMP_E_RANGE if this position is not kept;
+   SAMP_E_NOMEM. */
 static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback_target *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
@@ -28075,10 +28084,10 @@ SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens,
 }
 
 /* ---- src/grammar/hooks.h ---- */
-/* ---- grammars: the hooks of their row in the table of kinds ----
+/* ---- grammars: their hooks in the table of kinds ----
    A grammar works through the interface of a custom sampler, and has hooks (functions that the core calls) for more: it
-   can mask the row before the rest of its chain takes the fast path, and it reports how many tokens it can take back.
-   Its saved state is the list of all tokens; loading reads them again. */
+   can mask the logits before the rest of its chain takes the fast path, and it reports how many tokens it can take
+   back. Its saved state is the list of all accepted tokens; loading reads these tokens again. */
 
 /* Clones a grammar. The clone has a matcher of its own, or the same error. */
 static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
@@ -28424,7 +28433,7 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* Records an error, with its position in the schema and its text, if it is the first error. */
+/* Records the first error, with its position in the schema and its text. Later errors are not recorded. */
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
@@ -28466,7 +28475,8 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     return -1;
 }
 
-/* Returns the string of a name in a list of names; -1, with an error, if the node is not a string. */
+/* Returns the number of the string that is the node, an element of a list of names (member text of sampi_json_node);
+   -1, with an error, if the node is not a string. */
 static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
@@ -35215,7 +35225,8 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is the parcel about the logits that the caller gave, not about the distribution from which the token was drawn? */
+/* Is a parcel of this kind (a record in a message between the ranks) about the logits that the caller gave, not about
+   the distribution from which the token was drawn? */
 static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
 
 static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
@@ -35876,8 +35887,9 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. Up to about
-   256 tokens must fit 4 KiB. Returns 0 if there are too many. */
+/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. If about 256
+   tokens or fewer are kept, the list has SAMPI_SHARD_NEAR tokens, because all messages of such a row must fit in 4 KiB.
+   Returns 0 if the list would be too long. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -35885,9 +35897,10 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. The
-   function asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are
-   expected, for these tokens. */
+/* Begins the search for the end of a prefix in the order of distances from a mean that is known. The merged buckets by
+   logit, which are coarse, show at which distance the end is expected. The function asks for fine buckets over a range
+   around this distance that is as wide as two coarse buckets, and for the values (logits) nearest to this distance. If
+   the prefix is expected to have few tokens, it asks for a list of them instead. */
 static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;

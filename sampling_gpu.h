@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2955 gpu/prefix.h                     5637 gpu/device.h
-     150 gpu/api.h                        3536 gpu/choosing.h                   5803 gpu/contexts.h
-     288 gpu/switches.h                   3654 gpu/ending.h                     5973 gpu/steps.h
-     360 gpu/records.h                    3810 gpu/answers.h                    6071 gpu/where.h
-     670 gpu/elements.h                   4609 samplers/plans.h                 6247 gpu/sending.h
-     957 gpu/passes.h                     4882 gpu/users.h                      6524 gpu/batch.h
-    1845 gpu/list.h                       4988 gpu/logprobs.h                   6813 gpu/results.h
-    2557 gpu/left.h                       5155 gpu/advance.h                    7114 gpu/canary.h
-    2818 gpu/done.h                       5421 gpu/shapes.h
+       2 gpu/opening.h                    2956 gpu/prefix.h                     5639 gpu/device.h
+     150 gpu/api.h                        3537 gpu/choosing.h                   5805 gpu/contexts.h
+     288 gpu/switches.h                   3656 gpu/ending.h                     5975 gpu/steps.h
+     360 gpu/records.h                    3812 gpu/answers.h                    6073 gpu/where.h
+     671 gpu/elements.h                   4611 samplers/plans.h                 6249 gpu/sending.h
+     958 gpu/passes.h                     4884 gpu/users.h                      6526 gpu/batch.h
+    1846 gpu/list.h                       4990 gpu/logprobs.h                   6815 gpu/results.h
+    2558 gpu/left.h                       5157 gpu/advance.h                    7116 gpu/canary.h
+    2819 gpu/done.h                       5423 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -575,7 +575,8 @@ typedef struct sampi_gpu_state {
     /* what the CPU's array would look like */
     int32_t order; /* a SAMPI_GPU_BY_*: the order of the last sort */
     bool sorted, p_set;
-    int32_t order_at, p_at; /* 1 + number of operations before the last sort, or the last p; 0: none */
+    /* 1 + the number of operations before the array was last sorted, and before p was last set; 0: this never was */
+    int32_t order_at, p_at;
     float order_max, p_max;
     double order_mean;
     uint64_t p_z;
@@ -1320,8 +1321,8 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
-    /* order_at and p_at are numbers of operations, plus one; 0: there was no such sampler, and the item's members have
-       no meaning */
+    /* st->order_at is 1 + the number of operations done on the row when a sampler last sorted the array, st->p_at is
+       that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     const bool with_window = window != NULL;
@@ -3540,8 +3541,9 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
    weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
    function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
-/* Returns a token's logit after the first n operations (samplers' changes of the row); for a token whose logit a rule
-   changes, its current logit (after all operations). For a token that a draw has found, which is on no list. */
+/* Returns the logit of a token after the first n operations (changes of all logits of the row by samplers). For a token
+   whose own logit a rule changes (a bias or a penalty), it returns the current logit, after all operations. It is
+   called for a token that a draw has found in the row, so the token is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);

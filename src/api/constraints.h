@@ -168,8 +168,8 @@ SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_pe
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
-/* The definition of a loop for the functions below. Its members have the meanings and ranges of the arguments of
-   samp_init_loop_breaker. */
+/* The definition of a loop (a text that repeats its last tokens) for the functions below. The members have the meanings
+   and ranges of the arguments of samp_init_loop_breaker. */
 typedef struct samp_loop {
     int32_t min_period, max_period, copies, last_n, every; /* the usual values are 4, 128, 3, 512 and 16 */
 } samp_loop;
@@ -220,9 +220,10 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 /* How the bias on the end of a span of thinking grows from token to token. */
 typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXPONENTIAL = 2 } samp_ramp;
 
-/* How thinking ends. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
+/* How thinking ends: a plan of samp_init_thinking. A span is the tokens from a start sequence of thinking to its end. A
+   member that is 0 or NULL is not used, so { 0 } is a plan too. */
 typedef struct samp_thinking_plan {
-    int32_t total;          /* a budget for all spans together, in tokens */
+    int32_t total;          /* the budget of all spans of thinking together, in tokens */
     int32_t soft;           /* the soft point (where the note and the bias begin) as a number of tokens of a span */
     float soft_ratio;       /* the soft point as a share of the span's budget, in [0, 1] */
     int32_t grace;          /* the number of tokens beyond the budget that a span may have to finish a line */
@@ -234,8 +235,8 @@ typedef struct samp_thinking_plan {
     size_t n_ends;         /* 0 .. 1024 */
     samp_ramp ramp;        /* how the bias on the span's end grows after the soft point */
     float bias;            /* the largest value of the bias on the span's end, in [0, FLT_MAX] */
-    const samp_loop *loop; /* the definition of a loop; a loop in the span ends the span */
-    int32_t loop_from;     /* the number of tokens that a span must have before a loop ends it */
+    const samp_loop *loop; /* how a loop (repeated tokens) is recognised; a loop in a span forces its end */
+    int32_t loop_from;     /* the number of tokens that a span must have before a loop can end the span */
 } samp_thinking_plan;
 
 /* The stages of thinking, which samp_thinking_now returns. */
@@ -279,8 +280,9 @@ enum {
    samp_thinking_now -- returns the stage of thinking: SAMP_THINKING_..., or a status of samp_thinking_left.
    samp_thinking_used -- returns the number of tokens in all spans so far, without their start sequences, with their end
      sequences. SAMP_E_UNSUPPORTED also if the sampler has no plan; other statuses are those of samp_thinking_left.
-     For a chain, all these functions use its first member with a budget. With a plan, samp_thinking_left returns h -
-     u. */
+     For a chain, all these functions use its first member with a budget. If this member has a plan,
+     samp_thinking_left returns h - u as defined above (the span's budget minus its tokens so far), or 0 if the end is
+     forced or u >= h. */
 SAMP_API samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                           int32_t budget, int32_t open, const samp_thinking_plan *plan);
 /* Ends the open span now. */

@@ -19,8 +19,9 @@
               everywhere; if the whole draft is accepted, it is drawn from P(n + 1). The next token may equal the
               draft's token a + 1. If the chain selects with greedy or a custom sampler, the function does the same as
               the exact method of samp_verify.
-     Exactly  r is computed in units of 2^-63, rounded down; r P and Q in units in which the most likely token has the
-              weight 2^40, both rounded down; integers are compared. 0 / 0 counts as 1.
+     Bits     r(i) is an integer in units of 2^-63, rounded down. The values of r(i) P and of Q are integers too, also
+              rounded down, in the unit in which the most likely token of P has the weight 2^40. These integers are
+              compared. In h(i), 0 / 0 counts as 1; in r(i), it counts as 0.
      Returns  a, the number of accepted tokens, or a status of samp_verify. If row a (> 0) cannot be sampled, out[a] is
               its status: a bad row ends the draft, and the tokens before it are tested as a draft of their own. After
               the following errors nothing has changed. SAMP_E_FULL: n is above the number of tokens that samp_rollback
@@ -36,8 +37,8 @@
               again, which is necessary for an exact distribution.
      Cost     Each row costs as much as in the ratio method, row a is computed once more, and the rollback is added.
               With SAMP_BAN_REWIND, if a string was complete, the rows of the accepted tokens are computed once more.
-              Memory The memory for samp_rollback is allocated at the first token, as is that of samp_reserve.   Threads
-               as samp_sample.
+     Memory   The memory for samp_rollback is allocated at the first token, as is that of samp_reserve.
+     Threads  as samp_sample.
      Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
 SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                    samp_token *out);
@@ -52,8 +53,8 @@ SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t 
      out      [n + 1] the tokens of the accepted path, then the next token, then -1
      path     [n] the path's tokens as indices of the draft, then -1; may be NULL
      Exact    With the exact method the output is the tokens of samp_sample, row by row, as long as the draft contains
-              them. Of equal tokens with the same parent the first one counts. This works with any chain and both random
-              sources; probs are not used.
+              them. Of equal tokens with the same parent the first one counts. The exact method works with any chain and
+              with both random sources (Philox and MT19937), and does not read the draft's probs.
      Ratio    With the ratio method the children (the tokens whose parent is the last token of the path so far) are
               tried in turn. Child x, drawn from q, is accepted if u q(x) < p(x), with u uniform in [0, 1). If it is
               rejected, p becomes max(0, p - q), divided by its sum, or does not change if max(0, p - q) is 0
@@ -63,8 +64,9 @@ SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t 
      Returns  the length of the path, or a status of samp_verify; SAMP_E_NULL: parent; SAMP_E_RANGE: a parent out of
               range.
      Draws    The ratio method uses the random stream of samp_verify at each position, with attempt k for child k.
-     Cost     as samp_verify; if k children are tried, k (k + 1) / 2 of its passes over the candidates.   Memory  The
-              function allocates nothing of its own.   Threads  as samp_sample.
+     Cost     as samp_verify; if k children are tried, k (k + 1) / 2 of its passes over the candidates.
+     Memory   The function allocates nothing of its own.
+     Threads  as samp_sample.
      Source   Miao et al. 2024, "SpecInfer" (multi-step speculative sampling); the trees of Medusa and EAGLE. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path);

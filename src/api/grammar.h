@@ -115,7 +115,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               is not read, so the logit may be NaN; only log-probabilities read it.
      Leaves   the size of the array unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if
               that changes a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is
-              not allowed. Draws No random numbers are drawn.
+              not allowed.
+     Draws    No random numbers are drawn.
      Returns  a sampler. It carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: a <text> in it is not a
               token). Applying the sampler returns SAMP_E_EMPTY if no token is allowed, and SAMP_E_FULL if it exceeds
               the limits of samp_set_grammar_limits.
@@ -249,7 +250,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
               after the forced bytes.
      Returns  the number of tokens, 0 .. n_max; 0 also while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (the
               sampler is not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does not change.
-     Exactly  With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
+     Exact    With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
    samp_grammar_certain -- returns the first tokens of this draft, as long as each is the only token that the mask
      allows.
    These tokens need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to the

@@ -9,7 +9,7 @@
      Couples  Chains that have the same seed and similar distributions mostly select the same token: a draft model and
               the model, two temperatures, two versions of a model. A truncation that keeps the selected token does not
               change the choice.
-     Exactly  E = -ln((2 k + 1) 2^-53), where k is the upper 52 of the first 64 bits of Philox at (position, stream,
+     Bits     E = -ln((2 k + 1) 2^-53), where k is the upper 52 of the first 64 bits of Philox at (position, stream,
               id), and ln is the function of >>math; E / w is one division of doubles. Of tokens with equal quotients
               the one with the larger logit is selected, then the one with the smaller id.
      Leaves   p set for every token.   Draws  64 random bits for each token, and advances the position by one.   Ratio

@@ -45,13 +45,12 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Threads  If the implementation is compiled with OpenMP, n_threads threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
-/* samp_verify -- accepts a draft's tokens up to the first that fails its test, and one more token: it samples and
-   accepts
-     row after row as long as the sampled token is the next token of the draft.
+/* samp_verify -- accepts a draft's tokens up to the first that fails its test, and one more token. It samples and
+   accepts row after row as long as the sampled token is the next token of the draft.
      in       logits [n + 1 x n_vocab]: row i has the model's logits after i tokens of the draft
      out      [n + 1] the accepted tokens of the draft, then the next token, then -1
      Exact    With the exact method, out has the tokens that samp_sample would return row by row, with any sampler and
-              random source; probs are not used.
+              random source; the draft's probs are not read.
      Ratio    With the ratio method, let p be the distribution from which the chain's last sampler draws, and q the one
               from which the draft was drawn. The draft's token x is accepted if u q(x) < p(x), with u uniform in [0,
               1). Otherwise another token is drawn from max(0, p - q), or from p if max(0, p - q) is 0 everywhere. If

@@ -45,7 +45,8 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
               row. Samplers that are off, and your own, may follow the selecting sampler.
      p        is not changed.    Draws   The sampler draws no random numbers.
      min_keep A truncation leaves at least this many unmasked tokens (0 and 1 mean the same).
-     NaN      A NaN in the array is SAMP_E_NAN.    If a parameter is NaN, the sampler carries SAMP_E_NAN.
+     NaN      If the array has a NaN, samp_apply returns SAMP_E_NAN. If a parameter is NaN, a sampler is returned that
+              carries SAMP_E_NAN: samp_status returns this error, and so does each attempt to apply the sampler.
      MT19937  Under SAMP_RNG_MT19937 the size, the order, `sorted`, p and selected are llama.cpp's: masked tokens stay
               in the array and count as candidates, `sorted` does not promise the order of equal logits, and the index
               `selected` stays, whatever candidate is at this index later (if it is a masked token: SAMP_E_EMPTY).

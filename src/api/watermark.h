@@ -89,7 +89,7 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      SynthID  p = softmax(l). For each bit d = 0 .. depth - 1: m is the sum of p of the tokens whose word has the bit;
               p *= 2 - m for these tokens, p *= 1 - m for the others. Then it draws from p as dist does. It leaves l =
               ln p + const.
-     Exactly  The token is the same on every machine: logarithms are those of >>math, and weights are integers in units
+     Bits     The token is the same on every machine: logarithms are those of >>math, and weights are integers in units
               of 2^-40 of the largest weight. SynthID's p are doubles, and m is a quotient of two sums of these p
               rounded down to integers.
      Leaves   p set for every token (SBW does not change p).

@@ -4,8 +4,9 @@
    weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
    function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
-/* Returns a token's logit after the first n operations (samplers' changes of the row); for a token whose logit a rule
-   changes, its current logit (after all operations). For a token that a draw has found, which is on no list. */
+/* Returns the logit of a token after the first n operations (changes of all logits of the row by samplers). For a token
+   whose own logit a rule changes (a bias or a penalty), it returns the current logit, after all operations. It is
+   called for a token that a draw has found in the row, so the token is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);

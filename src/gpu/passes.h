@@ -363,8 +363,8 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
-    /* order_at and p_at are numbers of operations, plus one; 0: there was no such sampler, and the item's members have
-       no meaning */
+    /* st->order_at is 1 + the number of operations done on the row when a sampler last sorted the array, st->p_at is
+       that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     const bool with_window = window != NULL;

@@ -215,7 +215,8 @@ typedef struct sampi_gpu_state {
     /* what the CPU's array would look like */
     int32_t order; /* a SAMPI_GPU_BY_*: the order of the last sort */
     bool sorted, p_set;
-    int32_t order_at, p_at; /* 1 + number of operations before the last sort, or the last p; 0: none */
+    /* 1 + the number of operations before the array was last sorted, and before p was last set; 0: this never was */
+    int32_t order_at, p_at;
     float order_max, p_max;
     double order_mean;
     uint64_t p_z;

@@ -53,22 +53,23 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
     return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
 }
 
-/* Returns whether node n is a repetition from 0 times to any number of times, such as [^"]*. */
+/* Returns whether node n is a repetition without a lower and an upper limit, such as [^"]*. */
 static bool sampi_is_all(const sampi_tree *t, sampi_node n)
 {
     const sampi_expr *e = sampi_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
-/* A node `whole` that begins with any number of characters, as [^"]*" does (sampi_is_all). sampi_is_covered finds nodes
-   whose texts are among those of `whole`. */
+/* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_is_all), as
+   [^"]*" does. sampi_is_covered finds nodes whose texts are among those of `whole`. */
 typedef struct sampi_cover {
     sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
     uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
     int32_t patience;            /* how many nodes a look may still visit */
 } sampi_cover;
 
-/* Fills in a cover. Returns false if the node does not begin with any number of characters. */
+/* Fills in the cover of the node `whole`. Returns false if `whole` does not begin with a repetition of characters
+   without a lower and an upper limit. */
 static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
     const sampi_expr *e = sampi_at(t, whole);

@@ -97,9 +97,11 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
 }
 
 /* Finds the plain tokens (of ordinary characters) that an item allows. First the tokens of a run (any text of certain
-   characters) are added. Then the walk visits the nodes that may differ from the run: other tokens are added, and if
-   the run is not sure to hold for this state, some of its tokens are removed. Where a frame ends or a rule is called,
-   sampi_walk continues. at->node is used as *node of sampi_walk. */
+   characters) are added. Then the walk visits the nodes of the trie that may differ from the run: other tokens are
+   added, and if the run is not sure to hold for this state, some of its tokens are removed. If a rule is called or a
+   frame (the place to which a called rule returns) ends at a node, sampi_walk is called for this node and all nodes
+   below it. at->node has the meaning of *node in sampi_walk: the node at which the walk begins, or where it must
+   continue after an error. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;

@@ -1,7 +1,7 @@
-/* ---- grammars: the hooks of their row in the table of kinds ----
+/* ---- grammars: their hooks in the table of kinds ----
    A grammar works through the interface of a custom sampler, and has hooks (functions that the core calls) for more: it
-   can mask the row before the rest of its chain takes the fast path, and it reports how many tokens it can take back.
-   Its saved state is the list of all tokens; loading reads them again. */
+   can mask the logits before the rest of its chain takes the fast path, and it reports how many tokens it can take
+   back. Its saved state is the list of all accepted tokens; loading reads these tokens again. */
 
 /* Clones a grammar. The clone has a matcher of its own, or the same error. */
 static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)

@@ -451,7 +451,7 @@ static void sampi_move_through(const sampi_shared *h, sampi_cache *to, sampi_cac
     int32_t *second = to->moved, *first = between->moved;
     if (to->moved_from != between->serial) return;
     for (int32_t i = own; i < between->moved_states; i++)
-        first[i] = second[first[i]]; /* 0 (not taken over) stays 0, as node 0 is NEVER in all caches */
+        first[i] = second[first[i]]; /* 0 (a node that was not copied) stays 0: node 0 is SAMPI_NEVER in all caches */
     for (int32_t i = between->moved_states; i < between->n_moved; i++)
         if (first[i]) first[i] = second[to->moved_states + first[i]];
     to->bytes += (size_t)(between->n_moved - n_moved) * sizeof(int32_t);

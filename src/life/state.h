@@ -60,8 +60,8 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
         traits->hooks->settings(s, hash); /* a sampler that carries an error has no arrays to hash */
 }
 
-/* Adds to the hash the length of the chain's list of tokens (prev), the number of members, and their settings in order.
-   */
+/* Adds to the hash how many tokens the chain's list of the last tokens (prev) can hold, the number of members, and the
+   members' settings in order. */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);

@@ -2,10 +2,10 @@
    How the logits of a few tokens are changed, each by a rule (penalties, dry, the lists of constraints), and how a new
    sampler takes over the window of penalties or dry from a sampler with other parameters. */
 
-/* Changes the logits of the tokens in a list; the apply functions of these samplers call it. If each token is at
-   data[id], as in an array that is not reordered, the logits are changed directly; otherwise each candidate is looked
-   up in the list. The list is sorted, so its last id is the largest. Only logits and `sorted` are written; `change`
-   must leave a masked logit masked. */
+/* Changes the logits of the tokens in a list, by the function `change`. The apply functions of penalties, dry and some
+   constraints call it. If each token is at data[id], as in an array that is not reordered, the logits are changed
+   directly; otherwise each candidate is looked up in the list. The list is sorted, so its last id is the largest. Only
+   logits and `sorted` are written; `change` must leave a masked logit masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {

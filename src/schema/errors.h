@@ -33,7 +33,7 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* Records an error, with its position in the schema and its text, if it is the first error. */
+/* Records the first error, with its position in the schema and its text. Later errors are not recorded. */
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
@@ -75,7 +75,8 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     return -1;
 }
 
-/* Returns the string of a name in a list of names; -1, with an error, if the node is not a string. */
+/* Returns the number of the string that is the node, an element of a list of names (member text of sampi_json_node);
+   -1, with an error, if the node is not a string. */
 static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
     if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;

@@ -29,7 +29,8 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is the parcel about the logits that the caller gave, not about the distribution from which the token was drawn? */
+/* Is a parcel of this kind (a record in a message between the ranks) about the logits that the caller gave, not about
+   the distribution from which the token was drawn? */
 static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
 
 static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)

@@ -248,8 +248,9 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. Up to about
-   256 tokens must fit 4 KiB. Returns 0 if there are too many. */
+/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. If about 256
+   tokens or fewer are kept, the list has SAMPI_SHARD_NEAR tokens, because all messages of such a row must fit in 4 KiB.
+   Returns 0 if the list would be too long. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -257,9 +258,10 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* Begins the search by the distance from a known mean. Buckets by logit show at which distance the end is expected. The
-   function asks for fine buckets over two of their widths, and for the values in the middle; or, if few tokens are
-   expected, for these tokens. */
+/* Begins the search for the end of a prefix in the order of distances from a mean that is known. The merged buckets by
+   logit, which are coarse, show at which distance the end is expected. The function asks for fine buckets over a range
+   around this distance that is as wide as two coarse buckets, and for the values (logits) nearest to this distance. If
+   the prefix is expected to have few tokens, it asks for a list of them instead. */
 static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
