@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9512 samplers/greedy.h               21676 grammar/gbnf.h
-     296 api/config.h                     9556 samplers/choose.h               21975 grammar/regex.h
-     327 api/types.h                      9620 samplers/ratio.h                22380 grammar/derivatives.h
-     623 api/missing.h                    9688 samplers/draw.h                 23228 grammar/vocabulary.h
-     638 api/sample.h                     9775 samplers/dist.h                 23710 grammar/triggers.h
-     745 api/chains.h                     9808 samplers/gumbel.h               24049 grammar/matcher.h
-    1039 api/samplers.h                   9880 watermark/function.h            24354 grammar/cache.h
-    1354 api/gumbel.h                     9999 watermark/text.h                24664 grammar/moving.h
-    1382 api/operator.h                  10192 watermark/draw.h                25130 grammar/visits.h
-    1440 api/kv.h                        10408 samplers/mirostat.h             25423 grammar/states.h
-    1638 api/llama_cpp.h                 10658 samplers/adaptive_p.h           25588 grammar/items.h
-    1686 api/text_error.h                10813 samplers/custom.h               25716 grammar/masks.h
-    1703 api/grammar.h                   10876 config/describe.h               25933 grammar/runs.h
-    1991 api/shards.h                    11059 config/from_params.h            26153 grammar/entries.h
-    2105 api/peers.h                     11125 config/orders.h                 26682 grammar/accepting.h
-    2199 api/drafts.h                    11360 config/numbers.h                27026 grammar/waiting.h
-    2320 api/constraints.h               11504 config/set.h                    27155 grammar/history.h
-    2671 api/watermark.h                 11662 config/texts.h                  27288 grammar/room.h
-    2843 api/parts.h                     11793 config/settings.h               27645 grammar/sampler.h
-    2885 base/switches.h                 11907 life/rollback.h                 27893 grammar/forced.h
-    3211 base/random.h                   12167 life/chain.h                    28086 grammar/hooks.h
-    3234 base/mt19937.h                  12458 life/members.h                  28213 schema/head.h
-    3310 base/exact.h                    12575 life/update.h                   28400 schema/errors.h
-    3543 base/bits128.h                  12772 life/copy.h                     28514 schema/collections.h
-    3624 base/elements.h                 12943 rows/row.h                      28549 schema/references.h
-    3758 watermark/colours.h             13265 rows/reserve.h                  28827 schema/strings.h
-    3824 kernels/llama_cpp/contract.h    13337 rows/pieces.h                   28889 schema/numbers.h
-    3876 kernels/contract.h              13453 rows/thresholds.h               29098 schema/sets.h
-    4015 kernels/scalar.h                13562 rows/compact.h                  29358 schema/formats.h
-    4221 kernels/llama_cpp/scalar.h      13730 rows/sums.h                     29562 schema/scalars.h
-    4242 kernels/sets.h                  13877 rows/changes.h                  29874 schema/goals.h
-    4292 kernels/vectors.h               13961 rows/cuts.h                     30105 schema/alternatives.h
-    4411 kernels/avx512.h                14434 rows/typical.h                  30600 schema/objects.h
-    4497 kernels/avx2.h                  14765 rows/tail_free.h                31180 schema/arrays.h
-    4561 kernels/sse2.h                  14842 rows/selecting.h                31554 schema/whole.h
-    4578 kernels/neon.h                  14978 rows/mirostat.h                 31728 tags/head.h
-    4601 kernels/wasm.h                  15065 watermark/rows.h                31859 tags/words.h
-    4617 kernels/generic.h               15180 rows/flat.h                     31977 tags/inside.h
-    4637 kernels/shared.h                15230 rows/logprobs.h                 32122 tags/formats.h
-    4764 kernels/passes.h                15319 rows/step.h                     32536 grammar/grammars.h
-    5469 kernels/llama_cpp/passes.h      15337 rows/llama_cpp/sums.h           32603 peers/tables.h
-    5554 kernels/check.h                 15667 rows/llama_cpp/samplers.h       33015 peers/values.h
-    5577 kernels/dispatch.h              16151 rows/llama_cpp/step.h           33463 peers/llama_server.h
-    5788 core/array.h                    16183 run/apply.h                     33535 peers/fields.h
-    6130 core/table.h                    16270 run/writing.h                   33805 peers/requests.h
-    6356 core/windows.h                  16396 run/arrays.h                    33952 shards/head.h
-    6449 constraints/record.h            16476 run/arrays_llama_cpp.h          34109 shards/bytes.h
-    6516 watermark/record.h              16681 run/walk.h                      34207 shards/merging.h
-    6538 rows/work.h                     16790 run/finish.h                    34499 shards/row.h
-    6565 life/past.h                     16831 run/draw_llama_cpp.h            34638 shards/answers.h
-    6628 core/record.h                   16907 run/draw.h                      35196 shards/logprobs.h
-    6774 core/plans.h                    16987 run/sample.h                    35345 shards/taking.h
-    6813 core/fields.h                   17085 watermark/making.h              35502 shards/asking.h
-    6905 core/owners.h                   17317 watermark/tails.h               35639 shards/prefix.h
-    6985 core/mt19937.h                  17418 watermark/detect.h              36215 shards/plans.h
-    7044 core/no_mt19937.h               17647 run/verify.h                    36724 samplers/plans.h
-    7078 core/making.h                   17753 run/batch.h                     36997 shards/way.h
-    7213 core/streams.h                  17907 life/state.h                    37147 shards/memory.h
-    7254 life/state_fields.h             18090 operator/weights.h              37217 shards/batch.h
-    7350 samplers/llama_cpp.h            18179 operator/search.h               37626 drafts/head.h
-    7440 samplers/logit_bias.h           18321 operator/run.h                  37690 drafts/block.h
-    7546 samplers/patch.h                18490 kv/cells.h                      37886 drafts/tree.h
-    7597 samplers/penalties.h            18530 kv/making.h                     38024 drafts/relaxed.h
-    7753 samplers/dry.h                  18756 kv/slot.h                       38110 constraints/automaton.h
-    8220 samplers/cut.h                  18899 kv/sequences.h                  38214 constraints/making.h
-    8246 samplers/top_n_sigma.h          19035 kv/data.h                       38479 constraints/sampler.h
-    8359 samplers/top_k.h                19159 kv/update.h                     38580 constraints/constructors.h
-    8417 samplers/tail_free.h            19287 kv/state.h                      38953 constraints/patterns.h
-    8545 samplers/typical.h              19499 llama_cpp/functions.h           39163 constraints/looking.h
-    8624 samplers/top_p.h                19567 llama_cpp/object.h              39236 constraints/thinking.h
-    8670 samplers/min_p.h                19622 llama_cpp/vocabulary.h          39493 constraints/schedule.h
-    8713 samplers/by_sums.h              19700 text/reading.h                  39583 constraints/accepting.h
-    8869 samplers/top_h.h                19812 text/strings.h                  39770 constraints/drawing.h
-    8923 samplers/min_k.h                19913 text/values.h                   39962 constraints/state.h
-    8982 samplers/xtc.h                  20071 text/documents.h                40029 constraints/kind.h
-    9068 samplers/infill.h               20148 grammar/head.h                  40089 constraints/top_p_decay.h
-    9187 samplers/temperature.h          20190 grammar/tree.h                  40177 constraints/accessors.h
-    9360 samplers/smoothing.h            20854 grammar/building.h              40286 core/kinds.h
-    9449 samplers/softmax.h              21272 grammar/finishing.h             40339 base/restore.h
-    9483 samplers/drafted.h              21586 grammar/reading.h               40353 api/license.h
+       2 api/opening.h                    9521 samplers/greedy.h               21685 grammar/gbnf.h
+     296 api/config.h                     9565 samplers/choose.h               21984 grammar/regex.h
+     327 api/types.h                      9629 samplers/ratio.h                22389 grammar/derivatives.h
+     623 api/missing.h                    9697 samplers/draw.h                 23237 grammar/vocabulary.h
+     638 api/sample.h                     9784 samplers/dist.h                 23719 grammar/triggers.h
+     745 api/chains.h                     9817 samplers/gumbel.h               24058 grammar/matcher.h
+    1039 api/samplers.h                   9889 watermark/function.h            24363 grammar/cache.h
+    1361 api/gumbel.h                    10008 watermark/text.h                24673 grammar/moving.h
+    1390 api/operator.h                  10201 watermark/draw.h                25139 grammar/visits.h
+    1448 api/kv.h                        10417 samplers/mirostat.h             25432 grammar/states.h
+    1646 api/llama_cpp.h                 10667 samplers/adaptive_p.h           25597 grammar/items.h
+    1694 api/text_error.h                10822 samplers/custom.h               25725 grammar/masks.h
+    1711 api/grammar.h                   10885 config/describe.h               25942 grammar/runs.h
+    1999 api/shards.h                    11068 config/from_params.h            26162 grammar/entries.h
+    2113 api/peers.h                     11134 config/orders.h                 26691 grammar/accepting.h
+    2207 api/drafts.h                    11369 config/numbers.h                27035 grammar/waiting.h
+    2329 api/constraints.h               11513 config/set.h                    27164 grammar/history.h
+    2680 api/watermark.h                 11671 config/texts.h                  27297 grammar/room.h
+    2852 api/parts.h                     11802 config/settings.h               27654 grammar/sampler.h
+    2894 base/switches.h                 11916 life/rollback.h                 27902 grammar/forced.h
+    3220 base/random.h                   12176 life/chain.h                    28095 grammar/hooks.h
+    3243 base/mt19937.h                  12467 life/members.h                  28222 schema/head.h
+    3319 base/exact.h                    12584 life/update.h                   28409 schema/errors.h
+    3552 base/bits128.h                  12781 life/copy.h                     28523 schema/collections.h
+    3633 base/elements.h                 12952 rows/row.h                      28558 schema/references.h
+    3767 watermark/colours.h             13274 rows/reserve.h                  28836 schema/strings.h
+    3833 kernels/llama_cpp/contract.h    13346 rows/pieces.h                   28898 schema/numbers.h
+    3885 kernels/contract.h              13462 rows/thresholds.h               29107 schema/sets.h
+    4024 kernels/scalar.h                13571 rows/compact.h                  29367 schema/formats.h
+    4230 kernels/llama_cpp/scalar.h      13739 rows/sums.h                     29571 schema/scalars.h
+    4251 kernels/sets.h                  13886 rows/changes.h                  29883 schema/goals.h
+    4301 kernels/vectors.h               13970 rows/cuts.h                     30114 schema/alternatives.h
+    4420 kernels/avx512.h                14443 rows/typical.h                  30609 schema/objects.h
+    4506 kernels/avx2.h                  14774 rows/tail_free.h                31189 schema/arrays.h
+    4570 kernels/sse2.h                  14851 rows/selecting.h                31563 schema/whole.h
+    4587 kernels/neon.h                  14987 rows/mirostat.h                 31737 tags/head.h
+    4610 kernels/wasm.h                  15074 watermark/rows.h                31868 tags/words.h
+    4626 kernels/generic.h               15189 rows/flat.h                     31986 tags/inside.h
+    4646 kernels/shared.h                15239 rows/logprobs.h                 32131 tags/formats.h
+    4773 kernels/passes.h                15328 rows/step.h                     32545 grammar/grammars.h
+    5478 kernels/llama_cpp/passes.h      15346 rows/llama_cpp/sums.h           32612 peers/tables.h
+    5563 kernels/check.h                 15676 rows/llama_cpp/samplers.h       33024 peers/values.h
+    5586 kernels/dispatch.h              16160 rows/llama_cpp/step.h           33472 peers/llama_server.h
+    5797 core/array.h                    16192 run/apply.h                     33544 peers/fields.h
+    6139 core/table.h                    16279 run/writing.h                   33814 peers/requests.h
+    6365 core/windows.h                  16405 run/arrays.h                    33961 shards/head.h
+    6458 constraints/record.h            16485 run/arrays_llama_cpp.h          34118 shards/bytes.h
+    6525 watermark/record.h              16690 run/walk.h                      34216 shards/merging.h
+    6547 rows/work.h                     16799 run/finish.h                    34508 shards/row.h
+    6574 life/past.h                     16840 run/draw_llama_cpp.h            34647 shards/answers.h
+    6637 core/record.h                   16916 run/draw.h                      35205 shards/logprobs.h
+    6783 core/plans.h                    16996 run/sample.h                    35354 shards/taking.h
+    6822 core/fields.h                   17094 watermark/making.h              35511 shards/asking.h
+    6914 core/owners.h                   17326 watermark/tails.h               35648 shards/prefix.h
+    6994 core/mt19937.h                  17427 watermark/detect.h              36224 shards/plans.h
+    7053 core/no_mt19937.h               17656 run/verify.h                    36733 samplers/plans.h
+    7087 core/making.h                   17762 run/batch.h                     37006 shards/way.h
+    7222 core/streams.h                  17916 life/state.h                    37156 shards/memory.h
+    7263 life/state_fields.h             18099 operator/weights.h              37226 shards/batch.h
+    7359 samplers/llama_cpp.h            18188 operator/search.h               37635 drafts/head.h
+    7449 samplers/logit_bias.h           18330 operator/run.h                  37699 drafts/block.h
+    7555 samplers/patch.h                18499 kv/cells.h                      37895 drafts/tree.h
+    7606 samplers/penalties.h            18539 kv/making.h                     38033 drafts/relaxed.h
+    7762 samplers/dry.h                  18765 kv/slot.h                       38119 constraints/automaton.h
+    8229 samplers/cut.h                  18908 kv/sequences.h                  38223 constraints/making.h
+    8255 samplers/top_n_sigma.h          19044 kv/data.h                       38488 constraints/sampler.h
+    8368 samplers/top_k.h                19168 kv/update.h                     38589 constraints/constructors.h
+    8426 samplers/tail_free.h            19296 kv/state.h                      38962 constraints/patterns.h
+    8554 samplers/typical.h              19508 llama_cpp/functions.h           39172 constraints/looking.h
+    8633 samplers/top_p.h                19576 llama_cpp/object.h              39245 constraints/thinking.h
+    8679 samplers/min_p.h                19631 llama_cpp/vocabulary.h          39502 constraints/schedule.h
+    8722 samplers/by_sums.h              19709 text/reading.h                  39592 constraints/accepting.h
+    8878 samplers/top_h.h                19821 text/strings.h                  39779 constraints/drawing.h
+    8932 samplers/min_k.h                19922 text/values.h                   39971 constraints/state.h
+    8991 samplers/xtc.h                  20080 text/documents.h                40038 constraints/kind.h
+    9077 samplers/infill.h               20157 grammar/head.h                  40098 constraints/top_p_decay.h
+    9196 samplers/temperature.h          20199 grammar/tree.h                  40186 constraints/accessors.h
+    9369 samplers/smoothing.h            20863 grammar/building.h              40295 core/kinds.h
+    9458 samplers/softmax.h              21281 grammar/finishing.h             40348 base/restore.h
+    9492 samplers/drafted.h              21595 grammar/reading.h               40362 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -887,8 +887,8 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
      Returns  the vocabulary, which has copies of everything. NULL on error; *status (status may be NULL): SAMP_E_NULL
               (n_bytes; or bytes or eog, if their number is not 0), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB; 2^31
               bytes or more; eog is not a token; eos or eot is neither a token nor -1), SAMP_E_NOMEM.
-     Memory   is one block.   Threads  The vocabulary never changes, so any number of samplers may use it at the same
-              time. It must outlive them.
+     Memory   is one block.
+     Threads  The vocabulary never changes, so any number of samplers may use it at the same time. It must outlive them.
    samp_vocab_free -- frees a vocabulary of samp_vocab_init; takes NULL. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
 /* Makes a vocabulary from a list of its tokens' bytes. */
@@ -1104,8 +1104,8 @@ SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const sa
    times that a token occurs among these:
      c > 0:   l = l <= 0 ? l * repeat : l / repeat;   l -= c * freq + present
      Range    last_n in [0, 2^22], 0 = off; repeat > 0, 1 = off; freq, present finite, 0 = off.
-     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  12 bytes for each of the last_n
-              tokens.
+     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.
+     Memory   12 bytes for each of the last_n tokens.
      Zero     The test l <= 0 depends on what number the model adds to all its logits. After samp_init_log_softmax every
               l is ln p, so a larger repeat is a stronger penalty for any model.
      Source   Keskar et al. 2019 (CTRL) with Hugging Face's sign rule; OpenAI's frequency and presence penalties;
@@ -1140,13 +1140,15 @@ SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_trai
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
 /* samp_init_top_k -- keeps the k largest logits.
-     Range    k <= 0 is off.   Ties  Of tokens with equal logits those with smaller ids stay.   Leaves  sorted = true,
-              and fewer than k tokens if fewer are unmasked.
+     Range    k <= 0 is off.
+     Ties     Of tokens with equal logits those with smaller ids stay.
+     Leaves   sorted = true, and fewer than k tokens if fewer are unmasked.
      Source   Fan et al. 2018.
    samp_init_top_k_ties -- keeps the k largest logits and all tokens whose logit equals the k-th largest one. In
      samp_params this is top_k_ties = 1.
-     MT19937  llama.cpp has no such sampler; the same tokens are kept.   Sharded  With samp_sample_sharded, the ranks
-              send each other all tokens.   Source  Hugging Face, vLLM. */
+     MT19937  llama.cpp has no such sampler; the same tokens are kept.
+     Sharded  With samp_sample_sharded, the ranks send each other all tokens.
+     Source   Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
 /* Keeps the k largest logits, and all tokens that equal the last one. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
@@ -1162,30 +1164,32 @@ SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep);
 
 /* samp_init_typical -- keeps the tokens whose surprise is closest to the entropy H: orders tokens by | -ln p - H |
    (then by logit and id), and keeps the shortest prefix whose probabilities sum to more than p.
-     Range    p in (0, 1], 1 is off.   Leaves  the tokens in that order, sorted = false, and p computed over all tokens
-              before the cut.
+     Range    p in (0, 1], 1 is off.
+     Leaves   the tokens in that order, sorted = false, and p computed over all tokens before the cut.
      Source   Meister et al. 2022, "Locally typical sampling"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep);
 
 /* samp_init_top_p -- keeps the smallest set of most likely tokens whose probabilities sum to at least p.
      Cut      The shortest prefix in order stays whose sum of weights, times 2^64, is at least floor(p * 2^64) * Z. The
               token with which the sum reaches p stays.
-     Range    p in (0, 1], 1 is off.   Leaves  sorted = true, and p computed over all tokens before the cut (it is not
-              renormalised).
+     Range    p in (0, 1], 1 is off.
+     Leaves   sorted = true, and p computed over all tokens before the cut (it is not renormalised).
      Source   Holtzman et al. 2019, nucleus sampling. */
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
 
 /* samp_init_min_p -- keeps tokens at least p times as likely as the most likely one: l >= max + ln p.
-     Range    p in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
-              decides how many stay: then those with smaller ids stay.
+     Range    p in [0, 1], 0 is off.
+     Ties     Tokens of equal logits stay or are removed together, unless min_keep decides how many stay: then those
+              with smaller ids stay.
      Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
 
 /* samp_init_top_a -- keeps tokens with p >= a p_max^2: few if one token is likely, many if no token is.
      Cut      Tokens with l >= max + ln a - ln Z stay; the first token in order always stays.
-     Range    a in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
-              decides how many stay: then those with smaller ids stay.
+     Range    a in [0, 1], 0 is off.
+     Ties     Tokens of equal logits stay or are removed together, unless min_keep decides how many stay: then those
+              with smaller ids stay.
      Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      MT19937  llama.cpp has no such sampler; as in koboldcpp, float probabilities are compared in order, and a prefix
               stays.
@@ -1204,13 +1208,13 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      equal logits, and equals p_less' threshold for a row with one certain token.
      Cut      Tokens with l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))) stay; all unmasked tokens stay if n q <=
               z^2 or n is 1.
-     Range    scale in [0, 1], 0 is off, 1 is the form of the paper.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  are
-              those of samp_init_top_a.
+     Range    scale in [0, 1], 0 is off, 1 is the form of the paper.
+     NaN      SAMP_E_NAN. Ties, min_keep and Leaves are as in samp_init_top_a.
      Masked   tokens are counted in the paper's n, but not here: a token that cannot be drawn does not change the
               threshold.
    samp_init_epsilon -- keeps tokens with p >= epsilon; if no token has such a p, it keeps those with the largest p.
-     Cut      Tokens with l >= max + min(0, ln epsilon + ln Z) stay.   Range  epsilon in [0, 1], 0 is off; usual values
-              are 3e-4 to 9e-4.
+     Cut      Tokens with l >= max + min(0, ln epsilon + ln Z) stay.
+     Range    epsilon in [0, 1], 0 is off; usual values are 3e-4 to 9e-4.
    samp_init_eta -- keeps tokens with p >= min(epsilon, sqrt(epsilon) e^-H), where H is the entropy: eta removes fewer
      tokens than epsilon if many tokens are likely.
      Cut      Tokens with l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D) stay; D is the mean of max - l, so that
@@ -1229,8 +1233,9 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
    is at most alpha times the entropy of all tokens. The first token always stays.
      Entropy  The entropy is ln Z + D as in samp_init_eta, computed in doubles from the integer weights, and summed
               token after token until it exceeds the limit.
-     Range    alpha in (0, 1], 1 is off; the authors of the paper use 0.4.   Leaves  sorted = true.   MT19937  The same
-              tokens stay under SAMP_RNG_MT19937.
+     Range    alpha in (0, 1], 1 is off; the authors of the paper use 0.4.
+     Leaves   sorted = true.
+     MT19937  The same tokens stay under SAMP_RNG_MT19937.
      Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
               Hugging Face's consider the first 100 tokens only, and sum in another way.
    samp_init_min_k -- keeps the first k tokens in order, up to the steepest fall of the logits (the cliff): with l_1,
@@ -1246,8 +1251,8 @@ SAMP_API samp_sampler *samp_init_min_k(float tau);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, removes all tokens of probability >= t except the least
    likely of them (of equal ones the largest id stays). It acts only if at least min_keep tokens remain.
-     Range    p in [0, 1], 0 is off; t in [0, 1], a value > 0.5 is off.   Leaves  p computed over all tokens, if tokens
-              were removed.
+     Range    p in [0, 1], 0 is off; t in [0, 1], a value > 0.5 is off.
+     Leaves   p computed over all tokens, if tokens were removed.
      Draws    64 random bits, and advances the position by one (if there is only one candidate it draws no bits, but the
               position advances).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
@@ -1262,8 +1267,8 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t
               of these tokens, and s the sum of their p and the ends' p: of the k tokens only those with p / s of at
               least 1 / (k + 1) stay. If no such token is left, the only candidate is vocab's eot (or eos, if vocab has
               no eot), with logit 1 and a p without meaning, even if this token was masked or removed before.
-     Range    vocab needs token_bytes, and eot or eos; the pointer is kept.   Leaves  sorted = true, p as above, and the
-              logits unchanged.
+     Range    vocab needs token_bytes, and eot or eos; the pointer is kept.
+     Leaves   sorted = true, p as above, and the logits unchanged.
      Cost     is O(n^2), so put the sampler after top_k. All computations are in f32, so that they are the same with
               both random sources.
      Source   llama.cpp. */
@@ -1291,18 +1296,19 @@ SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
               above the maximum.
      Leaves   the size of the array unchanged. Results below -FLT_MAX become -FLT_MAX. `sorted` stays true if the array
               is still in order.
-     MT19937  llama.cpp has no such sampler; the result is the same.   Cost  is one pass over the whole row without
-              SIMD; after a truncation it is small.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp
-              PR 6445. */
+     MT19937  llama.cpp has no such sampler; the result is the same.
+     Cost     is one pass over the whole row without SIMD; after a truncation it is small.
+     Source   kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
 SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
 /* samp_init_log_softmax -- turns logits into log-probabilities: l -= max + ln Z. Penalties after this sampler multiply
    ln p, whatever number the model adds to all its logits; the order in samp_params is then "log_softmax;penalties;...".
    Rounding aside, no token's probability changes.
      Leaves   the size of the array unchanged. `sorted` stays true unless rounding makes logits equal whose ids are not
-              in ascending order.   MT19937  The result is the same under SAMP_RNG_MT19937.
-     Cost     is the computation of the exact Z, and one pass over the row.   Source  Keskar et al. 2019, "CTRL";
-              transformers issue 47595. */
+              in ascending order.
+     MT19937  The result is the same under SAMP_RNG_MT19937.
+     Cost     is the computation of the exact Z, and one pass over the row.
+     Source   Keskar et al. 2019, "CTRL"; transformers issue 47595. */
 SAMP_API samp_sampler *samp_init_log_softmax(void);
 
 /* samp_init_softmax -- sorts the array, and sets p of every token.   Leaves  sorted = true. */
@@ -1312,8 +1318,9 @@ SAMP_API samp_sampler *samp_init_softmax(void);
 SAMP_API samp_sampler *samp_init_greedy(void);
 
 /* samp_init_dist -- selects a token with probability w / Z.
-     Leaves   p set for every token.   Draws  128 random bits for each attempt of the rejection sampling (1.04 attempts
-              on average), and advances the position by one. */
+     Leaves   p set for every token.
+     Draws    128 random bits for each attempt of the rejection sampling (1.04 attempts on average), and advances the
+              position by one. */
 SAMP_API samp_sampler *samp_init_dist(uint64_t seed);
 
 /* samp_init_mirostat -- keeps the surprise (-log2 p, in bits) of the chosen tokens near tau. It estimates Zipf's
@@ -1366,8 +1373,9 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Bits     E = -ln((2 k + 1) 2^-53), where k is the upper 52 of the first 64 bits of Philox at (position, stream,
               id), and ln is the function of >>math; E / w is one division of doubles. Of tokens with equal quotients
               the one with the larger logit is selected, then the one with the smaller id.
-     Leaves   p set for every token.   Draws  64 random bits for each token, and advances the position by one.   Ratio
-              In samp_verify's ratio method the sampler draws as samp_init_dist does.
+     Leaves   p set for every token.
+     Draws    64 random bits for each token, and advances the position by one.
+     Ratio    In samp_verify's ratio method the sampler draws as samp_init_dist does.
      MT19937  llama.cpp has no such sampler; the token is the same.
      Cost     is 1.5 ns for each candidate with AVX-512, 2.5 ns with AVX2, and 15 ns if the chain applies its samplers
               one by one to an array of candidates.
@@ -1421,8 +1429,8 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (the workspace is too small; its alignment does not matter);
               SAMP_E_NAN (a parameter is NaN; NaN or +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY
               (all logits are masked). After an error *result is unchanged.
-     Memory   Only the workspace is used.   Cost  O(n): some passes over the whole row, and more passes over a few parts
-              of it; no sort.
+     Memory   Only the workspace is used.
+     Cost     O(n): some passes over the whole row, and more passes over a few parts of it; no sort.
      Source   the random-sample operator of InfiniCore. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
@@ -2296,10 +2304,11 @@ typedef struct samp_relaxed {
               plus max(0, p - q) scaled so that all sum to 1. Greedy is the exact form with p(best) = 1.
      Returns  as samp_verify; also SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
               SAMP_E_UNSUPPORTED: MT19937 with either method.
-     State    The chain's state is that after a + 1 calls of samp_sample.   Draws  as samp_verify, but no random bits
-              for a token that is accepted in the relaxed way.
-     Cost     inside a span that of the ratio method.   Memory  The function allocates nothing of its own.   Threads  as
-              samp_sample; only one thread at a time may use a samp_relaxed.
+     State    The chain's state is that after a + 1 calls of samp_sample.
+     Draws    as samp_verify, but no random bits for a token that is accepted in the relaxed way.
+     Cost     inside a span that of the ratio method.
+     Memory   The function allocates nothing of its own.
+     Threads  as samp_sample; only one thread at a time may use a samp_relaxed.
      Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the largest p, as in other
               programs, is not offered, because it would be a delta that changes with the row. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
@@ -2462,8 +2471,8 @@ SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest,
 
 /* samp_init_no_repeat_ngram -- masks each token that would repeat an n-gram: n tokens in the order in which they
    already occur among the last last_n accepted tokens.
-     Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].   Cost  O(last_n) for each draw: some microseconds for a
-              last_n of 4096.
+     Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].
+     Cost     O(last_n) for each draw: some microseconds for a last_n of 4096.
      Source   Hugging Face's no_repeat_ngram_size; fairseq. */
 SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
 
@@ -2766,8 +2775,8 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Leaves   p set for every token (SBW does not change p).
      Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
               that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
-     Greedy   If a chain selects greedily, only SBW marks its texts.   MT19937  Under SAMP_RNG_MT19937 the result is the
-              same, because llama.cpp has no watermark.
+     Greedy   If a chain selects greedily, only SBW marks its texts.
+     MT19937  Under SAMP_RNG_MT19937 the result is the same, because llama.cpp has no watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
      Cost     Gumbel costs as much as samp_init_gumbel, and after a top_k of 40 as much as dist. SynthID takes some

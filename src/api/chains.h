@@ -142,8 +142,8 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
      Returns  the vocabulary, which has copies of everything. NULL on error; *status (status may be NULL): SAMP_E_NULL
               (n_bytes; or bytes or eog, if their number is not 0), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB; 2^31
               bytes or more; eog is not a token; eos or eot is neither a token nor -1), SAMP_E_NOMEM.
-     Memory   is one block.   Threads  The vocabulary never changes, so any number of samplers may use it at the same
-              time. It must outlive them.
+     Memory   is one block.
+     Threads  The vocabulary never changes, so any number of samplers may use it at the same time. It must outlive them.
    samp_vocab_free -- frees a vocabulary of samp_vocab_init; takes NULL. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
 /* Makes a vocabulary from a list of its tokens' bytes. */

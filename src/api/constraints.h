@@ -142,8 +142,8 @@ SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest,
 
 /* samp_init_no_repeat_ngram -- masks each token that would repeat an n-gram: n tokens in the order in which they
    already occur among the last last_n accepted tokens.
-     Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].   Cost  O(last_n) for each draw: some microseconds for a
-              last_n of 4096.
+     Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].
+     Cost     O(last_n) for each draw: some microseconds for a last_n of 4096.
      Source   Hugging Face's no_repeat_ngram_size; fairseq. */
 SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
 

@@ -97,10 +97,11 @@ typedef struct samp_relaxed {
               plus max(0, p - q) scaled so that all sum to 1. Greedy is the exact form with p(best) = 1.
      Returns  as samp_verify; also SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
               SAMP_E_UNSUPPORTED: MT19937 with either method.
-     State    The chain's state is that after a + 1 calls of samp_sample.   Draws  as samp_verify, but no random bits
-              for a token that is accepted in the relaxed way.
-     Cost     inside a span that of the ratio method.   Memory  The function allocates nothing of its own.   Threads  as
-              samp_sample; only one thread at a time may use a samp_relaxed.
+     State    The chain's state is that after a + 1 calls of samp_sample.
+     Draws    as samp_verify, but no random bits for a token that is accepted in the relaxed way.
+     Cost     inside a span that of the ratio method.
+     Memory   The function allocates nothing of its own.
+     Threads  as samp_sample; only one thread at a time may use a samp_relaxed.
      Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the largest p, as in other
               programs, is not offered, because it would be a delta that changes with the row. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,

@@ -12,8 +12,9 @@
      Bits     E = -ln((2 k + 1) 2^-53), where k is the upper 52 of the first 64 bits of Philox at (position, stream,
               id), and ln is the function of >>math; E / w is one division of doubles. Of tokens with equal quotients
               the one with the larger logit is selected, then the one with the smaller id.
-     Leaves   p set for every token.   Draws  64 random bits for each token, and advances the position by one.   Ratio
-              In samp_verify's ratio method the sampler draws as samp_init_dist does.
+     Leaves   p set for every token.
+     Draws    64 random bits for each token, and advances the position by one.
+     Ratio    In samp_verify's ratio method the sampler draws as samp_init_dist does.
      MT19937  llama.cpp has no such sampler; the token is the same.
      Cost     is 1.5 ns for each candidate with AVX-512, 2.5 ns with AVX2, and 15 ns if the chain applies its samplers
               one by one to an array of candidates.

@@ -39,8 +39,8 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (the workspace is too small; its alignment does not matter);
               SAMP_E_NAN (a parameter is NaN; NaN or +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY
               (all logits are masked). After an error *result is unchanged.
-     Memory   Only the workspace is used.   Cost  O(n): some passes over the whole row, and more passes over a few parts
-              of it; no sort.
+     Memory   Only the workspace is used.
+     Cost     O(n): some passes over the whole row, and more passes over a few parts of it; no sort.
      Source   the random-sample operator of InfiniCore. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,

@@ -65,8 +65,8 @@ SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const sa
    times that a token occurs among these:
      c > 0:   l = l <= 0 ? l * repeat : l / repeat;   l -= c * freq + present
      Range    last_n in [0, 2^22], 0 = off; repeat > 0, 1 = off; freq, present finite, 0 = off.
-     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  12 bytes for each of the last_n
-              tokens.
+     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.
+     Memory   12 bytes for each of the last_n tokens.
      Zero     The test l <= 0 depends on what number the model adds to all its logits. After samp_init_log_softmax every
               l is ln p, so a larger repeat is a stronger penalty for any model.
      Source   Keskar et al. 2019 (CTRL) with Hugging Face's sign rule; OpenAI's frequency and presence penalties;
@@ -101,13 +101,15 @@ SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_trai
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
 /* samp_init_top_k -- keeps the k largest logits.
-     Range    k <= 0 is off.   Ties  Of tokens with equal logits those with smaller ids stay.   Leaves  sorted = true,
-              and fewer than k tokens if fewer are unmasked.
+     Range    k <= 0 is off.
+     Ties     Of tokens with equal logits those with smaller ids stay.
+     Leaves   sorted = true, and fewer than k tokens if fewer are unmasked.
      Source   Fan et al. 2018.
    samp_init_top_k_ties -- keeps the k largest logits and all tokens whose logit equals the k-th largest one. In
      samp_params this is top_k_ties = 1.
-     MT19937  llama.cpp has no such sampler; the same tokens are kept.   Sharded  With samp_sample_sharded, the ranks
-              send each other all tokens.   Source  Hugging Face, vLLM. */
+     MT19937  llama.cpp has no such sampler; the same tokens are kept.
+     Sharded  With samp_sample_sharded, the ranks send each other all tokens.
+     Source   Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
 /* Keeps the k largest logits, and all tokens that equal the last one. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
@@ -123,30 +125,32 @@ SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep);
 
 /* samp_init_typical -- keeps the tokens whose surprise is closest to the entropy H: orders tokens by | -ln p - H |
    (then by logit and id), and keeps the shortest prefix whose probabilities sum to more than p.
-     Range    p in (0, 1], 1 is off.   Leaves  the tokens in that order, sorted = false, and p computed over all tokens
-              before the cut.
+     Range    p in (0, 1], 1 is off.
+     Leaves   the tokens in that order, sorted = false, and p computed over all tokens before the cut.
      Source   Meister et al. 2022, "Locally typical sampling"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep);
 
 /* samp_init_top_p -- keeps the smallest set of most likely tokens whose probabilities sum to at least p.
      Cut      The shortest prefix in order stays whose sum of weights, times 2^64, is at least floor(p * 2^64) * Z. The
               token with which the sum reaches p stays.
-     Range    p in (0, 1], 1 is off.   Leaves  sorted = true, and p computed over all tokens before the cut (it is not
-              renormalised).
+     Range    p in (0, 1], 1 is off.
+     Leaves   sorted = true, and p computed over all tokens before the cut (it is not renormalised).
      Source   Holtzman et al. 2019, nucleus sampling. */
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
 
 /* samp_init_min_p -- keeps tokens at least p times as likely as the most likely one: l >= max + ln p.
-     Range    p in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
-              decides how many stay: then those with smaller ids stay.
+     Range    p in [0, 1], 0 is off.
+     Ties     Tokens of equal logits stay or are removed together, unless min_keep decides how many stay: then those
+              with smaller ids stay.
      Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
 
 /* samp_init_top_a -- keeps tokens with p >= a p_max^2: few if one token is likely, many if no token is.
      Cut      Tokens with l >= max + ln a - ln Z stay; the first token in order always stays.
-     Range    a in [0, 1], 0 is off.   Ties  Tokens of equal logits stay or are removed together, unless min_keep
-              decides how many stay: then those with smaller ids stay.
+     Range    a in [0, 1], 0 is off.
+     Ties     Tokens of equal logits stay or are removed together, unless min_keep decides how many stay: then those
+              with smaller ids stay.
      Leaves   the order of the array unchanged, unless min_keep decides: then sorted = true.
      MT19937  llama.cpp has no such sampler; as in koboldcpp, float probabilities are compared in order, and a prefix
               stays.
@@ -165,13 +169,13 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      equal logits, and equals p_less' threshold for a row with one certain token.
      Cut      Tokens with l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))) stay; all unmasked tokens stay if n q <=
               z^2 or n is 1.
-     Range    scale in [0, 1], 0 is off, 1 is the form of the paper.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  are
-              those of samp_init_top_a.
+     Range    scale in [0, 1], 0 is off, 1 is the form of the paper.
+     NaN      SAMP_E_NAN. Ties, min_keep and Leaves are as in samp_init_top_a.
      Masked   tokens are counted in the paper's n, but not here: a token that cannot be drawn does not change the
               threshold.
    samp_init_epsilon -- keeps tokens with p >= epsilon; if no token has such a p, it keeps those with the largest p.
-     Cut      Tokens with l >= max + min(0, ln epsilon + ln Z) stay.   Range  epsilon in [0, 1], 0 is off; usual values
-              are 3e-4 to 9e-4.
+     Cut      Tokens with l >= max + min(0, ln epsilon + ln Z) stay.
+     Range    epsilon in [0, 1], 0 is off; usual values are 3e-4 to 9e-4.
    samp_init_eta -- keeps tokens with p >= min(epsilon, sqrt(epsilon) e^-H), where H is the entropy: eta removes fewer
      tokens than epsilon if many tokens are likely.
      Cut      Tokens with l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D) stay; D is the mean of max - l, so that
@@ -190,8 +194,9 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
    is at most alpha times the entropy of all tokens. The first token always stays.
      Entropy  The entropy is ln Z + D as in samp_init_eta, computed in doubles from the integer weights, and summed
               token after token until it exceeds the limit.
-     Range    alpha in (0, 1], 1 is off; the authors of the paper use 0.4.   Leaves  sorted = true.   MT19937  The same
-              tokens stay under SAMP_RNG_MT19937.
+     Range    alpha in (0, 1], 1 is off; the authors of the paper use 0.4.
+     Leaves   sorted = true.
+     MT19937  The same tokens stay under SAMP_RNG_MT19937.
      Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
               Hugging Face's consider the first 100 tokens only, and sum in another way.
    samp_init_min_k -- keeps the first k tokens in order, up to the steepest fall of the logits (the cliff): with l_1,
@@ -207,8 +212,8 @@ SAMP_API samp_sampler *samp_init_min_k(float tau);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, removes all tokens of probability >= t except the least
    likely of them (of equal ones the largest id stays). It acts only if at least min_keep tokens remain.
-     Range    p in [0, 1], 0 is off; t in [0, 1], a value > 0.5 is off.   Leaves  p computed over all tokens, if tokens
-              were removed.
+     Range    p in [0, 1], 0 is off; t in [0, 1], a value > 0.5 is off.
+     Leaves   p computed over all tokens, if tokens were removed.
      Draws    64 random bits, and advances the position by one (if there is only one candidate it draws no bits, but the
               position advances).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
@@ -223,8 +228,8 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t
               of these tokens, and s the sum of their p and the ends' p: of the k tokens only those with p / s of at
               least 1 / (k + 1) stay. If no such token is left, the only candidate is vocab's eot (or eos, if vocab has
               no eot), with logit 1 and a p without meaning, even if this token was masked or removed before.
-     Range    vocab needs token_bytes, and eot or eos; the pointer is kept.   Leaves  sorted = true, p as above, and the
-              logits unchanged.
+     Range    vocab needs token_bytes, and eot or eos; the pointer is kept.
+     Leaves   sorted = true, p as above, and the logits unchanged.
      Cost     is O(n^2), so put the sampler after top_k. All computations are in f32, so that they are the same with
               both random sources.
      Source   llama.cpp. */
@@ -252,18 +257,19 @@ SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
               above the maximum.
      Leaves   the size of the array unchanged. Results below -FLT_MAX become -FLT_MAX. `sorted` stays true if the array
               is still in order.
-     MT19937  llama.cpp has no such sampler; the result is the same.   Cost  is one pass over the whole row without
-              SIMD; after a truncation it is small.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp
-              PR 6445. */
+     MT19937  llama.cpp has no such sampler; the result is the same.
+     Cost     is one pass over the whole row without SIMD; after a truncation it is small.
+     Source   kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
 SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
 /* samp_init_log_softmax -- turns logits into log-probabilities: l -= max + ln Z. Penalties after this sampler multiply
    ln p, whatever number the model adds to all its logits; the order in samp_params is then "log_softmax;penalties;...".
    Rounding aside, no token's probability changes.
      Leaves   the size of the array unchanged. `sorted` stays true unless rounding makes logits equal whose ids are not
-              in ascending order.   MT19937  The result is the same under SAMP_RNG_MT19937.
-     Cost     is the computation of the exact Z, and one pass over the row.   Source  Keskar et al. 2019, "CTRL";
-              transformers issue 47595. */
+              in ascending order.
+     MT19937  The result is the same under SAMP_RNG_MT19937.
+     Cost     is the computation of the exact Z, and one pass over the row.
+     Source   Keskar et al. 2019, "CTRL"; transformers issue 47595. */
 SAMP_API samp_sampler *samp_init_log_softmax(void);
 
 /* samp_init_softmax -- sorts the array, and sets p of every token.   Leaves  sorted = true. */
@@ -273,8 +279,9 @@ SAMP_API samp_sampler *samp_init_softmax(void);
 SAMP_API samp_sampler *samp_init_greedy(void);
 
 /* samp_init_dist -- selects a token with probability w / Z.
-     Leaves   p set for every token.   Draws  128 random bits for each attempt of the rejection sampling (1.04 attempts
-              on average), and advances the position by one. */
+     Leaves   p set for every token.
+     Draws    128 random bits for each attempt of the rejection sampling (1.04 attempts on average), and advances the
+              position by one. */
 SAMP_API samp_sampler *samp_init_dist(uint64_t seed);
 
 /* samp_init_mirostat -- keeps the surprise (-log2 p, in bits) of the chosen tokens near tau. It estimates Zipf's

@@ -95,8 +95,8 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Leaves   p set for every token (SBW does not change p).
      Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
               that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
-     Greedy   If a chain selects greedily, only SBW marks its texts.   MT19937  Under SAMP_RNG_MT19937 the result is the
-              same, because llama.cpp has no watermark.
+     Greedy   If a chain selects greedily, only SBW marks its texts.
+     MT19937  Under SAMP_RNG_MT19937 the result is the same, because llama.cpp has no watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
      Cost     Gumbel costs as much as samp_init_gumbel, and after a top_k of 40 as much as dist. SynthID takes some
