@@ -136,7 +136,7 @@ struct logprob_set {
 };
 
 struct logprobs {
-    logprob_set raw, processed; // what the model said; what the chain left to draw from
+    logprob_set raw, processed; // of the row as given (with the mask); of the distribution drawn from
 };
 
 // ---- vocabularies and grammars; they live as long as something needs them ----
