@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9521 samplers/greedy.h               21685 grammar/gbnf.h
-     296 api/config.h                     9565 samplers/choose.h               21984 grammar/regex.h
-     327 api/types.h                      9629 samplers/ratio.h                22389 grammar/derivatives.h
-     623 api/missing.h                    9697 samplers/draw.h                 23237 grammar/vocabulary.h
-     638 api/sample.h                     9784 samplers/dist.h                 23719 grammar/triggers.h
-     745 api/chains.h                     9817 samplers/gumbel.h               24058 grammar/matcher.h
-    1039 api/samplers.h                   9889 watermark/function.h            24363 grammar/cache.h
-    1361 api/gumbel.h                    10008 watermark/text.h                24673 grammar/moving.h
-    1390 api/operator.h                  10201 watermark/draw.h                25139 grammar/visits.h
-    1448 api/kv.h                        10417 samplers/mirostat.h             25432 grammar/states.h
-    1646 api/llama_cpp.h                 10667 samplers/adaptive_p.h           25597 grammar/items.h
-    1694 api/text_error.h                10822 samplers/custom.h               25725 grammar/masks.h
-    1711 api/grammar.h                   10885 config/describe.h               25942 grammar/runs.h
-    1999 api/shards.h                    11068 config/from_params.h            26162 grammar/entries.h
-    2113 api/peers.h                     11134 config/orders.h                 26691 grammar/accepting.h
-    2207 api/drafts.h                    11369 config/numbers.h                27035 grammar/waiting.h
-    2329 api/constraints.h               11513 config/set.h                    27164 grammar/history.h
-    2680 api/watermark.h                 11671 config/texts.h                  27297 grammar/room.h
-    2852 api/parts.h                     11802 config/settings.h               27654 grammar/sampler.h
-    2894 base/switches.h                 11916 life/rollback.h                 27902 grammar/forced.h
-    3220 base/random.h                   12176 life/chain.h                    28095 grammar/hooks.h
-    3243 base/mt19937.h                  12467 life/members.h                  28222 schema/head.h
-    3319 base/exact.h                    12584 life/update.h                   28409 schema/errors.h
-    3552 base/bits128.h                  12781 life/copy.h                     28523 schema/collections.h
-    3633 base/elements.h                 12952 rows/row.h                      28558 schema/references.h
-    3767 watermark/colours.h             13274 rows/reserve.h                  28836 schema/strings.h
-    3833 kernels/llama_cpp/contract.h    13346 rows/pieces.h                   28898 schema/numbers.h
-    3885 kernels/contract.h              13462 rows/thresholds.h               29107 schema/sets.h
-    4024 kernels/scalar.h                13571 rows/compact.h                  29367 schema/formats.h
-    4230 kernels/llama_cpp/scalar.h      13739 rows/sums.h                     29571 schema/scalars.h
-    4251 kernels/sets.h                  13886 rows/changes.h                  29883 schema/goals.h
-    4301 kernels/vectors.h               13970 rows/cuts.h                     30114 schema/alternatives.h
-    4420 kernels/avx512.h                14443 rows/typical.h                  30609 schema/objects.h
-    4506 kernels/avx2.h                  14774 rows/tail_free.h                31189 schema/arrays.h
-    4570 kernels/sse2.h                  14851 rows/selecting.h                31563 schema/whole.h
-    4587 kernels/neon.h                  14987 rows/mirostat.h                 31737 tags/head.h
-    4610 kernels/wasm.h                  15074 watermark/rows.h                31868 tags/words.h
-    4626 kernels/generic.h               15189 rows/flat.h                     31986 tags/inside.h
-    4646 kernels/shared.h                15239 rows/logprobs.h                 32131 tags/formats.h
-    4773 kernels/passes.h                15328 rows/step.h                     32545 grammar/grammars.h
-    5478 kernels/llama_cpp/passes.h      15346 rows/llama_cpp/sums.h           32612 peers/tables.h
-    5563 kernels/check.h                 15676 rows/llama_cpp/samplers.h       33024 peers/values.h
-    5586 kernels/dispatch.h              16160 rows/llama_cpp/step.h           33472 peers/llama_server.h
-    5797 core/array.h                    16192 run/apply.h                     33544 peers/fields.h
-    6139 core/table.h                    16279 run/writing.h                   33814 peers/requests.h
-    6365 core/windows.h                  16405 run/arrays.h                    33961 shards/head.h
-    6458 constraints/record.h            16485 run/arrays_llama_cpp.h          34118 shards/bytes.h
-    6525 watermark/record.h              16690 run/walk.h                      34216 shards/merging.h
-    6547 rows/work.h                     16799 run/finish.h                    34508 shards/row.h
-    6574 life/past.h                     16840 run/draw_llama_cpp.h            34647 shards/answers.h
-    6637 core/record.h                   16916 run/draw.h                      35205 shards/logprobs.h
-    6783 core/plans.h                    16996 run/sample.h                    35354 shards/taking.h
-    6822 core/fields.h                   17094 watermark/making.h              35511 shards/asking.h
-    6914 core/owners.h                   17326 watermark/tails.h               35648 shards/prefix.h
-    6994 core/mt19937.h                  17427 watermark/detect.h              36224 shards/plans.h
-    7053 core/no_mt19937.h               17656 run/verify.h                    36733 samplers/plans.h
-    7087 core/making.h                   17762 run/batch.h                     37006 shards/way.h
-    7222 core/streams.h                  17916 life/state.h                    37156 shards/memory.h
-    7263 life/state_fields.h             18099 operator/weights.h              37226 shards/batch.h
-    7359 samplers/llama_cpp.h            18188 operator/search.h               37635 drafts/head.h
-    7449 samplers/logit_bias.h           18330 operator/run.h                  37699 drafts/block.h
-    7555 samplers/patch.h                18499 kv/cells.h                      37895 drafts/tree.h
-    7606 samplers/penalties.h            18539 kv/making.h                     38033 drafts/relaxed.h
-    7762 samplers/dry.h                  18765 kv/slot.h                       38119 constraints/automaton.h
-    8229 samplers/cut.h                  18908 kv/sequences.h                  38223 constraints/making.h
-    8255 samplers/top_n_sigma.h          19044 kv/data.h                       38488 constraints/sampler.h
-    8368 samplers/top_k.h                19168 kv/update.h                     38589 constraints/constructors.h
-    8426 samplers/tail_free.h            19296 kv/state.h                      38962 constraints/patterns.h
-    8554 samplers/typical.h              19508 llama_cpp/functions.h           39172 constraints/looking.h
-    8633 samplers/top_p.h                19576 llama_cpp/object.h              39245 constraints/thinking.h
-    8679 samplers/min_p.h                19631 llama_cpp/vocabulary.h          39502 constraints/schedule.h
-    8722 samplers/by_sums.h              19709 text/reading.h                  39592 constraints/accepting.h
-    8878 samplers/top_h.h                19821 text/strings.h                  39779 constraints/drawing.h
-    8932 samplers/min_k.h                19922 text/values.h                   39971 constraints/state.h
-    8991 samplers/xtc.h                  20080 text/documents.h                40038 constraints/kind.h
-    9077 samplers/infill.h               20157 grammar/head.h                  40098 constraints/top_p_decay.h
-    9196 samplers/temperature.h          20199 grammar/tree.h                  40186 constraints/accessors.h
-    9369 samplers/smoothing.h            20863 grammar/building.h              40295 core/kinds.h
-    9458 samplers/softmax.h              21281 grammar/finishing.h             40348 base/restore.h
-    9492 samplers/drafted.h              21595 grammar/reading.h               40362 api/license.h
+       2 api/opening.h                    9525 samplers/greedy.h               21690 grammar/gbnf.h
+     296 api/config.h                     9569 samplers/choose.h               21989 grammar/regex.h
+     327 api/types.h                      9633 samplers/ratio.h                22394 grammar/derivatives.h
+     623 api/missing.h                    9701 samplers/draw.h                 23242 grammar/vocabulary.h
+     638 api/sample.h                     9788 samplers/dist.h                 23724 grammar/triggers.h
+     745 api/chains.h                     9821 samplers/gumbel.h               24063 grammar/matcher.h
+    1039 api/samplers.h                   9893 watermark/function.h            24368 grammar/cache.h
+    1361 api/gumbel.h                    10012 watermark/text.h                24678 grammar/moving.h
+    1390 api/operator.h                  10205 watermark/draw.h                25144 grammar/visits.h
+    1448 api/kv.h                        10421 samplers/mirostat.h             25437 grammar/states.h
+    1646 api/llama_cpp.h                 10671 samplers/adaptive_p.h           25602 grammar/items.h
+    1694 api/text_error.h                10826 samplers/custom.h               25730 grammar/masks.h
+    1711 api/grammar.h                   10889 config/describe.h               25947 grammar/runs.h
+    1999 api/shards.h                    11072 config/from_params.h            26167 grammar/entries.h
+    2113 api/peers.h                     11138 config/orders.h                 26696 grammar/accepting.h
+    2207 api/drafts.h                    11373 config/numbers.h                27040 grammar/waiting.h
+    2329 api/constraints.h               11517 config/set.h                    27169 grammar/history.h
+    2682 api/watermark.h                 11675 config/texts.h                  27302 grammar/room.h
+    2854 api/parts.h                     11806 config/settings.h               27659 grammar/sampler.h
+    2896 base/switches.h                 11920 life/rollback.h                 27907 grammar/forced.h
+    3222 base/random.h                   12180 life/chain.h                    28100 grammar/hooks.h
+    3245 base/mt19937.h                  12471 life/members.h                  28227 schema/head.h
+    3321 base/exact.h                    12588 life/update.h                   28414 schema/errors.h
+    3554 base/bits128.h                  12785 life/copy.h                     28528 schema/collections.h
+    3635 base/elements.h                 12956 rows/row.h                      28563 schema/references.h
+    3769 watermark/colours.h             13278 rows/reserve.h                  28841 schema/strings.h
+    3835 kernels/llama_cpp/contract.h    13350 rows/pieces.h                   28903 schema/numbers.h
+    3887 kernels/contract.h              13466 rows/thresholds.h               29112 schema/sets.h
+    4026 kernels/scalar.h                13575 rows/compact.h                  29373 schema/formats.h
+    4232 kernels/llama_cpp/scalar.h      13743 rows/sums.h                     29577 schema/scalars.h
+    4253 kernels/sets.h                  13890 rows/changes.h                  29889 schema/goals.h
+    4303 kernels/vectors.h               13974 rows/cuts.h                     30120 schema/alternatives.h
+    4422 kernels/avx512.h                14447 rows/typical.h                  30615 schema/objects.h
+    4508 kernels/avx2.h                  14778 rows/tail_free.h                31195 schema/arrays.h
+    4572 kernels/sse2.h                  14855 rows/selecting.h                31569 schema/whole.h
+    4589 kernels/neon.h                  14991 rows/mirostat.h                 31743 tags/head.h
+    4612 kernels/wasm.h                  15078 watermark/rows.h                31874 tags/words.h
+    4628 kernels/generic.h               15193 rows/flat.h                     31992 tags/inside.h
+    4648 kernels/shared.h                15243 rows/logprobs.h                 32137 tags/formats.h
+    4775 kernels/passes.h                15332 rows/step.h                     32551 grammar/grammars.h
+    5480 kernels/llama_cpp/passes.h      15350 rows/llama_cpp/sums.h           32618 peers/tables.h
+    5565 kernels/check.h                 15680 rows/llama_cpp/samplers.h       33030 peers/values.h
+    5588 kernels/dispatch.h              16164 rows/llama_cpp/step.h           33478 peers/llama_server.h
+    5799 core/array.h                    16196 run/apply.h                     33550 peers/fields.h
+    6142 core/table.h                    16283 run/writing.h                   33820 peers/requests.h
+    6368 core/windows.h                  16409 run/arrays.h                    33967 shards/head.h
+    6461 constraints/record.h            16489 run/arrays_llama_cpp.h          34124 shards/bytes.h
+    6528 watermark/record.h              16694 run/walk.h                      34222 shards/merging.h
+    6550 rows/work.h                     16803 run/finish.h                    34514 shards/row.h
+    6577 life/past.h                     16844 run/draw_llama_cpp.h            34653 shards/answers.h
+    6640 core/record.h                   16920 run/draw.h                      35211 shards/logprobs.h
+    6786 core/plans.h                    17000 run/sample.h                    35360 shards/taking.h
+    6825 core/fields.h                   17099 watermark/making.h              35517 shards/asking.h
+    6917 core/owners.h                   17331 watermark/tails.h               35654 shards/prefix.h
+    6997 core/mt19937.h                  17432 watermark/detect.h              36230 shards/plans.h
+    7056 core/no_mt19937.h               17661 run/verify.h                    36739 samplers/plans.h
+    7090 core/making.h                   17767 run/batch.h                     37012 shards/way.h
+    7225 core/streams.h                  17921 life/state.h                    37162 shards/memory.h
+    7266 life/state_fields.h             18104 operator/weights.h              37232 shards/batch.h
+    7362 samplers/llama_cpp.h            18193 operator/search.h               37641 drafts/head.h
+    7452 samplers/logit_bias.h           18335 operator/run.h                  37705 drafts/block.h
+    7558 samplers/patch.h                18504 kv/cells.h                      37901 drafts/tree.h
+    7610 samplers/penalties.h            18544 kv/making.h                     38039 drafts/relaxed.h
+    7766 samplers/dry.h                  18770 kv/slot.h                       38125 constraints/automaton.h
+    8233 samplers/cut.h                  18913 kv/sequences.h                  38229 constraints/making.h
+    8259 samplers/top_n_sigma.h          19049 kv/data.h                       38494 constraints/sampler.h
+    8372 samplers/top_k.h                19173 kv/update.h                     38595 constraints/constructors.h
+    8430 samplers/tail_free.h            19301 kv/state.h                      38968 constraints/patterns.h
+    8558 samplers/typical.h              19513 llama_cpp/functions.h           39179 constraints/looking.h
+    8637 samplers/top_p.h                19581 llama_cpp/object.h              39252 constraints/thinking.h
+    8683 samplers/min_p.h                19636 llama_cpp/vocabulary.h          39509 constraints/schedule.h
+    8726 samplers/by_sums.h              19714 text/reading.h                  39599 constraints/accepting.h
+    8882 samplers/top_h.h                19826 text/strings.h                  39786 constraints/drawing.h
+    8936 samplers/min_k.h                19927 text/values.h                   39978 constraints/state.h
+    8995 samplers/xtc.h                  20085 text/documents.h                40045 constraints/kind.h
+    9081 samplers/infill.h               20162 grammar/head.h                  40105 constraints/top_p_decay.h
+    9200 samplers/temperature.h          20204 grammar/tree.h                  40193 constraints/accessors.h
+    9373 samplers/smoothing.h            20868 grammar/building.h              40302 core/kinds.h
+    9462 samplers/softmax.h              21286 grammar/finishing.h             40355 base/restore.h
+    9496 samplers/drafted.h              21600 grammar/reading.h               40369 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -673,10 +673,10 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Logprobs Log-probabilities are natural logarithms, l - max - ln (Z / 2^40), with the same bits on every machine.
               Because weights are integers, their error is at most half a unit in the float's last place plus 1e-12 + n
               2^-41 for n unmasked tokens (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1
-              carry no information, and a log-probability closer to 0 than this error may be 0. The member `processed`
-              is about the candidates from which the chain's last sampler draws: with mirostat after its truncation,
-              with adaptive_p by the logits that it computes; greedy removes no candidates. Log-probabilities cost three
-              more passes over the row.
+              carry no information, and a log-probability that is closer to 0 than its error may be 0. The member
+              `processed` is about the candidates from which the chain's last sampler draws: with mirostat after its
+              truncation, with adaptive_p by the logits that it computes; greedy removes no candidates.
+              Log-probabilities cost three more passes over the row.
      Memory   The batch needs one workspace per thread (see samp_reserve). It uses the workspaces that its chains
               already have; if there are too few, other chains of the batch get one. Also, at each chain's first token,
               the memory for samp_rollback is allocated. No other memory is allocated.
@@ -1964,11 +1964,11 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
      Exact    With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
    samp_grammar_certain -- returns the first tokens of this draft, as long as each is the only token that the mask
      allows.
-   These tokens need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to the
-   model together with the next token. If the chain counts its draws (for random numbers or mirostat), draw them by
-   samp_sample from any row, zeros for instance: with the grammar as the chain's first member it returns the same token,
-   and leaves the chain in the state in which the model's row would. Tokens that end a generation and tokens without
-   bytes are never returned.
+   The tokens of samp_grammar_certain need no step of the model and no samp_verify, as in jump-forward decoding
+   elsewhere: accept them, and give them to the model together with the next token. If the chain counts its draws (for
+   random numbers or mirostat), draw them by samp_sample from any row, zeros for instance: with the grammar as the
+   chain's first member it returns the same token, and leaves the chain in the state in which the model's row would.
+   Tokens that end a generation and tokens without bytes are never returned.
      tokens, n_max, Returns  as in samp_grammar_draft; the tokens are the first ones of its draft.
    Source   SGLang's jump-forward decoding, llguidance's fast-forward tokens. */
 SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max);
@@ -2449,9 +2449,10 @@ SAMP_API samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t 
      Source   llama.cpp's ignore_eos. */
 SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias);
 
-/* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
-   tokens: l += |l| (factor^k - 1), k = position - (begin + start) > 0. factor^k - 1 is computed in double and rounded
-   to f32 (at most FLT_MAX); the rest is computed in f32.
+/* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely as soon as more than `start` tokens
+   have been generated, and then more with each token: l += |l| (factor^k - 1), if k = position - (begin + start) > 0.
+   factor^k - 1 is computed in double and rounded to f32 (at most FLT_MAX); the rest is computed in f32. `begin` is the
+   position of the first generated token.
      Range    start, begin >= 0, together at most INT32_MAX; factor in (0, FLT_MAX], 1 is off, and a factor below 1
               makes the tokens less likely.
      Source   Hugging Face's exponential_decay_length_penalty. */
@@ -2571,8 +2572,8 @@ typedef struct samp_thinking_plan {
 /* The stages of thinking, which samp_thinking_now returns. */
 enum {
     SAMP_THINKING_NOT = 0,   /* no span is open */
-    SAMP_THINKING_OPEN = 1,  /* a span is open, before its soft point */
-    SAMP_THINKING_SOFT = 2,  /* the span is at or beyond its soft point */
+    SAMP_THINKING_OPEN = 1,  /* a span is open, and has not reached its soft point */
+    SAMP_THINKING_SOFT = 2,  /* the span has reached its soft point: its end gets the bias, and the note may begin */
     SAMP_THINKING_NOTE = 3,  /* the note is forced */
     SAMP_THINKING_GRACE = 4, /* the budget is spent, but the current line may still be finished */
     SAMP_THINKING_ENDS = 5   /* the end of the span is forced */
@@ -2641,7 +2642,8 @@ typedef struct samp_schedule {
     const samp_token *until; /* [n_until] after one of these tokens the samplers are not active until a span begins or
                                    ends */
     size_t n_until;
-    const samp_vocab *vocab; /* must outlive the sampler; the unit SAMP_LINES needs its token_bytes */
+    const samp_vocab *vocab; /* the vocabulary; must outlive the sampler; counting in lines (SAMP_LINES) needs its
+                                member token_bytes */
     const samp_loop *loop;   /* the definition of a loop; the samplers are not active until a loop is found, and the
                                 counter c begins at 0 again after each loop */
 } samp_schedule;
@@ -5818,7 +5820,8 @@ static int sampi_check(const samp_token_data_array *cur) { return sampi_check_wi
    by score first, ascending. The order is total if no id occurs twice, so every way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* the row's maximum and mean, for scores such as sampi_typical_score */
+    double max, mean; /* the largest logit, and the mean of max - l over the distribution; for scores such as
+                         sampi_typical_score */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
@@ -7363,10 +7366,10 @@ static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
    the same arguments and meaning. Each function is in its sampler's file, beside the function in the library's own
    (canonical) arithmetic; this file has what they share.
 
-   The differences are float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
-   products rounded). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
-   after another from the sampler's own std::mt19937 (part 0), which each draw advances; sampi_restore_state can take it
-   back.
+   This arithmetic differs from the canonical one: it has float sums in array order, libm's float functions, and no
+   fused multiply-add (sampi_roundf keeps products rounded). Masked tokens stay in the array, with p = 0, and count for
+   min_keep and n. Random numbers come one after another from the sampler's own std::mt19937 (part 0), which each draw
+   advances; sampi_restore_state can take it back.
 
    The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
    came. So an array is sorted where llama.cpp sorts it, and nowhere else. When samp_sample calls these functions, the
@@ -7501,8 +7504,8 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Adds the entries to the fingerprint, the hash of settings (the settings hook). Their number is in it already, as a
-   field. */
+/* Adds the entries to the fingerprint, which is a hash of the settings. Common code calls this function as logit_bias's
+   hook `settings`. The number of entries is in the fingerprint already, as a field. */
 static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -7578,7 +7581,8 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain's list of accepted tokens have the newest tokens of a full window, and older ones too? */
+/* Returns whether a sampler's window is full, and the chain's list of accepted tokens has the same newest tokens and
+   also tokens that are older than the window. `ring` and `token` are the window. */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;
@@ -12052,7 +12056,7 @@ static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler 
     const sampi_past *past = &s->past;
     if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
     if (!sampi_past_make(copy, past->depth)) return false;
-    if (copy->past.width != past->width) return true; /* a custom sampler's clone may be another sampler */
+    if (copy->past.width != past->width) return true; /* a clone made by a custom sampler may be of another kind */
     if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
     copy->past.size = past->size;
     copy->past.next = past->next;
@@ -16200,7 +16204,7 @@ static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sample
    on it. The next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a
    view; run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
 
-   While a view is open the array is unchanged, and these statements hold:
+   While a view (the array, worked on as a row) is open, the array itself is unchanged, and these statements hold:
      - until a sampler removes masked tokens, tokens that are no longer in the row are masked candidates of the array;
        afterwards the row's tokens are the only candidates;
      - the candidates' p are those in the array. A sampler that writes another p closes the view, unless a later sampler
@@ -17041,7 +17045,8 @@ static samp_token sampi_sample(const sampi_job *job)
     sampi_job masked = *job;
     sampi_sampler *first = sampi_first_mask(s);
     int status = first ? sampi_mask_job(&masked, first) : SAMP_OK;
-    /* raw log-probabilities are those of all logits, so logits that only the member masks are checked too */
+    /* raw log-probabilities are those of all logits, so those that only the sampler `first` masks are checked (for NaN
+       and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
         status = sampi_open_row(&row, job);
     if (!status) status = sampi_draw_fast(&masked, &token);
@@ -29200,8 +29205,9 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
-/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked finds them. If the list was the
-   last one marked and has only grown since, only its new values are marked. */
+/* Marks the values of a list, so that sampi_is_marked finds them. The caller must not pass one of the sets
+   SAMPI_ANY and SAMPI_SOME, which have no list. If the list was the last one marked and has only grown since, only its
+   new values are marked. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
@@ -38999,8 +39005,9 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Returns the grammar's node after a byte; if case does not matter, the alternative of the nodes after the small and
-   the capital letter. */
+/* Returns the node that the text after a byte must match: the node's derivative by the byte. If case does not matter
+   and the byte is a small letter, it returns a node that matches either derivative, by the small or by the capital
+   letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);

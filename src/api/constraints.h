@@ -120,9 +120,10 @@ SAMP_API samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t 
      Source   llama.cpp's ignore_eos. */
 SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias);
 
-/* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
-   tokens: l += |l| (factor^k - 1), k = position - (begin + start) > 0. factor^k - 1 is computed in double and rounded
-   to f32 (at most FLT_MAX); the rest is computed in f32.
+/* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely as soon as more than `start` tokens
+   have been generated, and then more with each token: l += |l| (factor^k - 1), if k = position - (begin + start) > 0.
+   factor^k - 1 is computed in double and rounded to f32 (at most FLT_MAX); the rest is computed in f32. `begin` is the
+   position of the first generated token.
      Range    start, begin >= 0, together at most INT32_MAX; factor in (0, FLT_MAX], 1 is off, and a factor below 1
               makes the tokens less likely.
      Source   Hugging Face's exponential_decay_length_penalty. */
@@ -242,8 +243,8 @@ typedef struct samp_thinking_plan {
 /* The stages of thinking, which samp_thinking_now returns. */
 enum {
     SAMP_THINKING_NOT = 0,   /* no span is open */
-    SAMP_THINKING_OPEN = 1,  /* a span is open, before its soft point */
-    SAMP_THINKING_SOFT = 2,  /* the span is at or beyond its soft point */
+    SAMP_THINKING_OPEN = 1,  /* a span is open, and has not reached its soft point */
+    SAMP_THINKING_SOFT = 2,  /* the span has reached its soft point: its end gets the bias, and the note may begin */
     SAMP_THINKING_NOTE = 3,  /* the note is forced */
     SAMP_THINKING_GRACE = 4, /* the budget is spent, but the current line may still be finished */
     SAMP_THINKING_ENDS = 5   /* the end of the span is forced */
@@ -312,7 +313,8 @@ typedef struct samp_schedule {
     const samp_token *until; /* [n_until] after one of these tokens the samplers are not active until a span begins or
                                    ends */
     size_t n_until;
-    const samp_vocab *vocab; /* must outlive the sampler; the unit SAMP_LINES needs its token_bytes */
+    const samp_vocab *vocab; /* the vocabulary; must outlive the sampler; counting in lines (SAMP_LINES) needs its
+                                member token_bytes */
     const samp_loop *loop;   /* the definition of a loop; the samplers are not active until a loop is found, and the
                                 counter c begins at 0 again after each loop */
 } samp_schedule;

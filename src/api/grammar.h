@@ -253,11 +253,11 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
      Exact    With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
    samp_grammar_certain -- returns the first tokens of this draft, as long as each is the only token that the mask
      allows.
-   These tokens need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to the
-   model together with the next token. If the chain counts its draws (for random numbers or mirostat), draw them by
-   samp_sample from any row, zeros for instance: with the grammar as the chain's first member it returns the same token,
-   and leaves the chain in the state in which the model's row would. Tokens that end a generation and tokens without
-   bytes are never returned.
+   The tokens of samp_grammar_certain need no step of the model and no samp_verify, as in jump-forward decoding
+   elsewhere: accept them, and give them to the model together with the next token. If the chain counts its draws (for
+   random numbers or mirostat), draw them by samp_sample from any row, zeros for instance: with the grammar as the
+   chain's first member it returns the same token, and leaves the chain in the state in which the model's row would.
+   Tokens that end a generation and tokens without bytes are never returned.
      tokens, n_max, Returns  as in samp_grammar_draft; the tokens are the first ones of its draft.
    Source   SGLang's jump-forward decoding, llguidance's fast-forward tokens. */
 SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max);

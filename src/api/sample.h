@@ -35,10 +35,10 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Logprobs Log-probabilities are natural logarithms, l - max - ln (Z / 2^40), with the same bits on every machine.
               Because weights are integers, their error is at most half a unit in the float's last place plus 1e-12 + n
               2^-41 for n unmasked tokens (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1
-              carry no information, and a log-probability closer to 0 than this error may be 0. The member `processed`
-              is about the candidates from which the chain's last sampler draws: with mirostat after its truncation,
-              with adaptive_p by the logits that it computes; greedy removes no candidates. Log-probabilities cost three
-              more passes over the row.
+              carry no information, and a log-probability that is closer to 0 than its error may be 0. The member
+              `processed` is about the candidates from which the chain's last sampler draws: with mirostat after its
+              truncation, with adaptive_p by the logits that it computes; greedy removes no candidates.
+              Log-probabilities cost three more passes over the row.
      Memory   The batch needs one workspace per thread (see samp_reserve). It uses the workspaces that its chains
               already have; if there are too few, other chains of the batch get one. Also, at each chain's first token,
               the memory for samp_rollback is allocated. No other memory is allocated.

@@ -37,8 +37,9 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Returns the grammar's node after a byte; if case does not matter, the alternative of the nodes after the small and
-   the capital letter. */
+/* Returns the node that the text after a byte must match: the node's derivative by the byte. If case does not matter
+   and the byte is a small letter, it returns a node that matches either derivative, by the small or by the capital
+   letter. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);

@@ -21,7 +21,8 @@ static int sampi_check(const samp_token_data_array *cur) { return sampi_check_wi
    by score first, ascending. The order is total if no id occurs twice, so every way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* the row's maximum and mean, for scores such as sampi_typical_score */
+    double max, mean; /* the largest logit, and the mean of max - l over the distribution; for scores such as
+                         sampi_typical_score */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };

@@ -15,8 +15,8 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
 
 /* Makes the array that the samplers so far would have made of the whole vocabulary, from the remaining tokens: sorted
    by the logits at the time of the last sort, with the current logits, and p of the time when it was last set. It uses
-   sampling.h's own sort, because only that puts ties as the CPU would. For go_on, after an export. It writes the
-   context's item and candidate, which serve one row at a time. */
+   sampling.h's own sort, because only that puts ties as the CPU would. For go_on, after an export. It writes
+   gpu->item and gpu->candidate, the context's buffers for a single row, so the array is valid until the next call. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];

@@ -136,7 +136,7 @@ static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler 
     const sampi_past *past = &s->past;
     if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
     if (!sampi_past_make(copy, past->depth)) return false;
-    if (copy->past.width != past->width) return true; /* a custom sampler's clone may be another sampler */
+    if (copy->past.width != past->width) return true; /* a clone made by a custom sampler may be of another kind */
     if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
     copy->past.size = past->size;
     copy->past.next = past->next;

@@ -8,7 +8,7 @@
    on it. The next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a
    view; run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
 
-   While a view is open the array is unchanged, and these statements hold:
+   While a view (the array, worked on as a row) is open, the array itself is unchanged, and these statements hold:
      - until a sampler removes masked tokens, tokens that are no longer in the row are masked candidates of the array;
        afterwards the row's tokens are the only candidates;
      - the candidates' p are those in the array. A sampler that writes another p closes the view, unless a later sampler

@@ -45,7 +45,8 @@ static samp_token sampi_sample(const sampi_job *job)
     sampi_job masked = *job;
     sampi_sampler *first = sampi_first_mask(s);
     int status = first ? sampi_mask_job(&masked, first) : SAMP_OK;
-    /* raw log-probabilities are those of all logits, so logits that only the member masks are checked too */
+    /* raw log-probabilities are those of all logits, so those that only the sampler `first` masks are checked (for NaN
+       and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
         status = sampi_open_row(&row, job);
     if (!status) status = sampi_draw_fast(&masked, &token);

@@ -4,10 +4,10 @@
    the same arguments and meaning. Each function is in its sampler's file, beside the function in the library's own
    (canonical) arithmetic; this file has what they share.
 
-   The differences are float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
-   products rounded). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
-   after another from the sampler's own std::mt19937 (part 0), which each draw advances; sampi_restore_state can take it
-   back.
+   This arithmetic differs from the canonical one: it has float sums in array order, libm's float functions, and no
+   fused multiply-add (sampi_roundf keeps products rounded). Masked tokens stay in the array, with p = 0, and count for
+   min_keep and n. Random numbers come one after another from the sampler's own std::mt19937 (part 0), which each draw
+   advances; sampi_restore_state can take it back.
 
    The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
    came. So an array is sorted where llama.cpp sorts it, and nowhere else. When samp_sample calls these functions, the

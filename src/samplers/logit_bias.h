@@ -52,8 +52,8 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Adds the entries to the fingerprint, the hash of settings (the settings hook). Their number is in it already, as a
-   field. */
+/* Adds the entries to the fingerprint, which is a hash of the settings. Common code calls this function as logit_bias's
+   hook `settings`. The number of entries is in the fingerprint already, as a field. */
 static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);

@@ -23,7 +23,8 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
-/* Does the chain's list of accepted tokens have the newest tokens of a full window, and older ones too? */
+/* Returns whether a sampler's window is full, and the chain's list of accepted tokens has the same newest tokens and
+   also tokens that are older than the window. `ring` and `token` are the window. */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;

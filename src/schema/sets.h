@@ -93,8 +93,9 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
-/* Marks the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked finds them. If the list was the
-   last one marked and has only grown since, only its new values are marked. */
+/* Marks the values of a list, so that sampi_is_marked finds them. The caller must not pass one of the sets
+   SAMPI_ANY and SAMPI_SOME, which have no list. If the list was the last one marked and has only grown since, only its
+   new values are marked. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
