@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9525 samplers/greedy.h               21690 grammar/gbnf.h
-     296 api/config.h                     9569 samplers/choose.h               21989 grammar/regex.h
-     327 api/types.h                      9633 samplers/ratio.h                22394 grammar/derivatives.h
-     623 api/missing.h                    9701 samplers/draw.h                 23242 grammar/vocabulary.h
-     638 api/sample.h                     9788 samplers/dist.h                 23724 grammar/triggers.h
-     745 api/chains.h                     9821 samplers/gumbel.h               24063 grammar/matcher.h
-    1039 api/samplers.h                   9893 watermark/function.h            24368 grammar/cache.h
-    1361 api/gumbel.h                    10012 watermark/text.h                24678 grammar/moving.h
-    1390 api/operator.h                  10205 watermark/draw.h                25144 grammar/visits.h
-    1448 api/kv.h                        10421 samplers/mirostat.h             25437 grammar/states.h
-    1646 api/llama_cpp.h                 10671 samplers/adaptive_p.h           25602 grammar/items.h
-    1694 api/text_error.h                10826 samplers/custom.h               25730 grammar/masks.h
-    1711 api/grammar.h                   10889 config/describe.h               25947 grammar/runs.h
-    1999 api/shards.h                    11072 config/from_params.h            26167 grammar/entries.h
-    2113 api/peers.h                     11138 config/orders.h                 26696 grammar/accepting.h
-    2207 api/drafts.h                    11373 config/numbers.h                27040 grammar/waiting.h
-    2329 api/constraints.h               11517 config/set.h                    27169 grammar/history.h
-    2682 api/watermark.h                 11675 config/texts.h                  27302 grammar/room.h
-    2854 api/parts.h                     11806 config/settings.h               27659 grammar/sampler.h
-    2896 base/switches.h                 11920 life/rollback.h                 27907 grammar/forced.h
-    3222 base/random.h                   12180 life/chain.h                    28100 grammar/hooks.h
-    3245 base/mt19937.h                  12471 life/members.h                  28227 schema/head.h
-    3321 base/exact.h                    12588 life/update.h                   28414 schema/errors.h
-    3554 base/bits128.h                  12785 life/copy.h                     28528 schema/collections.h
-    3635 base/elements.h                 12956 rows/row.h                      28563 schema/references.h
-    3769 watermark/colours.h             13278 rows/reserve.h                  28841 schema/strings.h
-    3835 kernels/llama_cpp/contract.h    13350 rows/pieces.h                   28903 schema/numbers.h
-    3887 kernels/contract.h              13466 rows/thresholds.h               29112 schema/sets.h
-    4026 kernels/scalar.h                13575 rows/compact.h                  29373 schema/formats.h
-    4232 kernels/llama_cpp/scalar.h      13743 rows/sums.h                     29577 schema/scalars.h
-    4253 kernels/sets.h                  13890 rows/changes.h                  29889 schema/goals.h
-    4303 kernels/vectors.h               13974 rows/cuts.h                     30120 schema/alternatives.h
-    4422 kernels/avx512.h                14447 rows/typical.h                  30615 schema/objects.h
-    4508 kernels/avx2.h                  14778 rows/tail_free.h                31195 schema/arrays.h
-    4572 kernels/sse2.h                  14855 rows/selecting.h                31569 schema/whole.h
-    4589 kernels/neon.h                  14991 rows/mirostat.h                 31743 tags/head.h
-    4612 kernels/wasm.h                  15078 watermark/rows.h                31874 tags/words.h
-    4628 kernels/generic.h               15193 rows/flat.h                     31992 tags/inside.h
-    4648 kernels/shared.h                15243 rows/logprobs.h                 32137 tags/formats.h
-    4775 kernels/passes.h                15332 rows/step.h                     32551 grammar/grammars.h
-    5480 kernels/llama_cpp/passes.h      15350 rows/llama_cpp/sums.h           32618 peers/tables.h
-    5565 kernels/check.h                 15680 rows/llama_cpp/samplers.h       33030 peers/values.h
-    5588 kernels/dispatch.h              16164 rows/llama_cpp/step.h           33478 peers/llama_server.h
-    5799 core/array.h                    16196 run/apply.h                     33550 peers/fields.h
-    6142 core/table.h                    16283 run/writing.h                   33820 peers/requests.h
-    6368 core/windows.h                  16409 run/arrays.h                    33967 shards/head.h
-    6461 constraints/record.h            16489 run/arrays_llama_cpp.h          34124 shards/bytes.h
-    6528 watermark/record.h              16694 run/walk.h                      34222 shards/merging.h
-    6550 rows/work.h                     16803 run/finish.h                    34514 shards/row.h
-    6577 life/past.h                     16844 run/draw_llama_cpp.h            34653 shards/answers.h
-    6640 core/record.h                   16920 run/draw.h                      35211 shards/logprobs.h
-    6786 core/plans.h                    17000 run/sample.h                    35360 shards/taking.h
-    6825 core/fields.h                   17099 watermark/making.h              35517 shards/asking.h
-    6917 core/owners.h                   17331 watermark/tails.h               35654 shards/prefix.h
-    6997 core/mt19937.h                  17432 watermark/detect.h              36230 shards/plans.h
-    7056 core/no_mt19937.h               17661 run/verify.h                    36739 samplers/plans.h
-    7090 core/making.h                   17767 run/batch.h                     37012 shards/way.h
-    7225 core/streams.h                  17921 life/state.h                    37162 shards/memory.h
-    7266 life/state_fields.h             18104 operator/weights.h              37232 shards/batch.h
-    7362 samplers/llama_cpp.h            18193 operator/search.h               37641 drafts/head.h
-    7452 samplers/logit_bias.h           18335 operator/run.h                  37705 drafts/block.h
-    7558 samplers/patch.h                18504 kv/cells.h                      37901 drafts/tree.h
-    7610 samplers/penalties.h            18544 kv/making.h                     38039 drafts/relaxed.h
-    7766 samplers/dry.h                  18770 kv/slot.h                       38125 constraints/automaton.h
-    8233 samplers/cut.h                  18913 kv/sequences.h                  38229 constraints/making.h
-    8259 samplers/top_n_sigma.h          19049 kv/data.h                       38494 constraints/sampler.h
-    8372 samplers/top_k.h                19173 kv/update.h                     38595 constraints/constructors.h
-    8430 samplers/tail_free.h            19301 kv/state.h                      38968 constraints/patterns.h
-    8558 samplers/typical.h              19513 llama_cpp/functions.h           39179 constraints/looking.h
-    8637 samplers/top_p.h                19581 llama_cpp/object.h              39252 constraints/thinking.h
-    8683 samplers/min_p.h                19636 llama_cpp/vocabulary.h          39509 constraints/schedule.h
-    8726 samplers/by_sums.h              19714 text/reading.h                  39599 constraints/accepting.h
-    8882 samplers/top_h.h                19826 text/strings.h                  39786 constraints/drawing.h
-    8936 samplers/min_k.h                19927 text/values.h                   39978 constraints/state.h
-    8995 samplers/xtc.h                  20085 text/documents.h                40045 constraints/kind.h
-    9081 samplers/infill.h               20162 grammar/head.h                  40105 constraints/top_p_decay.h
-    9200 samplers/temperature.h          20204 grammar/tree.h                  40193 constraints/accessors.h
-    9373 samplers/smoothing.h            20868 grammar/building.h              40302 core/kinds.h
-    9462 samplers/softmax.h              21286 grammar/finishing.h             40355 base/restore.h
-    9496 samplers/drafted.h              21600 grammar/reading.h               40369 api/license.h
+       2 api/opening.h                    9528 samplers/greedy.h               21694 grammar/gbnf.h
+     296 api/config.h                     9572 samplers/choose.h               21993 grammar/regex.h
+     327 api/types.h                      9636 samplers/ratio.h                22398 grammar/derivatives.h
+     623 api/missing.h                    9704 samplers/draw.h                 23246 grammar/vocabulary.h
+     638 api/sample.h                     9791 samplers/dist.h                 23728 grammar/triggers.h
+     745 api/chains.h                     9824 samplers/gumbel.h               24067 grammar/matcher.h
+    1039 api/samplers.h                   9896 watermark/function.h            24372 grammar/cache.h
+    1361 api/gumbel.h                    10016 watermark/text.h                24682 grammar/moving.h
+    1390 api/operator.h                  10209 watermark/draw.h                25148 grammar/visits.h
+    1448 api/kv.h                        10425 samplers/mirostat.h             25441 grammar/states.h
+    1647 api/llama_cpp.h                 10675 samplers/adaptive_p.h           25606 grammar/items.h
+    1695 api/text_error.h                10830 samplers/custom.h               25734 grammar/masks.h
+    1712 api/grammar.h                   10893 config/describe.h               25951 grammar/runs.h
+    2000 api/shards.h                    11076 config/from_params.h            26171 grammar/entries.h
+    2114 api/peers.h                     11142 config/orders.h                 26700 grammar/accepting.h
+    2208 api/drafts.h                    11377 config/numbers.h                27044 grammar/waiting.h
+    2330 api/constraints.h               11521 config/set.h                    27173 grammar/history.h
+    2684 api/watermark.h                 11679 config/texts.h                  27307 grammar/room.h
+    2857 api/parts.h                     11810 config/settings.h               27664 grammar/sampler.h
+    2899 base/switches.h                 11924 life/rollback.h                 27912 grammar/forced.h
+    3225 base/random.h                   12184 life/chain.h                    28105 grammar/hooks.h
+    3248 base/mt19937.h                  12475 life/members.h                  28232 schema/head.h
+    3324 base/exact.h                    12592 life/update.h                   28419 schema/errors.h
+    3557 base/bits128.h                  12789 life/copy.h                     28533 schema/collections.h
+    3638 base/elements.h                 12960 rows/row.h                      28568 schema/references.h
+    3772 watermark/colours.h             13282 rows/reserve.h                  28846 schema/strings.h
+    3838 kernels/llama_cpp/contract.h    13354 rows/pieces.h                   28908 schema/numbers.h
+    3890 kernels/contract.h              13470 rows/thresholds.h               29117 schema/sets.h
+    4029 kernels/scalar.h                13579 rows/compact.h                  29378 schema/formats.h
+    4235 kernels/llama_cpp/scalar.h      13747 rows/sums.h                     29582 schema/scalars.h
+    4256 kernels/sets.h                  13894 rows/changes.h                  29894 schema/goals.h
+    4306 kernels/vectors.h               13978 rows/cuts.h                     30125 schema/alternatives.h
+    4425 kernels/avx512.h                14451 rows/typical.h                  30620 schema/objects.h
+    4511 kernels/avx2.h                  14782 rows/tail_free.h                31200 schema/arrays.h
+    4575 kernels/sse2.h                  14859 rows/selecting.h                31574 schema/whole.h
+    4592 kernels/neon.h                  14995 rows/mirostat.h                 31748 tags/head.h
+    4615 kernels/wasm.h                  15082 watermark/rows.h                31879 tags/words.h
+    4631 kernels/generic.h               15197 rows/flat.h                     31997 tags/inside.h
+    4651 kernels/shared.h                15247 rows/logprobs.h                 32142 tags/formats.h
+    4778 kernels/passes.h                15336 rows/step.h                     32556 grammar/grammars.h
+    5483 kernels/llama_cpp/passes.h      15354 rows/llama_cpp/sums.h           32623 peers/tables.h
+    5568 kernels/check.h                 15684 rows/llama_cpp/samplers.h       33035 peers/values.h
+    5591 kernels/dispatch.h              16168 rows/llama_cpp/step.h           33483 peers/llama_server.h
+    5802 core/array.h                    16200 run/apply.h                     33555 peers/fields.h
+    6145 core/table.h                    16287 run/writing.h                   33826 peers/requests.h
+    6371 core/windows.h                  16413 run/arrays.h                    33973 shards/head.h
+    6464 constraints/record.h            16493 run/arrays_llama_cpp.h          34131 shards/bytes.h
+    6531 watermark/record.h              16698 run/walk.h                      34229 shards/merging.h
+    6553 rows/work.h                     16807 run/finish.h                    34521 shards/row.h
+    6580 life/past.h                     16848 run/draw_llama_cpp.h            34660 shards/answers.h
+    6643 core/record.h                   16924 run/draw.h                      35218 shards/logprobs.h
+    6789 core/plans.h                    17004 run/sample.h                    35367 shards/taking.h
+    6828 core/fields.h                   17103 watermark/making.h              35524 shards/asking.h
+    6920 core/owners.h                   17335 watermark/tails.h               35661 shards/prefix.h
+    7000 core/mt19937.h                  17436 watermark/detect.h              36237 shards/plans.h
+    7059 core/no_mt19937.h               17665 run/verify.h                    36746 samplers/plans.h
+    7093 core/making.h                   17771 run/batch.h                     37019 shards/way.h
+    7228 core/streams.h                  17925 life/state.h                    37169 shards/memory.h
+    7269 life/state_fields.h             18108 operator/weights.h              37239 shards/batch.h
+    7365 samplers/llama_cpp.h            18197 operator/search.h               37648 drafts/head.h
+    7455 samplers/logit_bias.h           18339 operator/run.h                  37712 drafts/block.h
+    7561 samplers/patch.h                18508 kv/cells.h                      37908 drafts/tree.h
+    7613 samplers/penalties.h            18548 kv/making.h                     38046 drafts/relaxed.h
+    7769 samplers/dry.h                  18774 kv/slot.h                       38132 constraints/automaton.h
+    8236 samplers/cut.h                  18917 kv/sequences.h                  38236 constraints/making.h
+    8262 samplers/top_n_sigma.h          19053 kv/data.h                       38501 constraints/sampler.h
+    8375 samplers/top_k.h                19177 kv/update.h                     38602 constraints/constructors.h
+    8433 samplers/tail_free.h            19305 kv/state.h                      38975 constraints/patterns.h
+    8561 samplers/typical.h              19517 llama_cpp/functions.h           39186 constraints/looking.h
+    8640 samplers/top_p.h                19585 llama_cpp/object.h              39259 constraints/thinking.h
+    8686 samplers/min_p.h                19640 llama_cpp/vocabulary.h          39516 constraints/schedule.h
+    8729 samplers/by_sums.h              19718 text/reading.h                  39606 constraints/accepting.h
+    8885 samplers/top_h.h                19830 text/strings.h                  39793 constraints/drawing.h
+    8939 samplers/min_k.h                19931 text/values.h                   39985 constraints/state.h
+    8998 samplers/xtc.h                  20089 text/documents.h                40052 constraints/kind.h
+    9084 samplers/infill.h               20166 grammar/head.h                  40112 constraints/top_p_decay.h
+    9203 samplers/temperature.h          20208 grammar/tree.h                  40200 constraints/accessors.h
+    9376 samplers/smoothing.h            20872 grammar/building.h              40309 core/kinds.h
+    9465 samplers/softmax.h              21290 grammar/finishing.h             40362 base/restore.h
+    9499 samplers/drafted.h              21604 grammar/reading.h               40376 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -997,8 +997,8 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
      Memory   Each token that can be taken back needs 12 bytes (in a sampler outside a chain 8, in one that does not
               draw 4). A chain adds 4 bytes for penalties, 12 for dry, 16 for adaptive_p, 4 for each mirostat, inner
               chain and MT19937; grammars add more. This memory is allocated by samp_set_rollback, by samp_reserve, or
-              at the first token; if it cannot be allocated at the first token, no token can be taken back. Samplers
-              without state need no memory. */
+              at the first token; if it cannot be allocated at the first token, no token can be taken back. A sampler
+              without state, alone or in a chain, adds no bytes to a token. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
 /* Sets how many tokens are kept for samp_rollback. */
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
@@ -1599,7 +1599,8 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
      Shift    rotates the keys of each cell with a delta by delta positions, in double, and rounds them to their type;
               then delta is 0.
      Defrag   After samp_kv_defrag, or above defrag_threshold, the tokens are moved to the cells 0 .. used - 1. Only
-              tokens in later cells move, in order, to the first free cells. Then head = used (0 if the cache is full).
+              tokens in cells behind these move, in order, to the first free cells. Then head = used (0 if the cache is
+              full).
      Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment the function does nothing.
    samp_kv_defrag -- makes the next samp_kv_update defragment. Returns SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);
@@ -2401,7 +2402,7 @@ SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const c
               text; $ is refused. *error (error may be NULL) gets why the pattern is wrong, and at which place
      Masks    each token with a byte that would complete a match, as samp_init_banned_strings does.
      Rewind   With SAMP_BAN_REWIND the tokens from the one in which the match begins are taken back; if the last token
-              completes several matches, the earliest one counts. At most 1024 tokens are taken back.
+              completes several matches, the one that begins first counts. At most 1024 tokens are taken back.
      Range    the pattern must not match the empty text; flags are SAMP_BAN_...; its automaton has at most 4096 states,
               else SAMP_E_FULL. If its text is wrong, the status of "pattern" is SAMP_E_FORMAT, SAMP_E_RANGE or
               SAMP_E_UNSUPPORTED.
@@ -2576,7 +2577,7 @@ enum {
     SAMP_THINKING_SOFT = 2,  /* the span has reached its soft point: its end gets the bias, and the note may begin */
     SAMP_THINKING_NOTE = 3,  /* the note is forced */
     SAMP_THINKING_GRACE = 4, /* the budget is spent, but the current line may still be finished */
-    SAMP_THINKING_ENDS = 5   /* the end of the span is forced */
+    SAMP_THINKING_ENDS = 5   /* the tokens that end the span of thinking are forced now */
 };
 
 /* samp_init_thinking -- limits thinking by a budget and a plan, so that no line is cut off. The contract of
@@ -2661,10 +2662,11 @@ typedef struct samp_schedule {
      Range    to is 0 or > from; begin >= 0; `where` needs spans. If member is NULL, the chain carries SAMP_E_NULL with
               the field "sampler".
      Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).
-   samp_schedule_holds -- returns 1 if the first schedule of a chain is active now, else 0; SAMP_E_UNSUPPORTED: the
-     chain has no schedule. The result may also be SAMP_E_NULL, or the status that s carries. */
+   samp_schedule_holds -- returns 1 if the first schedule of a chain is active now, 0 if it is not; SAMP_E_UNSUPPORTED:
+     the chain has no schedule. The result may also be SAMP_E_NULL, or the status that s carries. */
 SAMP_API samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member);
-/* Returns 1 if the first schedule of a chain is active now, else 0. */
+/* Returns 1 if the samplers of the first schedule in a chain (samp_init_schedule) are active now, 0 if they are not, or
+   a negative status, also if the chain has no schedule. */
 SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
 #ifndef SAMPLING_CONSTRAINTS_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -2705,7 +2707,8 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
               search. Later only the record for samp_rollback needs memory: 20 bytes for each token that can be taken
               back. */
 typedef enum samp_watermark_kind {
-    SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w, with dist's probabilities */
+    SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w (u: its random number from the
+                                        key, w: its weight): each token with the same probability as dist */
     SAMP_WATERMARK_GUMBEL_DUAL = 1, /* Gumbel with two keys that are derived from the key: for drafts (samp_verify) */
     SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; marks greedy texts too */
     SAMP_WATERMARK_SBW_LEFTHASH = 3, /* as selfhash, but the context alone decides which tokens get delta */
@@ -3841,9 +3844,9 @@ static float sampi_green_logit(float l, float delta) { return sampi_finite(l + d
                elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
                2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
      add_terms: adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
-               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)), as libm computes it. The
-               result is exact below 2^24 ulps of `from`, otherwise an estimate. Returns the number of terms whose
-               contribution is not certain. */
+               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)): the float that libm's
+               expf, and for an entropy its logf too, give for it. The result is exact below 2^24 ulps of `from`,
+               otherwise an estimate. Returns the number of terms whose contribution is not certain. */
 
 /* Returns half an ulp of a float sum, or 0, which every term reaches, if the sum is so small that this is not a normal
    float. */
@@ -6758,7 +6761,7 @@ struct sampi_sampler {
             int32_t settled, settled_tail;
             sampi_ring ring;
             const samp_vocab *vocab;
-            samp_vocab spelt; /* a copy of *vocab as it was when the breakers were tokenised */
+            samp_vocab spelt; /* a copy of *vocab as it was when dry's breakers were tokenised */
             const char *const *from;
             const sampi_sampler *like; /* a sampler with the same breakers, whose tokens are copied, or NULL */
             size_t n_from;
@@ -9994,7 +9997,8 @@ static inline double sampi_mark_uniform(uint32_t word)
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* Prepares SBW's colours after a context, in which 2^32 - 1 means -1. */
+/* Prepares the choice of the green tokens (the watermark SBW adds delta to their logits) that follow a context. In the
+   context 2^32 - 1 is the token -1: there is no token at this place. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
@@ -16290,7 +16294,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
    score rounded to f32; candidates with equal keys are then sorted by their exact scores. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
-    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have memory for n keys */
+    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id, adjacent arrays, have room for n keys */
     if (n <= SAMPI_FEW) {
         sampi_sort_part(order, d, n, n, 64);
         return;
@@ -20192,9 +20196,9 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
    the derivative by this byte: the texts that the grammar allows after that byte. A token is allowed if the derivative
    by all its bytes still matches some text.
 
-   A state is made when a text first reaches its node. The state behind a byte is made when this byte is first read, and
-   a state's mask when it is first needed. All of them are kept for every text of every sampler. When a cache has
-   grown to its limit, a new cache takes over the data that were used last.
+   Each state belongs to a node of the tree, and is made when a text first reaches this node. The state behind a byte is
+   made when this byte is first read, and a state's mask when it is first needed. All of them are kept for every text of
+   every sampler. When a cache has grown to its limit, a new cache takes over the data that were used last.
 
    Ownership: an index owns its tries; if it was mapped, the user owns the bytes. A grammar owns its tree, and one
    cache of computed data for each index that it is used with. All samplers of a grammar and an index read this cache
@@ -25031,8 +25035,8 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     return true;
 }
 
-/* Begins to take over elements of the cache `from`, within the limits `room` and `most`. Returns false if there is no
-   memory. */
+/* Prepares a copy of elements (nodes, states, entries) of the cache `from` into a new cache. room: how many elements of
+   each kind may be copied; most: how many bytes a cache of just these may have. Returns false if there is no memory. */
 static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *room,
                              size_t most)
 {
@@ -27179,8 +27183,9 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
     return room || n == 0;
 }
 
-/* Keeps a position, as the last thing that can fail when a token is accepted. n is an element of past_n
-   (sampi_position_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
+/* Keeps a position of the parser for rollback; this is the last step that can fail when a token is accepted. n is
+   stored in past_n; sampi_position_size(n) is the number of items. The oldest positions are dropped, many at a time.
+   Returns false if there is no memory. */
 static bool sampi_keep_position(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_position_size(n);
@@ -33693,8 +33698,9 @@ static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *read
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
-/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params, unlike outside
-   of it, booleans and texts are not accepted as numbers. */
+/* Reads an object of options inside a request (Ollama's `options`, SGLang's `sampling_params`). Its members are looked
+   up in the table of the request's own fields. In SGLang's sampling_params, unlike outside of it, booleans and texts
+   are not accepted as numbers. */
 static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
@@ -33992,7 +33998,8 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      SEGS:     each slice's sums of envelopes and weights: on which slice a proposal falls.
      DRAW:     the first of eight proposals that is accepted, from the rank on whose slice it falls.
      REACH:    xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order.
-     RACE:     the token that gumbel selects; TOP: a maximum.
+     RACE:     the token that gumbel selects.
+     TOP:      the maximum of the logits from which adaptive_p draws, or of the tokens that a cut certainly keeps.
      RAW, LEFT: the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
                first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one.
@@ -37129,7 +37136,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
 /* Forgets the answers that one member got in one message. */
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
-/* Advances a row until it needs an answer. */
+/* Runs a row's samplers until one of them needs an answer of all ranks, or the row has its token or a status. */
 static void sampi_shard_advance(sampi_shard_row *row)
 {
     int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;
@@ -37665,7 +37672,7 @@ typedef struct sampi_test {
     bool waited; /* for block: a rewinding ban was held back */
     /* members for block that are set before each row: */
     uint64_t r;     /* r (see drafts/block.h) of the tokens before this row, in units of 2^-63 */
-    uint64_t first; /* the position of the block's first row */
+    uint64_t first; /* the chain's position (number of draws) at the block's first row; u depends on it */
     uint32_t n;     /* the number of tokens before this row */
     /* members for block that each draw sets: */
     bool keeps;      /* true if u(n) < h(n): the tokens before this row may be kept */

@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2956 gpu/prefix.h                     5639 gpu/device.h
-     150 gpu/api.h                        3537 gpu/choosing.h                   5805 gpu/contexts.h
-     288 gpu/switches.h                   3656 gpu/ending.h                     5975 gpu/steps.h
-     360 gpu/records.h                    3812 gpu/answers.h                    6073 gpu/where.h
-     671 gpu/elements.h                   4611 samplers/plans.h                 6249 gpu/sending.h
-     958 gpu/passes.h                     4884 gpu/users.h                      6526 gpu/batch.h
-    1846 gpu/list.h                       4990 gpu/logprobs.h                   6815 gpu/results.h
-    2558 gpu/left.h                       5157 gpu/advance.h                    7116 gpu/canary.h
-    2819 gpu/done.h                       5423 gpu/shapes.h
+       2 gpu/opening.h                    2956 gpu/prefix.h                     5640 gpu/device.h
+     150 gpu/api.h                        3538 gpu/choosing.h                   5806 gpu/contexts.h
+     288 gpu/switches.h                   3657 gpu/ending.h                     5976 gpu/steps.h
+     360 gpu/records.h                    3813 gpu/answers.h                    6074 gpu/where.h
+     671 gpu/elements.h                   4612 samplers/plans.h                 6250 gpu/sending.h
+     958 gpu/passes.h                     4885 gpu/users.h                      6527 gpu/batch.h
+    1846 gpu/list.h                       4991 gpu/logprobs.h                   6816 gpu/results.h
+    2558 gpu/left.h                       5158 gpu/advance.h                    7118 gpu/canary.h
+    2819 gpu/done.h                       5424 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -520,7 +520,7 @@ typedef struct sampi_gpu_search {
     uint64_t before;      /* number of tokens with codes below lo */
     uint64_t lo, hi;      /* the range that is searched, in codes of the order: a smaller code comes earlier */
     uint32_t shift;       /* a histogram's bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
-    double mean;          /* typical's mean, which its scores are distances from */
+    double mean;          /* for typical: the weighted mean of max - logit; a score is |max - logit - mean| */
     uint64_t key, score;  /* the result: key and score of the prefix's last token */
     /* members of a window */
     uint32_t tries;      /* how many windows were asked for */
@@ -2979,7 +2979,8 @@ static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
-/* Returns a - b, or 0 if b is larger: of mass and number, one may be reached long before the other. */
+/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. A prefix needs both, and one
+   of them may be exceeded long before the other is reached. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* Returns the buckets per nat of a sample's histogram: as fine as the range of the logits allows, if that is known. */
@@ -6478,7 +6479,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    /* log-probabilities need two steps more, and a chain that runs on the device as a whole */
+    /* log-probabilities take two more steps of the job, and are possible only if the whole chain runs on the device */
     if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
     sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
@@ -6887,8 +6888,9 @@ static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 }
 
 /* Updates the host's copy of a job (a chain on the device), as the device has updated its own, at the end of
-   commit_row. The copy is sent if another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules
-   themselves are not updated: their copy in the stage is lost, and `side` says where the device has them. */
+   commit_row. The copy is sent to the device if a later batch has a job with more steps: then every job gets a larger
+   place (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy in the stage is lost, and `side` says
+   where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];

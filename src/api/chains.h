@@ -252,8 +252,8 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
      Memory   Each token that can be taken back needs 12 bytes (in a sampler outside a chain 8, in one that does not
               draw 4). A chain adds 4 bytes for penalties, 12 for dry, 16 for adaptive_p, 4 for each mirostat, inner
               chain and MT19937; grammars add more. This memory is allocated by samp_set_rollback, by samp_reserve, or
-              at the first token; if it cannot be allocated at the first token, no token can be taken back. Samplers
-              without state need no memory. */
+              at the first token; if it cannot be allocated at the first token, no token can be taken back. A sampler
+              without state, alone or in a chain, adds no bytes to a token. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
 /* Sets how many tokens are kept for samp_rollback. */
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);

@@ -72,7 +72,7 @@ SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const c
               text; $ is refused. *error (error may be NULL) gets why the pattern is wrong, and at which place
      Masks    each token with a byte that would complete a match, as samp_init_banned_strings does.
      Rewind   With SAMP_BAN_REWIND the tokens from the one in which the match begins are taken back; if the last token
-              completes several matches, the earliest one counts. At most 1024 tokens are taken back.
+              completes several matches, the one that begins first counts. At most 1024 tokens are taken back.
      Range    the pattern must not match the empty text; flags are SAMP_BAN_...; its automaton has at most 4096 states,
               else SAMP_E_FULL. If its text is wrong, the status of "pattern" is SAMP_E_FORMAT, SAMP_E_RANGE or
               SAMP_E_UNSUPPORTED.
@@ -247,7 +247,7 @@ enum {
     SAMP_THINKING_SOFT = 2,  /* the span has reached its soft point: its end gets the bias, and the note may begin */
     SAMP_THINKING_NOTE = 3,  /* the note is forced */
     SAMP_THINKING_GRACE = 4, /* the budget is spent, but the current line may still be finished */
-    SAMP_THINKING_ENDS = 5   /* the end of the span is forced */
+    SAMP_THINKING_ENDS = 5   /* the tokens that end the span of thinking are forced now */
 };
 
 /* samp_init_thinking -- limits thinking by a budget and a plan, so that no line is cut off. The contract of
@@ -332,8 +332,9 @@ typedef struct samp_schedule {
      Range    to is 0 or > from; begin >= 0; `where` needs spans. If member is NULL, the chain carries SAMP_E_NULL with
               the field "sampler".
      Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).
-   samp_schedule_holds -- returns 1 if the first schedule of a chain is active now, else 0; SAMP_E_UNSUPPORTED: the
-     chain has no schedule. The result may also be SAMP_E_NULL, or the status that s carries. */
+   samp_schedule_holds -- returns 1 if the first schedule of a chain is active now, 0 if it is not; SAMP_E_UNSUPPORTED:
+     the chain has no schedule. The result may also be SAMP_E_NULL, or the status that s carries. */
 SAMP_API samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member);
-/* Returns 1 if the first schedule of a chain is active now, else 0. */
+/* Returns 1 if the samplers of the first schedule in a chain (samp_init_schedule) are active now, 0 if they are not, or
+   a negative status, also if the chain has no schedule. */
 SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);

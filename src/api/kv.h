@@ -151,7 +151,8 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
      Shift    rotates the keys of each cell with a delta by delta positions, in double, and rounds them to their type;
               then delta is 0.
      Defrag   After samp_kv_defrag, or above defrag_threshold, the tokens are moved to the cells 0 .. used - 1. Only
-              tokens in later cells move, in order, to the first free cells. Then head = used (0 if the cache is full).
+              tokens in cells behind these move, in order, to the first free cells. Then head = used (0 if the cache is
+              full).
      Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment the function does nothing.
    samp_kv_defrag -- makes the next samp_kv_update defragment. Returns SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);

@@ -23,7 +23,8 @@
               search. Later only the record for samp_rollback needs memory: 20 bytes for each token that can be taken
               back. */
 typedef enum samp_watermark_kind {
-    SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w, with dist's probabilities */
+    SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w (u: its random number from the
+                                        key, w: its weight): each token with the same probability as dist */
     SAMP_WATERMARK_GUMBEL_DUAL = 1, /* Gumbel with two keys that are derived from the key: for drafts (samp_verify) */
     SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; marks greedy texts too */
     SAMP_WATERMARK_SBW_LEFTHASH = 3, /* as selfhash, but the context alone decides which tokens get delta */

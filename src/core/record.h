@@ -118,7 +118,7 @@ struct sampi_sampler {
             int32_t settled, settled_tail;
             sampi_ring ring;
             const samp_vocab *vocab;
-            samp_vocab spelt; /* a copy of *vocab as it was when the breakers were tokenised */
+            samp_vocab spelt; /* a copy of *vocab as it was when dry's breakers were tokenised */
             const char *const *from;
             const sampi_sampler *like; /* a sampler with the same breakers, whose tokens are copied, or NULL */
             size_t n_from;

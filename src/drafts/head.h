@@ -24,7 +24,7 @@ typedef struct sampi_test {
     bool waited; /* for block: a rewinding ban was held back */
     /* members for block that are set before each row: */
     uint64_t r;     /* r (see drafts/block.h) of the tokens before this row, in units of 2^-63 */
-    uint64_t first; /* the position of the block's first row */
+    uint64_t first; /* the chain's position (number of draws) at the block's first row; u depends on it */
     uint32_t n;     /* the number of tokens before this row */
     /* members for block that each draw sets: */
     bool keeps;      /* true if u(n) < h(n): the tokens before this row may be kept */

@@ -23,7 +23,8 @@ static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
-/* Returns a - b, or 0 if b is larger: of mass and number, one may be reached long before the other. */
+/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. A prefix needs both, and one
+   of them may be exceeded long before the other is reached. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* Returns the buckets per nat of a sample's histogram: as fine as the range of the logits allows, if that is known. */

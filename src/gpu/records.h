@@ -160,7 +160,7 @@ typedef struct sampi_gpu_search {
     uint64_t before;      /* number of tokens with codes below lo */
     uint64_t lo, hi;      /* the range that is searched, in codes of the order: a smaller code comes earlier */
     uint32_t shift;       /* a histogram's bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
-    double mean;          /* typical's mean, which its scores are distances from */
+    double mean;          /* for typical: the weighted mean of max - logit; a score is |max - logit - mean| */
     uint64_t key, score;  /* the result: key and score of the prefix's last token */
     /* members of a window */
     uint32_t tries;      /* how many windows were asked for */

@@ -72,8 +72,9 @@ static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 }
 
 /* Updates the host's copy of a job (a chain on the device), as the device has updated its own, at the end of
-   commit_row. The copy is sent if another job of a batch makes all jobs move (sampi_gpu_widen_jobs). The rules
-   themselves are not updated: their copy in the stage is lost, and `side` says where the device has them. */
+   commit_row. The copy is sent to the device if a later batch has a job with more steps: then every job gets a larger
+   place (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy in the stage is lost, and `side` says
+   where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];

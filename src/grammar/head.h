@@ -30,9 +30,9 @@
    the derivative by this byte: the texts that the grammar allows after that byte. A token is allowed if the derivative
    by all its bytes still matches some text.
 
-   A state is made when a text first reaches its node. The state behind a byte is made when this byte is first read, and
-   a state's mask when it is first needed. All of them are kept for every text of every sampler. When a cache has
-   grown to its limit, a new cache takes over the data that were used last.
+   Each state belongs to a node of the tree, and is made when a text first reaches this node. The state behind a byte is
+   made when this byte is first read, and a state's mask when it is first needed. All of them are kept for every text of
+   every sampler. When a cache has grown to its limit, a new cache takes over the data that were used last.
 
    Ownership: an index owns its tries; if it was mapped, the user owns the bytes. A grammar owns its tree, and one
    cache of computed data for each index that it is used with. All samplers of a grammar and an index read this cache

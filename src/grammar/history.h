@@ -10,8 +10,9 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
     return room || n == 0;
 }
 
-/* Keeps a position, as the last thing that can fail when a token is accepted. n is an element of past_n
-   (sampi_position_size). The oldest positions are dropped, many at a time. Returns false if there is no memory. */
+/* Keeps a position of the parser for rollback; this is the last step that can fail when a token is accepted. n is
+   stored in past_n; sampi_position_size(n) is the number of items. The oldest positions are dropped, many at a time.
+   Returns false if there is no memory. */
 static bool sampi_keep_position(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_position_size(n);

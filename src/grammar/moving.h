@@ -353,8 +353,8 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
     return true;
 }
 
-/* Begins to take over elements of the cache `from`, within the limits `room` and `most`. Returns false if there is no
-   memory. */
+/* Prepares a copy of elements (nodes, states, entries) of the cache `from` into a new cache. room: how many elements of
+   each kind may be copied; most: how many bytes a cache of just these may have. Returns false if there is no memory. */
 static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *room,
                              size_t most)
 {

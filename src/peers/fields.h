@@ -143,8 +143,9 @@ static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *read
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
-/* Reads the object of options, whose members are fields of the same table. In SGLang's sampling_params, unlike outside
-   of it, booleans and texts are not accepted as numbers. */
+/* Reads an object of options inside a request (Ollama's `options`, SGLang's `sampling_params`). Its members are looked
+   up in the table of the request's own fields. In SGLang's sampling_params, unlike outside of it, booleans and texts
+   are not accepted as numbers. */
 static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);

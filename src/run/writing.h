@@ -7,7 +7,7 @@
    score rounded to f32; candidates with equal keys are then sorted by their exact scores. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
-    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id together have memory for n keys */
+    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id, adjacent arrays, have room for n keys */
     if (n <= SAMPI_FEW) {
         sampi_sort_part(order, d, n, n, 64);
         return;

@@ -25,7 +25,8 @@
      SEGS:     each slice's sums of envelopes and weights: on which slice a proposal falls.
      DRAW:     the first of eight proposals that is accepted, from the rank on whose slice it falls.
      REACH:    xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order.
-     RACE:     the token that gumbel selects; TOP: a maximum.
+     RACE:     the token that gumbel selects.
+     TOP:      the maximum of the logits from which adaptive_p draws, or of the tokens that a cut certainly keeps.
      RAW, LEFT: the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
                first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one.

@@ -117,7 +117,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
 /* Forgets the answers that one member got in one message. */
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
-/* Advances a row until it needs an answer. */
+/* Runs a row's samplers until one of them needs an answer of all ranks, or the row has its token or a status. */
 static void sampi_shard_advance(sampi_shard_row *row)
 {
     int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;

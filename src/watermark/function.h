@@ -101,7 +101,8 @@ static inline double sampi_mark_uniform(uint32_t word)
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* Prepares SBW's colours after a context, in which 2^32 - 1 means -1. */
+/* Prepares the choice of the green tokens (the watermark SBW adds delta to their logits) that follow a context. In the
+   context 2^32 - 1 is the token -1: there is no token at this place. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;

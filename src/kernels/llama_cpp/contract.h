@@ -6,9 +6,9 @@
                elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
                2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
      add_terms: adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
-               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)), as libm computes it. The
-               result is exact below 2^24 ulps of `from`, otherwise an estimate. Returns the number of terms whose
-               contribution is not certain. */
+               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)): the float that libm's
+               expf, and for an entropy its logf too, give for it. The result is exact below 2^24 ulps of `from`,
+               otherwise an estimate. Returns the number of terms whose contribution is not certain. */
 
 /* Returns half an ulp of a float sum, or 0, which every term reaches, if the sum is so small that this is not a normal
    float. */
