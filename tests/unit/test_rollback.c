@@ -690,7 +690,7 @@ static void test_grammar_is_swept(void **state)
             assert_ok(samp_rollback(s, 1));
             assert_ok(samp_grammar_mask(s, &now));
             assert_num(now, mask[kept - 1]);
-            if (kept % 7 == 0) m->place_in = 1; /* of a store that has gone: what is made again must be found again */
+            if (kept % 7 == 0) m->position_cache = 1; /* of a cache that has gone: what is made again must be found again */
         }
         if (kept) break;
     }
