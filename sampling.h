@@ -209,86 +209,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9528 samplers/greedy.h               21694 grammar/gbnf.h
-     296 api/config.h                     9572 samplers/choose.h               21993 grammar/regex.h
-     327 api/types.h                      9636 samplers/ratio.h                22398 grammar/derivatives.h
-     623 api/missing.h                    9704 samplers/draw.h                 23246 grammar/vocabulary.h
-     638 api/sample.h                     9791 samplers/dist.h                 23728 grammar/triggers.h
-     745 api/chains.h                     9824 samplers/gumbel.h               24067 grammar/matcher.h
-    1039 api/samplers.h                   9896 watermark/function.h            24372 grammar/cache.h
-    1361 api/gumbel.h                    10016 watermark/text.h                24682 grammar/moving.h
-    1390 api/operator.h                  10209 watermark/draw.h                25148 grammar/visits.h
-    1448 api/kv.h                        10425 samplers/mirostat.h             25441 grammar/states.h
-    1647 api/llama_cpp.h                 10675 samplers/adaptive_p.h           25606 grammar/items.h
-    1695 api/text_error.h                10830 samplers/custom.h               25734 grammar/masks.h
-    1712 api/grammar.h                   10893 config/describe.h               25951 grammar/runs.h
-    2000 api/shards.h                    11076 config/from_params.h            26171 grammar/entries.h
-    2114 api/peers.h                     11142 config/orders.h                 26700 grammar/accepting.h
-    2208 api/drafts.h                    11377 config/numbers.h                27044 grammar/waiting.h
-    2330 api/constraints.h               11521 config/set.h                    27173 grammar/history.h
-    2684 api/watermark.h                 11679 config/texts.h                  27307 grammar/room.h
-    2857 api/parts.h                     11810 config/settings.h               27664 grammar/sampler.h
-    2899 base/switches.h                 11924 life/rollback.h                 27912 grammar/forced.h
-    3225 base/random.h                   12184 life/chain.h                    28105 grammar/hooks.h
-    3248 base/mt19937.h                  12475 life/members.h                  28232 schema/head.h
-    3324 base/exact.h                    12592 life/update.h                   28419 schema/errors.h
-    3557 base/bits128.h                  12789 life/copy.h                     28533 schema/collections.h
-    3638 base/elements.h                 12960 rows/row.h                      28568 schema/references.h
-    3772 watermark/colours.h             13282 rows/reserve.h                  28846 schema/strings.h
-    3838 kernels/llama_cpp/contract.h    13354 rows/pieces.h                   28908 schema/numbers.h
-    3890 kernels/contract.h              13470 rows/thresholds.h               29117 schema/sets.h
-    4029 kernels/scalar.h                13579 rows/compact.h                  29378 schema/formats.h
-    4235 kernels/llama_cpp/scalar.h      13747 rows/sums.h                     29582 schema/scalars.h
-    4256 kernels/sets.h                  13894 rows/changes.h                  29894 schema/goals.h
-    4306 kernels/vectors.h               13978 rows/cuts.h                     30125 schema/alternatives.h
-    4425 kernels/avx512.h                14451 rows/typical.h                  30620 schema/objects.h
-    4511 kernels/avx2.h                  14782 rows/tail_free.h                31200 schema/arrays.h
-    4575 kernels/sse2.h                  14859 rows/selecting.h                31574 schema/whole.h
-    4592 kernels/neon.h                  14995 rows/mirostat.h                 31748 tags/head.h
-    4615 kernels/wasm.h                  15082 watermark/rows.h                31879 tags/words.h
-    4631 kernels/generic.h               15197 rows/flat.h                     31997 tags/inside.h
-    4651 kernels/shared.h                15247 rows/logprobs.h                 32142 tags/formats.h
-    4778 kernels/passes.h                15336 rows/step.h                     32556 grammar/grammars.h
-    5483 kernels/llama_cpp/passes.h      15354 rows/llama_cpp/sums.h           32623 peers/tables.h
-    5568 kernels/check.h                 15684 rows/llama_cpp/samplers.h       33035 peers/values.h
-    5591 kernels/dispatch.h              16168 rows/llama_cpp/step.h           33483 peers/llama_server.h
-    5802 core/array.h                    16200 run/apply.h                     33555 peers/fields.h
-    6145 core/table.h                    16287 run/writing.h                   33826 peers/requests.h
-    6371 core/windows.h                  16413 run/arrays.h                    33973 shards/head.h
-    6464 constraints/record.h            16493 run/arrays_llama_cpp.h          34131 shards/bytes.h
-    6531 watermark/record.h              16698 run/walk.h                      34229 shards/merging.h
-    6553 rows/work.h                     16807 run/finish.h                    34521 shards/row.h
-    6580 life/past.h                     16848 run/draw_llama_cpp.h            34660 shards/answers.h
-    6643 core/record.h                   16924 run/draw.h                      35218 shards/logprobs.h
-    6789 core/plans.h                    17004 run/sample.h                    35367 shards/taking.h
-    6828 core/fields.h                   17103 watermark/making.h              35524 shards/asking.h
-    6920 core/owners.h                   17335 watermark/tails.h               35661 shards/prefix.h
-    7000 core/mt19937.h                  17436 watermark/detect.h              36237 shards/plans.h
-    7059 core/no_mt19937.h               17665 run/verify.h                    36746 samplers/plans.h
-    7093 core/making.h                   17771 run/batch.h                     37019 shards/way.h
-    7228 core/streams.h                  17925 life/state.h                    37169 shards/memory.h
-    7269 life/state_fields.h             18108 operator/weights.h              37239 shards/batch.h
-    7365 samplers/llama_cpp.h            18197 operator/search.h               37648 drafts/head.h
-    7455 samplers/logit_bias.h           18339 operator/run.h                  37712 drafts/block.h
-    7561 samplers/patch.h                18508 kv/cells.h                      37908 drafts/tree.h
-    7613 samplers/penalties.h            18548 kv/making.h                     38046 drafts/relaxed.h
-    7769 samplers/dry.h                  18774 kv/slot.h                       38132 constraints/automaton.h
-    8236 samplers/cut.h                  18917 kv/sequences.h                  38236 constraints/making.h
-    8262 samplers/top_n_sigma.h          19053 kv/data.h                       38501 constraints/sampler.h
-    8375 samplers/top_k.h                19177 kv/update.h                     38602 constraints/constructors.h
-    8433 samplers/tail_free.h            19305 kv/state.h                      38975 constraints/patterns.h
-    8561 samplers/typical.h              19517 llama_cpp/functions.h           39186 constraints/looking.h
-    8640 samplers/top_p.h                19585 llama_cpp/object.h              39259 constraints/thinking.h
-    8686 samplers/min_p.h                19640 llama_cpp/vocabulary.h          39516 constraints/schedule.h
-    8729 samplers/by_sums.h              19718 text/reading.h                  39606 constraints/accepting.h
-    8885 samplers/top_h.h                19830 text/strings.h                  39793 constraints/drawing.h
-    8939 samplers/min_k.h                19931 text/values.h                   39985 constraints/state.h
-    8998 samplers/xtc.h                  20089 text/documents.h                40052 constraints/kind.h
-    9084 samplers/infill.h               20166 grammar/head.h                  40112 constraints/top_p_decay.h
-    9203 samplers/temperature.h          20208 grammar/tree.h                  40200 constraints/accessors.h
-    9376 samplers/smoothing.h            20872 grammar/building.h              40309 core/kinds.h
-    9465 samplers/softmax.h              21290 grammar/finishing.h             40362 base/restore.h
-    9499 samplers/drafted.h              21604 grammar/reading.h               40376 api/license.h
+       2 api/opening.h                    9527 samplers/greedy.h               21693 grammar/gbnf.h
+     296 api/config.h                     9571 samplers/choose.h               21992 grammar/regex.h
+     327 api/types.h                      9635 samplers/ratio.h                22397 grammar/derivatives.h
+     623 api/missing.h                    9703 samplers/draw.h                 23245 grammar/vocabulary.h
+     638 api/sample.h                     9790 samplers/dist.h                 23727 grammar/triggers.h
+     745 api/chains.h                     9823 samplers/gumbel.h               24066 grammar/matcher.h
+    1039 api/samplers.h                   9895 watermark/function.h            24371 grammar/cache.h
+    1361 api/gumbel.h                    10015 watermark/text.h                24681 grammar/moving.h
+    1390 api/operator.h                  10208 watermark/draw.h                25147 grammar/visits.h
+    1449 api/kv.h                        10424 samplers/mirostat.h             25440 grammar/states.h
+    1646 api/llama_cpp.h                 10674 samplers/adaptive_p.h           25605 grammar/items.h
+    1694 api/text_error.h                10829 samplers/custom.h               25733 grammar/masks.h
+    1711 api/grammar.h                   10892 config/describe.h               25950 grammar/runs.h
+    2000 api/shards.h                    11075 config/from_params.h            26170 grammar/entries.h
+    2112 api/peers.h                     11141 config/orders.h                 26699 grammar/accepting.h
+    2205 api/drafts.h                    11376 config/numbers.h                27043 grammar/waiting.h
+    2327 api/constraints.h               11520 config/set.h                    27172 grammar/history.h
+    2684 api/watermark.h                 11678 config/texts.h                  27306 grammar/room.h
+    2856 api/parts.h                     11809 config/settings.h               27663 grammar/sampler.h
+    2898 base/switches.h                 11923 life/rollback.h                 27911 grammar/forced.h
+    3224 base/random.h                   12183 life/chain.h                    28104 grammar/hooks.h
+    3247 base/mt19937.h                  12474 life/members.h                  28231 schema/head.h
+    3323 base/exact.h                    12591 life/update.h                   28418 schema/errors.h
+    3556 base/bits128.h                  12788 life/copy.h                     28532 schema/collections.h
+    3637 base/elements.h                 12959 rows/row.h                      28567 schema/references.h
+    3771 watermark/colours.h             13281 rows/reserve.h                  28845 schema/strings.h
+    3837 kernels/llama_cpp/contract.h    13353 rows/pieces.h                   28907 schema/numbers.h
+    3889 kernels/contract.h              13469 rows/thresholds.h               29116 schema/sets.h
+    4028 kernels/scalar.h                13578 rows/compact.h                  29377 schema/formats.h
+    4234 kernels/llama_cpp/scalar.h      13746 rows/sums.h                     29581 schema/scalars.h
+    4255 kernels/sets.h                  13893 rows/changes.h                  29893 schema/goals.h
+    4305 kernels/vectors.h               13977 rows/cuts.h                     30124 schema/alternatives.h
+    4424 kernels/avx512.h                14450 rows/typical.h                  30619 schema/objects.h
+    4510 kernels/avx2.h                  14781 rows/tail_free.h                31199 schema/arrays.h
+    4574 kernels/sse2.h                  14858 rows/selecting.h                31573 schema/whole.h
+    4591 kernels/neon.h                  14994 rows/mirostat.h                 31747 tags/head.h
+    4614 kernels/wasm.h                  15081 watermark/rows.h                31878 tags/words.h
+    4630 kernels/generic.h               15196 rows/flat.h                     31996 tags/inside.h
+    4650 kernels/shared.h                15246 rows/logprobs.h                 32141 tags/formats.h
+    4777 kernels/passes.h                15335 rows/step.h                     32555 grammar/grammars.h
+    5482 kernels/llama_cpp/passes.h      15353 rows/llama_cpp/sums.h           32622 peers/tables.h
+    5567 kernels/check.h                 15683 rows/llama_cpp/samplers.h       33034 peers/values.h
+    5590 kernels/dispatch.h              16167 rows/llama_cpp/step.h           33482 peers/llama_server.h
+    5801 core/array.h                    16199 run/apply.h                     33554 peers/fields.h
+    6144 core/table.h                    16286 run/writing.h                   33825 peers/requests.h
+    6370 core/windows.h                  16412 run/arrays.h                    33972 shards/head.h
+    6463 constraints/record.h            16492 run/arrays_llama_cpp.h          34130 shards/bytes.h
+    6530 watermark/record.h              16697 run/walk.h                      34228 shards/merging.h
+    6552 rows/work.h                     16806 run/finish.h                    34520 shards/row.h
+    6579 life/past.h                     16847 run/draw_llama_cpp.h            34659 shards/answers.h
+    6642 core/record.h                   16923 run/draw.h                      35217 shards/logprobs.h
+    6788 core/plans.h                    17003 run/sample.h                    35366 shards/taking.h
+    6827 core/fields.h                   17102 watermark/making.h              35523 shards/asking.h
+    6919 core/owners.h                   17334 watermark/tails.h               35660 shards/prefix.h
+    6999 core/mt19937.h                  17435 watermark/detect.h              36236 shards/plans.h
+    7058 core/no_mt19937.h               17664 run/verify.h                    36745 samplers/plans.h
+    7092 core/making.h                   17770 run/batch.h                     37018 shards/way.h
+    7227 core/streams.h                  17924 life/state.h                    37168 shards/memory.h
+    7268 life/state_fields.h             18107 operator/weights.h              37238 shards/batch.h
+    7364 samplers/llama_cpp.h            18196 operator/search.h               37647 drafts/head.h
+    7454 samplers/logit_bias.h           18338 operator/run.h                  37711 drafts/block.h
+    7560 samplers/patch.h                18507 kv/cells.h                      37907 drafts/tree.h
+    7612 samplers/penalties.h            18547 kv/making.h                     38045 drafts/relaxed.h
+    7768 samplers/dry.h                  18773 kv/slot.h                       38131 constraints/automaton.h
+    8235 samplers/cut.h                  18916 kv/sequences.h                  38235 constraints/making.h
+    8261 samplers/top_n_sigma.h          19052 kv/data.h                       38500 constraints/sampler.h
+    8374 samplers/top_k.h                19176 kv/update.h                     38601 constraints/constructors.h
+    8432 samplers/tail_free.h            19304 kv/state.h                      38974 constraints/patterns.h
+    8560 samplers/typical.h              19516 llama_cpp/functions.h           39185 constraints/looking.h
+    8639 samplers/top_p.h                19584 llama_cpp/object.h              39258 constraints/thinking.h
+    8685 samplers/min_p.h                19639 llama_cpp/vocabulary.h          39515 constraints/schedule.h
+    8728 samplers/by_sums.h              19717 text/reading.h                  39605 constraints/accepting.h
+    8884 samplers/top_h.h                19829 text/strings.h                  39792 constraints/drawing.h
+    8938 samplers/min_k.h                19930 text/values.h                   39984 constraints/state.h
+    8997 samplers/xtc.h                  20088 text/documents.h                40051 constraints/kind.h
+    9083 samplers/infill.h               20165 grammar/head.h                  40111 constraints/top_p_decay.h
+    9202 samplers/temperature.h          20207 grammar/tree.h                  40199 constraints/accessors.h
+    9375 samplers/smoothing.h            20871 grammar/building.h              40308 core/kinds.h
+    9464 samplers/softmax.h              21289 grammar/finishing.h             40361 base/restore.h
+    9498 samplers/drafted.h              21603 grammar/reading.h               40375 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1417,7 +1417,8 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
      result   [1] out: the index, in [0, n)
      random   a random number in [0, 1).    topp  in [0, 1]; 1 keeps all.    topk  in [1, n]; n keeps all.
               temperature >= 0 and finite
-     Argmax   The index of the largest logit is the result if random, topp or temperature is 0, or topk is 1.
+     Argmax   The index of the largest logit, of equal ones the smallest index, is the result if random, topp or
+              temperature is 0, or topk is 1.
      Else     let the logits be in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
               c_i = w_0 + ... + w_i. The result is the first i with c_i >= random * min(topp * c_n-1, c_topk-1). So topp
               cuts the distribution of the whole row, not that of the first topk; and nothing is renormalised: random in
@@ -1557,8 +1558,7 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
      head     is set to the first cell that becomes free, if that cell is before head.   Cost  O(size).
 
    samp_kv_seq_rm -- removes the tokens at positions [p0, p1) from a sequence; seq < 0: from all sequences. A cell
-     without a
-     sequence is free.
+     without a sequence is free.
    samp_kv_seq_cp -- adds the tokens of sequence src to sequence dst (a fork): the sequences share cells, and no keys or
      values are copied. dst keeps its own tokens.
    samp_kv_seq_keep -- removes all other sequences.
@@ -1619,13 +1619,12 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
    and values, with a version and a checksum. The bytes do not depend on which cells the sequence uses, or on the
    machine.
      save     samp_kv_state_save writes samp_kv_state_size bytes.
-     load     samp_kv_state_load replaces the sequence seq by the saved one, in any free cells. Keys that samp_kv_update
-              had still to rotate are rotated after loading. The cache may have another size, padding or v_trans; its
-              layers, types and rope must be the same.
+     load     samp_kv_state_load replaces the sequence seq by the saved one, in any free cells. A shift that
+              samp_kv_update had not yet applied to the saved keys is loaded too, and the next samp_kv_update applies
+              it. The cache may have another size, padding or v_trans; its layers, types and rope must be the same.
      Returns  samp_kv_state_size returns the size, or 0 if kv is NULL or the sequence unknown. The others return
-              SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
-              SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
-              too few cells would be free. After an error nothing has changed. */
+              SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq; SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not
+              such a state, or damaged; SAMP_E_FULL: too few cells would be free. After an error nothing has changed. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
 /* Writes a sequence as samp_kv_state_size bytes. */
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
@@ -1694,7 +1693,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 
 /* ---- src/api/text_error.h ---- */
 /* Why and where a text (a grammar, or the JSON of a request) was rejected. The caller passes a pointer to this struct,
-   and the function that rejects the text fills it. */
+   and the function that reads the text fills it. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK: the text is valid */
     size_t line, column; /* the place of the error; both start at 1, and columns count bytes */
@@ -1765,10 +1764,11 @@ typedef struct samp_grammar samp_grammar;
               members that the schema does not list after them; without "ordered" they come in any order. An object in
               which a member must violate a condition (not, oneOf, if) may take its members in any order even with
               "ordered". Refused with "ordered" is an object whose members must be counted (minProperties,
-              maxProperties), if the number of its listed members times that bound is more than 65,536. With "compact"
-              there is no white space between JSON's tokens; with "spaced" there is one space after each comma and
-              colon; without these two any white space is allowed, but none around the whole text. For a structural tag
-              the same options apply to all schemas in it; any_order in the tag takes precedence.
+              maxProperties), if n (m + 1) is more than 65,536: n is the number of its listed members, and m is
+              maxProperties, or minProperties if there is no maxProperties, but at most n. With "compact" there is no
+              white space between JSON's tokens; with "spaced" there is one space after each comma and colon; without
+              these two any white space is allowed, but none around the whole text. For a structural tag the same
+              options apply to all schemas in it; any_order in the tag takes precedence.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_RANGE: the text is too large or too deep, or kind or root is not one of the above; SAMP_E_NULL;
@@ -2009,10 +2009,9 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 typedef struct samp_shard samp_shard;
 
 /* samp_shard_merge -- merges two messages of the same round: the message into [n] becomes the merge of into [n] and
-   from
-     [n]. The merge is associative and commutative. If the bytes are not messages, or of different rounds, the merged
-     message is marked as bad, and samp_shard_take returns SAMP_E_FORMAT. Any alignment is allowed. The function reads
-     and writes only the two messages, so any thread or rank may call it. */
+     from [n]. The merge is associative and commutative. If the bytes are not messages, or of different rounds, the
+     merged message is marked as bad, and samp_shard_take returns SAMP_E_FORMAT. Any alignment is allowed. The function
+     reads and writes only the two messages, so any thread or rank may call it. */
 SAMP_API void samp_shard_merge(void *into, const void *from, size_t n);
 typedef void (*samp_merge)(void *into, const void *from, size_t n);
 
@@ -2028,15 +2027,15 @@ typedef struct samp_ranks {
 } samp_ranks;
 
 /* samp_shard_init -- makes the shard of a rank whose slice is the tokens first .. first + length - 1 of n_vocab. The
-   slices
-     of all ranks together are the vocabulary; they may have different lengths, or be empty.
+     slices of all ranks together are the vocabulary; they may have different lengths, or be empty.
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  the shard; NULL on error; *status (status may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
-     Memory   This function allocates little. The first batch, and each batch with more rows than all before, allocates
-              for each of its rows (at most 128 at a time) 8 bytes per token of the slice and 36 KiB, and once 29 bytes
-              per token of the slice. A row whose chain has tail_free, infill, mirostat with m > 256, top_k with ties,
-              top_p with a decay, top_h, min_k or log_softmax needs 12 bytes more per token of the vocabulary. Without
-              an allreduce, n_ranks times 23 KiB more are allocated for each row.
+     Memory   This function allocates little. The first batch, and each batch that needs more than all before (more
+              rows, more rows with lists, or an allgather), allocates for each of its rows (at most 128 at a time) 8
+              bytes per token of the slice and 36 KiB, and once 29 bytes per token of the slice. A row whose chain has
+              tail_free, infill, mirostat with m > 256, top_k with ties, top_p with a decay, top_h, min_k or log_softmax
+              (a row with a list) needs 12 bytes more per token of the vocabulary. Without an allreduce, n_ranks times
+              23 KiB more are allocated for each row.
    samp_shard_free -- frees a shard; takes NULL. A running batch is dropped as by samp_shard_drop: the chain of each row
      that has no token yet is as before the batch. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
@@ -2044,9 +2043,8 @@ SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length
 SAMP_API void samp_shard_free(samp_shard *shard);
 
 /* samp_sample_sharded -- samples a batch as samp_sample_batch does, from logits of which each rank has a slice. Every
-   rank
-     gets the same tokens, and its chains end in the same state, as on one machine with whole rows. All ranks must call
-     the function, each with the same chains in the same state.
+     rank gets the same tokens, and its chains end in the same state, as on one machine with whole rows. All ranks must
+     call the function, each with the same chains in the same state.
      in       rows [n_rows]: as in samp_sample_batch. slice: as the argument `logits` of samp_sample_batch, but only for
               the slice: n_vocab is the length of the slice (if it is 0, data is not read), stride and mask belong to
               the slice, and bit i of the mask is token first + i. logprobs must be given on all ranks or on none, with
@@ -2132,14 +2130,13 @@ typedef struct samp_request {
     samp_text_error error;   /* SAMP_OK, or an error and its place in the request */
     char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
     bool seeded;             /* true: the request has a seed; false: the settings keep their own seed */
-    bool with_prompt;        /* true: let the chain accept the prompt, for penalties and dry; false: do not */
+    bool with_prompt;        /* true: the chain must accept the prompt, for penalties and dry; false: it must not */
     int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
-   defaults,
-     ranges and order of samplers, and with the meaning that it gives them. The settings own copies of the request's
-     lists.
+     defaults, ranges and order of samplers, and with the meaning that it gives them. The settings own copies of the
+     request's lists.
      in       json: one JSON object in that program's format, a string that ends with 0; a field that is null counts as
               absent. Defaults that the server itself has (command line, Modelfile, generation_config.json) must be
               written into the object.
@@ -2178,9 +2175,9 @@ typedef struct samp_request {
               both are accepted here. The kept tokens and their probabilities are those of the program, except for its
               rounding, and except for tokens of equal probability at the point where a sampler cuts: here the smaller
               id is kept. transformers' top_k keeps all tokens that equal the last one kept, so for transformers
-              top_k_ties is set to 1 (samp_sample_sharded needs 0); vLLM's top_k does the same on some devices only. The
-              drawn tokens differ from the program's, because each program has its own random numbers; with rng
-              "mt19937" llama-server's tokens are the same.
+              top_k_ties is set to 1 (samp_sample_sharded then needs more rounds); vLLM's top_k does the same on some
+              devices only. The drawn tokens differ from the program's, because each program has its own random numbers;
+              with rng "mt19937" llama-server's tokens are the same.
      Penalties of OpenAI, vLLM and SGLang look at generated tokens only, but vLLM's repetition_penalty also looks at the
               prompt: a vLLM request with repetition_penalty and another penalty is SAMP_E_UNSUPPORTED. SGLang applies
               its repetition_penalty after its other penalties and before logit_bias: a request with repetition_penalty
@@ -2245,7 +2242,8 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
               again, which is necessary for an exact distribution.
      Cost     Each row costs as much as in the ratio method, row a is computed once more, and the rollback is added.
               With SAMP_BAN_REWIND, if a string was complete, the rows of the accepted tokens are computed once more.
-     Memory   The memory for samp_rollback is allocated at the first token, as is that of samp_reserve.
+     Memory   The memory for samp_rollback and that of samp_reserve are allocated at the first token, if they have not
+              been before.
      Threads  as samp_sample.
      Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
 SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
@@ -2282,15 +2280,14 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *s, const float *logits, size_t n
 /* The condition under which a draft is tested leniently: inside a span between two tokens, such as <think> and
    </think>, a token of the draft is accepted if it is nearly the most likely one. */
 typedef struct samp_relaxed {
-    int32_t top_k;         /* the draft's token must be among the first top_k candidates; 0 is off */
+    int32_t top_k;         /* >= 0: the draft's token must be among the first top_k candidates; 0 is off */
     float delta;           /* the p of the draft's token must be at most delta, in [0, 1], below the largest p */
     samp_token begin, end; /* the tokens that begin and end a span, in -1 .. n_vocab - 1; -1: no token does */
     bool inside;           /* is the text in a span? samp_verify_relaxed keeps it up to date */
 } samp_relaxed;
 
 /* samp_verify_relaxed -- tests a draft as samp_verify does, but inside a span it accepts each token of the draft that
-   is
-     nearly the most likely one.
+   is nearly the most likely one.
      in       as samp_verify. relaxed is read, and its member `inside` is written: a token `begin` in out sets `inside`
               for the tokens after it, and a token `end` clears it. (samp_rollback does not restore `inside`: after a
               rollback the caller must.)
@@ -2349,14 +2346,15 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
      State    samp_clone, samp_state_save, samp_rollback, samp_verify and batches work as with any other built-in
               sampler. The sampler copies all arguments except a vocabulary, which it borrows (the caller keeps it
               alive).
-     Cost     depends on the number of tokens whose logits change: less than a microsecond for a few. In a chain that
-              samp_gpu_plan gives to a device, this sampler and the samplers after it run on the CPU; only
-              samp_init_top_p_decay runs on the device.
+     Cost     depends on the number of tokens whose logits change: less than a microsecond for a few. With
+              sampling_gpu.h, this sampler and the samplers after it run on the CPU, or the whole chain if no sampler
+              before this one removes tokens (samp_gpu_plan); only samp_init_top_p_decay runs on the device.
      Returns  a sampler. If an argument is bad, the sampler carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the name
               of the argument; if the length of a list is bad, it carries the name of the list. NULL: no memory.
-     Memory   is allocated when the sampler is made, and for samp_rollback (28 bytes for each token that can be taken
-              back).
-     Threads  Different threads may use different samplers at the same time, as with all samplers. */
+     Memory   is allocated only when the sampler is made, and for samp_rollback (28 bytes for each token that can be
+              taken back).
+     Threads  Different threads may use different samplers at the same time, and only one thread at a time may use the
+              same sampler, as with all samplers. */
 
 /* A sequence of tokens. Its last token is biased when the text ends with all tokens before it. */
 typedef struct samp_sequence {
@@ -2366,7 +2364,7 @@ typedef struct samp_sequence {
 } samp_sequence;
 
 enum {
-    SAMP_BAN_REWIND = 1,  /* do not mask tokens, but report complete occurrences: see samp_rewind_length */
+    SAMP_BAN_REWIND = 1,  /* mask no token until an occurrence is complete, and report it: see samp_rewind_length */
     SAMP_BAN_ANY_CASE = 2 /* in strings, the letters A to Z equal a to z */
 };
 
@@ -2413,10 +2411,10 @@ SAMP_API samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const c
                                                 samp_grammar_error *error);
 #endif
 
-/* samp_rewind_length -- returns how many of the last accepted tokens samp_rollback should take back, because the text
-   contains a banned sequence or string: all tokens from its first one on. 0: no ban was violated. For a chain the
-   result is the largest one of its members. After the rollback the first of the tokens taken back is masked at its
-   position, so the next draw gives another token:
+/* samp_rewind_length -- returns how many of the last accepted tokens samp_rollback should take back, because a banned
+   sequence or string ends with or before the last token: all tokens from its first one on. 0: no ban was violated. For
+   a chain the result is the largest one of its members. After the rollback the first of the tokens taken back is masked
+   at its position, so the next draw gives another token:
        if ((n = samp_rewind_length(chain)) > 0) { samp_rollback(chain, n); text_length -= n; ... }
      State    The number grows with each further accepted token until the tokens are taken back, so a program may also
               call the function after samp_verify. A token that is masked at a position after a rollback stays masked
@@ -2580,10 +2578,11 @@ enum {
     SAMP_THINKING_ENDS = 5   /* the tokens that end the span of thinking are forced now */
 };
 
-/* samp_init_thinking -- limits thinking by a budget and a plan, so that no line is cut off. The contract of
-   samp_init_thinking_budget holds here too. Let u be the number of tokens of the open span so far, with those of the
-   note; h = min(budget, total - tokens of the spans before), at least 0, is the budget of this span; s is the soft
-   point: soft, or soft_ratio h rounded down. If s would be h or more, there is no soft point.
+/* samp_init_thinking -- limits thinking by a budget and a plan, with which a span can end at the end of a line instead
+   of within it. The contract of samp_init_thinking_budget holds here too. Let u be the number of tokens of the open
+   span so far, with those of the note; h = min(budget, total - tokens of the spans before), at least 0, is the budget
+   of this span; s is the soft point: soft, or soft_ratio h rounded down. If s would be h or more, there is no soft
+   point.
      Note     The note is forced token by token, once in each span, after the first token that ends a line (its bytes
               end with a newline) with u >= s and u + n_note <= h. So the note begins a line; it should also end with a
               newline.
@@ -2658,7 +2657,8 @@ typedef struct samp_schedule {
               as if they were active.
      Accepts  The members accept all tokens even while they are not active, so that they know the last tokens when they
               become active.
-     Device   In a chain that samp_gpu_plan gives to a device, this sampler and the samplers after it run on the CPU.
+     Device   With sampling_gpu.h, this sampler and the samplers after it run on the CPU, or the whole chain if no
+              sampler before this one removes tokens (samp_gpu_plan).
      Range    to is 0 or > from; begin >= 0; `where` needs spans. If member is NULL, the chain carries SAMP_E_NULL with
               the field "sampler".
      Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).
@@ -2710,7 +2710,8 @@ typedef enum samp_watermark_kind {
     SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w (u: its random number from the
                                         key, w: its weight): each token with the same probability as dist */
     SAMP_WATERMARK_GUMBEL_DUAL = 1, /* Gumbel with two keys that are derived from the key: for drafts (samp_verify) */
-    SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; marks greedy texts too */
+    SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; belongs before the truncations, and
+                                        marks greedy texts too */
     SAMP_WATERMARK_SBW_LEFTHASH = 3, /* as selfhash, but the context alone decides which tokens get delta */
     SAMP_WATERMARK_SYNTHID = 4       /* draws after a tournament of `depth` layers, which random bits of tokens
                                         decide */
@@ -2781,22 +2782,20 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
               that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
      Greedy   If a chain selects greedily, only SBW marks its texts.
-     MT19937  Under SAMP_RNG_MT19937 the result is the same, because llama.cpp has no watermark.
+     MT19937  Under SAMP_RNG_MT19937 the sampler works as under SAMP_RNG_PHILOX, because llama.cpp has no watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
      Cost     Gumbel costs as much as samp_init_gumbel, and after a top_k of 40 as much as dist. SynthID takes some
               microseconds after a top_k of 40. SBW takes 2 ns for each token of the row with AVX-512, 5 ns with AVX2.
      Sharded, device  With samp_sample_sharded the chain continues on an array from this sampler on, and with a GPU on
-                      the
-              CPU.
+              the CPU.
      Source   Aaronson 2022; vLLM's vllm/v1/watermarking of 2026 (gumbel, dual_key_gumbel, sbw, synthid); Ceppi and
               Sanchez 2026, "Flip, Don't Shuffle" (arXiv 2609.03844); Dathathri et al. 2024, "Scalable watermarking for
               identifying large language model outputs" (Nature 634). */
 SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
 
 /* samp_init_watermark_draft -- makes the watermark's sampler for a small model that drafts: with GUMBEL_DUAL it draws
-   all
-     tokens with key A. The other kinds have no such sampler: the result carries SAMP_E_UNSUPPORTED, "kind". */
+     all tokens with key A. The other kinds have no such sampler: the result carries SAMP_E_UNSUPPORTED, "kind". */
 SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
 
 /* The result of a detector. p is the probability that a text without this mark has this score or a larger one. */

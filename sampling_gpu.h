@@ -109,8 +109,7 @@
 
    MACROS (where the implementation is)
        SAMP_GPU_LIST     the most tokens of a list, which one team finishes alone: a power of two >= 32, by default
-       4096.
-                         Each takes 60 bytes per row, 68 with log-probabilities.
+                         4096. Each takes 60 bytes per row, 68 with log-probabilities.
        SAMP_GPU_WAIT     how often a team looks whether the others are done before it stops waiting; 20000
 
    ERRORS are statuses. libgomp does not let a program catch some: a kernel that fails, or a device that is lost, ends
@@ -123,15 +122,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2956 gpu/prefix.h                     5640 gpu/device.h
-     150 gpu/api.h                        3538 gpu/choosing.h                   5806 gpu/contexts.h
-     288 gpu/switches.h                   3657 gpu/ending.h                     5976 gpu/steps.h
-     360 gpu/records.h                    3813 gpu/answers.h                    6074 gpu/where.h
-     671 gpu/elements.h                   4612 samplers/plans.h                 6250 gpu/sending.h
-     958 gpu/passes.h                     4885 gpu/users.h                      6527 gpu/batch.h
-    1846 gpu/list.h                       4991 gpu/logprobs.h                   6816 gpu/results.h
-    2558 gpu/left.h                       5158 gpu/advance.h                    7118 gpu/canary.h
-    2819 gpu/done.h                       5424 gpu/shapes.h
+       2 gpu/opening.h                    2955 gpu/prefix.h                     5639 gpu/device.h
+     149 gpu/api.h                        3537 gpu/choosing.h                   5805 gpu/contexts.h
+     287 gpu/switches.h                   3656 gpu/ending.h                     5975 gpu/steps.h
+     359 gpu/records.h                    3812 gpu/answers.h                    6073 gpu/where.h
+     670 gpu/elements.h                   4611 samplers/plans.h                 6249 gpu/sending.h
+     957 gpu/passes.h                     4884 gpu/users.h                      6526 gpu/batch.h
+    1845 gpu/list.h                       4990 gpu/logprobs.h                   6815 gpu/results.h
+    2557 gpu/left.h                       5157 gpu/advance.h                    7117 gpu/canary.h
+    2818 gpu/done.h                       5423 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */

@@ -19,14 +19,15 @@
      State    samp_clone, samp_state_save, samp_rollback, samp_verify and batches work as with any other built-in
               sampler. The sampler copies all arguments except a vocabulary, which it borrows (the caller keeps it
               alive).
-     Cost     depends on the number of tokens whose logits change: less than a microsecond for a few. In a chain that
-              samp_gpu_plan gives to a device, this sampler and the samplers after it run on the CPU; only
-              samp_init_top_p_decay runs on the device.
+     Cost     depends on the number of tokens whose logits change: less than a microsecond for a few. With
+              sampling_gpu.h, this sampler and the samplers after it run on the CPU, or the whole chain if no sampler
+              before this one removes tokens (samp_gpu_plan); only samp_init_top_p_decay runs on the device.
      Returns  a sampler. If an argument is bad, the sampler carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the name
               of the argument; if the length of a list is bad, it carries the name of the list. NULL: no memory.
-     Memory   is allocated when the sampler is made, and for samp_rollback (28 bytes for each token that can be taken
-              back).
-     Threads  Different threads may use different samplers at the same time, as with all samplers. */
+     Memory   is allocated only when the sampler is made, and for samp_rollback (28 bytes for each token that can be
+              taken back).
+     Threads  Different threads may use different samplers at the same time, and only one thread at a time may use the
+              same sampler, as with all samplers. */
 
 /* A sequence of tokens. Its last token is biased when the text ends with all tokens before it. */
 typedef struct samp_sequence {
@@ -36,7 +37,7 @@ typedef struct samp_sequence {
 } samp_sequence;
 
 enum {
-    SAMP_BAN_REWIND = 1,  /* do not mask tokens, but report complete occurrences: see samp_rewind_length */
+    SAMP_BAN_REWIND = 1,  /* mask no token until an occurrence is complete, and report it: see samp_rewind_length */
     SAMP_BAN_ANY_CASE = 2 /* in strings, the letters A to Z equal a to z */
 };
 
@@ -83,10 +84,10 @@ SAMP_API samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const c
                                                 samp_grammar_error *error);
 #endif
 
-/* samp_rewind_length -- returns how many of the last accepted tokens samp_rollback should take back, because the text
-   contains a banned sequence or string: all tokens from its first one on. 0: no ban was violated. For a chain the
-   result is the largest one of its members. After the rollback the first of the tokens taken back is masked at its
-   position, so the next draw gives another token:
+/* samp_rewind_length -- returns how many of the last accepted tokens samp_rollback should take back, because a banned
+   sequence or string ends with or before the last token: all tokens from its first one on. 0: no ban was violated. For
+   a chain the result is the largest one of its members. After the rollback the first of the tokens taken back is masked
+   at its position, so the next draw gives another token:
        if ((n = samp_rewind_length(chain)) > 0) { samp_rollback(chain, n); text_length -= n; ... }
      State    The number grows with each further accepted token until the tokens are taken back, so a program may also
               call the function after samp_verify. A token that is masked at a position after a rollback stays masked
@@ -250,10 +251,11 @@ enum {
     SAMP_THINKING_ENDS = 5   /* the tokens that end the span of thinking are forced now */
 };
 
-/* samp_init_thinking -- limits thinking by a budget and a plan, so that no line is cut off. The contract of
-   samp_init_thinking_budget holds here too. Let u be the number of tokens of the open span so far, with those of the
-   note; h = min(budget, total - tokens of the spans before), at least 0, is the budget of this span; s is the soft
-   point: soft, or soft_ratio h rounded down. If s would be h or more, there is no soft point.
+/* samp_init_thinking -- limits thinking by a budget and a plan, with which a span can end at the end of a line instead
+   of within it. The contract of samp_init_thinking_budget holds here too. Let u be the number of tokens of the open
+   span so far, with those of the note; h = min(budget, total - tokens of the spans before), at least 0, is the budget
+   of this span; s is the soft point: soft, or soft_ratio h rounded down. If s would be h or more, there is no soft
+   point.
      Note     The note is forced token by token, once in each span, after the first token that ends a line (its bytes
               end with a newline) with u >= s and u + n_note <= h. So the note begins a line; it should also end with a
               newline.
@@ -328,7 +330,8 @@ typedef struct samp_schedule {
               as if they were active.
      Accepts  The members accept all tokens even while they are not active, so that they know the last tokens when they
               become active.
-     Device   In a chain that samp_gpu_plan gives to a device, this sampler and the samplers after it run on the CPU.
+     Device   With sampling_gpu.h, this sampler and the samplers after it run on the CPU, or the whole chain if no
+              sampler before this one removes tokens (samp_gpu_plan).
      Range    to is 0 or > from; begin >= 0; `where` needs spans. If member is NULL, the chain carries SAMP_E_NULL with
               the field "sampler".
      Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).

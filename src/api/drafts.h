@@ -37,7 +37,8 @@
               again, which is necessary for an exact distribution.
      Cost     Each row costs as much as in the ratio method, row a is computed once more, and the rollback is added.
               With SAMP_BAN_REWIND, if a string was complete, the rows of the accepted tokens are computed once more.
-     Memory   The memory for samp_rollback is allocated at the first token, as is that of samp_reserve.
+     Memory   The memory for samp_rollback and that of samp_reserve are allocated at the first token, if they have not
+              been before.
      Threads  as samp_sample.
      Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
 SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
@@ -74,15 +75,14 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *s, const float *logits, size_t n
 /* The condition under which a draft is tested leniently: inside a span between two tokens, such as <think> and
    </think>, a token of the draft is accepted if it is nearly the most likely one. */
 typedef struct samp_relaxed {
-    int32_t top_k;         /* the draft's token must be among the first top_k candidates; 0 is off */
+    int32_t top_k;         /* >= 0: the draft's token must be among the first top_k candidates; 0 is off */
     float delta;           /* the p of the draft's token must be at most delta, in [0, 1], below the largest p */
     samp_token begin, end; /* the tokens that begin and end a span, in -1 .. n_vocab - 1; -1: no token does */
     bool inside;           /* is the text in a span? samp_verify_relaxed keeps it up to date */
 } samp_relaxed;
 
 /* samp_verify_relaxed -- tests a draft as samp_verify does, but inside a span it accepts each token of the draft that
-   is
-     nearly the most likely one.
+   is nearly the most likely one.
      in       as samp_verify. relaxed is read, and its member `inside` is written: a token `begin` in out sets `inside`
               for the tokens after it, and a token `end` clears it. (samp_rollback does not restore `inside`: after a
               rollback the caller must.)

@@ -109,8 +109,7 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
      head     is set to the first cell that becomes free, if that cell is before head.   Cost  O(size).
 
    samp_kv_seq_rm -- removes the tokens at positions [p0, p1) from a sequence; seq < 0: from all sequences. A cell
-     without a
-     sequence is free.
+     without a sequence is free.
    samp_kv_seq_cp -- adds the tokens of sequence src to sequence dst (a fork): the sequences share cells, and no keys or
      values are copied. dst keeps its own tokens.
    samp_kv_seq_keep -- removes all other sequences.
@@ -171,13 +170,12 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
    and values, with a version and a checksum. The bytes do not depend on which cells the sequence uses, or on the
    machine.
      save     samp_kv_state_save writes samp_kv_state_size bytes.
-     load     samp_kv_state_load replaces the sequence seq by the saved one, in any free cells. Keys that samp_kv_update
-              had still to rotate are rotated after loading. The cache may have another size, padding or v_trans; its
-              layers, types and rope must be the same.
+     load     samp_kv_state_load replaces the sequence seq by the saved one, in any free cells. A shift that
+              samp_kv_update had not yet applied to the saved keys is loaded too, and the next samp_kv_update applies
+              it. The cache may have another size, padding or v_trans; its layers, types and rope must be the same.
      Returns  samp_kv_state_size returns the size, or 0 if kv is NULL or the sequence unknown. The others return
-              SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
-              SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
-              too few cells would be free. After an error nothing has changed. */
+              SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq; SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not
+              such a state, or damaged; SAMP_E_FULL: too few cells would be free. After an error nothing has changed. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
 /* Writes a sequence as samp_kv_state_size bytes. */
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);

@@ -27,7 +27,8 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
      result   [1] out: the index, in [0, n)
      random   a random number in [0, 1).    topp  in [0, 1]; 1 keeps all.    topk  in [1, n]; n keeps all.
               temperature >= 0 and finite
-     Argmax   The index of the largest logit is the result if random, topp or temperature is 0, or topk is 1.
+     Argmax   The index of the largest logit, of equal ones the smallest index, is the result if random, topp or
+              temperature is 0, or topk is 1.
      Else     let the logits be in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
               c_i = w_0 + ... + w_i. The result is the first i with c_i >= random * min(topp * c_n-1, c_topk-1). So topp
               cuts the distribution of the whole row, not that of the first topk; and nothing is renormalised: random in

@@ -18,14 +18,13 @@ typedef struct samp_request {
     samp_text_error error;   /* SAMP_OK, or an error and its place in the request */
     char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
     bool seeded;             /* true: the request has a seed; false: the settings keep their own seed */
-    bool with_prompt;        /* true: let the chain accept the prompt, for penalties and dry; false: do not */
+    bool with_prompt;        /* true: the chain must accept the prompt, for penalties and dry; false: it must not */
     int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
-   defaults,
-     ranges and order of samplers, and with the meaning that it gives them. The settings own copies of the request's
-     lists.
+     defaults, ranges and order of samplers, and with the meaning that it gives them. The settings own copies of the
+     request's lists.
      in       json: one JSON object in that program's format, a string that ends with 0; a field that is null counts as
               absent. Defaults that the server itself has (command line, Modelfile, generation_config.json) must be
               written into the object.
@@ -64,9 +63,9 @@ typedef struct samp_request {
               both are accepted here. The kept tokens and their probabilities are those of the program, except for its
               rounding, and except for tokens of equal probability at the point where a sampler cuts: here the smaller
               id is kept. transformers' top_k keeps all tokens that equal the last one kept, so for transformers
-              top_k_ties is set to 1 (samp_sample_sharded needs 0); vLLM's top_k does the same on some devices only. The
-              drawn tokens differ from the program's, because each program has its own random numbers; with rng
-              "mt19937" llama-server's tokens are the same.
+              top_k_ties is set to 1 (samp_sample_sharded then needs more rounds); vLLM's top_k does the same on some
+              devices only. The drawn tokens differ from the program's, because each program has its own random numbers;
+              with rng "mt19937" llama-server's tokens are the same.
      Penalties of OpenAI, vLLM and SGLang look at generated tokens only, but vLLM's repetition_penalty also looks at the
               prompt: a vLLM request with repetition_penalty and another penalty is SAMP_E_UNSUPPORTED. SGLang applies
               its repetition_penalty after its other penalties and before logit_bias: a request with repetition_penalty

@@ -9,10 +9,9 @@
 typedef struct samp_shard samp_shard;
 
 /* samp_shard_merge -- merges two messages of the same round: the message into [n] becomes the merge of into [n] and
-   from
-     [n]. The merge is associative and commutative. If the bytes are not messages, or of different rounds, the merged
-     message is marked as bad, and samp_shard_take returns SAMP_E_FORMAT. Any alignment is allowed. The function reads
-     and writes only the two messages, so any thread or rank may call it. */
+     from [n]. The merge is associative and commutative. If the bytes are not messages, or of different rounds, the
+     merged message is marked as bad, and samp_shard_take returns SAMP_E_FORMAT. Any alignment is allowed. The function
+     reads and writes only the two messages, so any thread or rank may call it. */
 SAMP_API void samp_shard_merge(void *into, const void *from, size_t n);
 typedef void (*samp_merge)(void *into, const void *from, size_t n);
 
@@ -28,15 +27,15 @@ typedef struct samp_ranks {
 } samp_ranks;
 
 /* samp_shard_init -- makes the shard of a rank whose slice is the tokens first .. first + length - 1 of n_vocab. The
-   slices
-     of all ranks together are the vocabulary; they may have different lengths, or be empty.
+     slices of all ranks together are the vocabulary; they may have different lengths, or be empty.
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  the shard; NULL on error; *status (status may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
-     Memory   This function allocates little. The first batch, and each batch with more rows than all before, allocates
-              for each of its rows (at most 128 at a time) 8 bytes per token of the slice and 36 KiB, and once 29 bytes
-              per token of the slice. A row whose chain has tail_free, infill, mirostat with m > 256, top_k with ties,
-              top_p with a decay, top_h, min_k or log_softmax needs 12 bytes more per token of the vocabulary. Without
-              an allreduce, n_ranks times 23 KiB more are allocated for each row.
+     Memory   This function allocates little. The first batch, and each batch that needs more than all before (more
+              rows, more rows with lists, or an allgather), allocates for each of its rows (at most 128 at a time) 8
+              bytes per token of the slice and 36 KiB, and once 29 bytes per token of the slice. A row whose chain has
+              tail_free, infill, mirostat with m > 256, top_k with ties, top_p with a decay, top_h, min_k or log_softmax
+              (a row with a list) needs 12 bytes more per token of the vocabulary. Without an allreduce, n_ranks times
+              23 KiB more are allocated for each row.
    samp_shard_free -- frees a shard; takes NULL. A running batch is dropped as by samp_shard_drop: the chain of each row
      that has no token yet is as before the batch. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
@@ -44,9 +43,8 @@ SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length
 SAMP_API void samp_shard_free(samp_shard *shard);
 
 /* samp_sample_sharded -- samples a batch as samp_sample_batch does, from logits of which each rank has a slice. Every
-   rank
-     gets the same tokens, and its chains end in the same state, as on one machine with whole rows. All ranks must call
-     the function, each with the same chains in the same state.
+     rank gets the same tokens, and its chains end in the same state, as on one machine with whole rows. All ranks must
+     call the function, each with the same chains in the same state.
      in       rows [n_rows]: as in samp_sample_batch. slice: as the argument `logits` of samp_sample_batch, but only for
               the slice: n_vocab is the length of the slice (if it is 0, data is not read), stride and mask belong to
               the slice, and bit i of the mask is token first + i. logprobs must be given on all ranks or on none, with

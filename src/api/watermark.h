@@ -26,7 +26,8 @@ typedef enum samp_watermark_kind {
     SAMP_WATERMARK_GUMBEL = 0,      /* selects the token with the smallest -ln(u) / w (u: its random number from the
                                         key, w: its weight): each token with the same probability as dist */
     SAMP_WATERMARK_GUMBEL_DUAL = 1, /* Gumbel with two keys that are derived from the key: for drafts (samp_verify) */
-    SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; marks greedy texts too */
+    SAMP_WATERMARK_SBW_SELFHASH = 2, /* adds delta to the logits of some tokens; belongs before the truncations, and
+                                        marks greedy texts too */
     SAMP_WATERMARK_SBW_LEFTHASH = 3, /* as selfhash, but the context alone decides which tokens get delta */
     SAMP_WATERMARK_SYNTHID = 4       /* draws after a tournament of `depth` layers, which random bits of tokens
                                         decide */
@@ -97,22 +98,20 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
               that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
      Greedy   If a chain selects greedily, only SBW marks its texts.
-     MT19937  Under SAMP_RNG_MT19937 the result is the same, because llama.cpp has no watermark.
+     MT19937  Under SAMP_RNG_MT19937 the sampler works as under SAMP_RNG_PHILOX, because llama.cpp has no watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
      Cost     Gumbel costs as much as samp_init_gumbel, and after a top_k of 40 as much as dist. SynthID takes some
               microseconds after a top_k of 40. SBW takes 2 ns for each token of the row with AVX-512, 5 ns with AVX2.
      Sharded, device  With samp_sample_sharded the chain continues on an array from this sampler on, and with a GPU on
-                      the
-              CPU.
+              the CPU.
      Source   Aaronson 2022; vLLM's vllm/v1/watermarking of 2026 (gumbel, dual_key_gumbel, sbw, synthid); Ceppi and
               Sanchez 2026, "Flip, Don't Shuffle" (arXiv 2609.03844); Dathathri et al. 2024, "Scalable watermarking for
               identifying large language model outputs" (Nature 634). */
 SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
 
 /* samp_init_watermark_draft -- makes the watermark's sampler for a small model that drafts: with GUMBEL_DUAL it draws
-   all
-     tokens with key A. The other kinds have no such sampler: the result carries SAMP_E_UNSUPPORTED, "kind". */
+     all tokens with key A. The other kinds have no such sampler: the result carries SAMP_E_UNSUPPORTED, "kind". */
 SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
 
 /* The result of a detector. p is the probability that a text without this mark has this score or a larger one. */

@@ -108,8 +108,7 @@
 
    MACROS (where the implementation is)
        SAMP_GPU_LIST     the most tokens of a list, which one team finishes alone: a power of two >= 32, by default
-       4096.
-                         Each takes 60 bytes per row, 68 with log-probabilities.
+                         4096. Each takes 60 bytes per row, 68 with log-probabilities.
        SAMP_GPU_WAIT     how often a team looks whether the others are done before it stops waiting; 20000
 
    ERRORS are statuses. libgomp does not let a program catch some: a kernel that fails, or a device that is lost, ends
