@@ -29,7 +29,7 @@
        samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain made by hand, with samplers of your own in it
        samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
-                                   the error of a sampler; a chain as text; its counts of tokens and its times
+                                   the error of a sampler; a chain as text; its counts and the time it took
        samp_sample_batch, samp_batch_from_params
                                    sample many rows (the logits of many sequences), each with its own chain: f16, bf16,
                                    masks, log-probabilities, threads
@@ -180,15 +180,13 @@
         tokens is always (logit descending, id ascending). The sampler p_less computes its sum of p^2 as q / sum^2 with
         q = 2^40 times the sum of (w >> 20)^2, which is exact too.
      4. A draw is a rejection sampling: it proposes a token by an upper bound q >= w that is cheap to compute, and
-     accepts
-        the token with probability w / q (see sampi_draw). The sum of the q that finds the proposed token runs by
-        ascending id, whatever the order of the array.
+        accepts the token with probability w / q (see sampi_draw). The sum of the q that finds the proposed token runs
+        by ascending id, whatever the order of the array.
      5. Random bits are Philox4x32-10 with the seed as its key and the counter (position, kind of sampler and its number
         among the samplers of this kind in the chain, attempt). The position is the number of draws that the chain has
         made. So a row's token is the same alone or in any batch, and can be drawn again.
      6. Integer sums define the token, but the fast path may use a float estimate of a sum. It then also computes a
-     bound
-        on the estimate's error, and computes the exact sum if the bound does not settle the comparison.
+        bound on the estimate's error, and computes the exact sum if the bound does not settle the comparison.
      7. Products that are added to a sum are written as fma, or are kept apart from the addition by SAMPI_OPAQUE, so the
         compiler's flags -ffp-contract, -march and -O do not change a token. The flag -ffast-math would: the file with
         the implementation refuses to compile with it, as with x87 arithmetic. Flags that no predefined macro shows
@@ -209,86 +207,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9527 samplers/greedy.h               21693 grammar/gbnf.h
-     296 api/config.h                     9571 samplers/choose.h               21992 grammar/regex.h
-     327 api/types.h                      9635 samplers/ratio.h                22397 grammar/derivatives.h
-     623 api/missing.h                    9703 samplers/draw.h                 23245 grammar/vocabulary.h
-     638 api/sample.h                     9790 samplers/dist.h                 23727 grammar/triggers.h
-     745 api/chains.h                     9823 samplers/gumbel.h               24066 grammar/matcher.h
-    1039 api/samplers.h                   9895 watermark/function.h            24371 grammar/cache.h
-    1361 api/gumbel.h                    10015 watermark/text.h                24681 grammar/moving.h
-    1390 api/operator.h                  10208 watermark/draw.h                25147 grammar/visits.h
-    1449 api/kv.h                        10424 samplers/mirostat.h             25440 grammar/states.h
-    1646 api/llama_cpp.h                 10674 samplers/adaptive_p.h           25605 grammar/items.h
-    1694 api/text_error.h                10829 samplers/custom.h               25733 grammar/masks.h
-    1711 api/grammar.h                   10892 config/describe.h               25950 grammar/runs.h
-    2000 api/shards.h                    11075 config/from_params.h            26170 grammar/entries.h
-    2112 api/peers.h                     11141 config/orders.h                 26699 grammar/accepting.h
-    2205 api/drafts.h                    11376 config/numbers.h                27043 grammar/waiting.h
-    2327 api/constraints.h               11520 config/set.h                    27172 grammar/history.h
-    2684 api/watermark.h                 11678 config/texts.h                  27306 grammar/room.h
-    2856 api/parts.h                     11809 config/settings.h               27663 grammar/sampler.h
-    2898 base/switches.h                 11923 life/rollback.h                 27911 grammar/forced.h
-    3224 base/random.h                   12183 life/chain.h                    28104 grammar/hooks.h
-    3247 base/mt19937.h                  12474 life/members.h                  28231 schema/head.h
-    3323 base/exact.h                    12591 life/update.h                   28418 schema/errors.h
-    3556 base/bits128.h                  12788 life/copy.h                     28532 schema/collections.h
-    3637 base/elements.h                 12959 rows/row.h                      28567 schema/references.h
-    3771 watermark/colours.h             13281 rows/reserve.h                  28845 schema/strings.h
-    3837 kernels/llama_cpp/contract.h    13353 rows/pieces.h                   28907 schema/numbers.h
-    3889 kernels/contract.h              13469 rows/thresholds.h               29116 schema/sets.h
-    4028 kernels/scalar.h                13578 rows/compact.h                  29377 schema/formats.h
-    4234 kernels/llama_cpp/scalar.h      13746 rows/sums.h                     29581 schema/scalars.h
-    4255 kernels/sets.h                  13893 rows/changes.h                  29893 schema/goals.h
-    4305 kernels/vectors.h               13977 rows/cuts.h                     30124 schema/alternatives.h
-    4424 kernels/avx512.h                14450 rows/typical.h                  30619 schema/objects.h
-    4510 kernels/avx2.h                  14781 rows/tail_free.h                31199 schema/arrays.h
-    4574 kernels/sse2.h                  14858 rows/selecting.h                31573 schema/whole.h
-    4591 kernels/neon.h                  14994 rows/mirostat.h                 31747 tags/head.h
-    4614 kernels/wasm.h                  15081 watermark/rows.h                31878 tags/words.h
-    4630 kernels/generic.h               15196 rows/flat.h                     31996 tags/inside.h
-    4650 kernels/shared.h                15246 rows/logprobs.h                 32141 tags/formats.h
-    4777 kernels/passes.h                15335 rows/step.h                     32555 grammar/grammars.h
-    5482 kernels/llama_cpp/passes.h      15353 rows/llama_cpp/sums.h           32622 peers/tables.h
-    5567 kernels/check.h                 15683 rows/llama_cpp/samplers.h       33034 peers/values.h
-    5590 kernels/dispatch.h              16167 rows/llama_cpp/step.h           33482 peers/llama_server.h
-    5801 core/array.h                    16199 run/apply.h                     33554 peers/fields.h
-    6144 core/table.h                    16286 run/writing.h                   33825 peers/requests.h
-    6370 core/windows.h                  16412 run/arrays.h                    33972 shards/head.h
-    6463 constraints/record.h            16492 run/arrays_llama_cpp.h          34130 shards/bytes.h
-    6530 watermark/record.h              16697 run/walk.h                      34228 shards/merging.h
-    6552 rows/work.h                     16806 run/finish.h                    34520 shards/row.h
-    6579 life/past.h                     16847 run/draw_llama_cpp.h            34659 shards/answers.h
-    6642 core/record.h                   16923 run/draw.h                      35217 shards/logprobs.h
-    6788 core/plans.h                    17003 run/sample.h                    35366 shards/taking.h
-    6827 core/fields.h                   17102 watermark/making.h              35523 shards/asking.h
-    6919 core/owners.h                   17334 watermark/tails.h               35660 shards/prefix.h
-    6999 core/mt19937.h                  17435 watermark/detect.h              36236 shards/plans.h
-    7058 core/no_mt19937.h               17664 run/verify.h                    36745 samplers/plans.h
-    7092 core/making.h                   17770 run/batch.h                     37018 shards/way.h
-    7227 core/streams.h                  17924 life/state.h                    37168 shards/memory.h
-    7268 life/state_fields.h             18107 operator/weights.h              37238 shards/batch.h
-    7364 samplers/llama_cpp.h            18196 operator/search.h               37647 drafts/head.h
-    7454 samplers/logit_bias.h           18338 operator/run.h                  37711 drafts/block.h
-    7560 samplers/patch.h                18507 kv/cells.h                      37907 drafts/tree.h
-    7612 samplers/penalties.h            18547 kv/making.h                     38045 drafts/relaxed.h
-    7768 samplers/dry.h                  18773 kv/slot.h                       38131 constraints/automaton.h
-    8235 samplers/cut.h                  18916 kv/sequences.h                  38235 constraints/making.h
-    8261 samplers/top_n_sigma.h          19052 kv/data.h                       38500 constraints/sampler.h
-    8374 samplers/top_k.h                19176 kv/update.h                     38601 constraints/constructors.h
-    8432 samplers/tail_free.h            19304 kv/state.h                      38974 constraints/patterns.h
-    8560 samplers/typical.h              19516 llama_cpp/functions.h           39185 constraints/looking.h
-    8639 samplers/top_p.h                19584 llama_cpp/object.h              39258 constraints/thinking.h
-    8685 samplers/min_p.h                19639 llama_cpp/vocabulary.h          39515 constraints/schedule.h
-    8728 samplers/by_sums.h              19717 text/reading.h                  39605 constraints/accepting.h
-    8884 samplers/top_h.h                19829 text/strings.h                  39792 constraints/drawing.h
-    8938 samplers/min_k.h                19930 text/values.h                   39984 constraints/state.h
-    8997 samplers/xtc.h                  20088 text/documents.h                40051 constraints/kind.h
-    9083 samplers/infill.h               20165 grammar/head.h                  40111 constraints/top_p_decay.h
-    9202 samplers/temperature.h          20207 grammar/tree.h                  40199 constraints/accessors.h
-    9375 samplers/smoothing.h            20871 grammar/building.h              40308 core/kinds.h
-    9464 samplers/softmax.h              21289 grammar/finishing.h             40361 base/restore.h
-    9498 samplers/drafted.h              21603 grammar/reading.h               40375 api/license.h
+       2 api/opening.h                    9524 samplers/greedy.h               21690 grammar/gbnf.h
+     294 api/config.h                     9568 samplers/choose.h               21989 grammar/regex.h
+     325 api/types.h                      9632 samplers/ratio.h                22394 grammar/derivatives.h
+     621 api/missing.h                    9700 samplers/draw.h                 23242 grammar/vocabulary.h
+     636 api/sample.h                     9787 samplers/dist.h                 23724 grammar/triggers.h
+     743 api/chains.h                     9820 samplers/gumbel.h               24063 grammar/matcher.h
+    1035 api/samplers.h                   9892 watermark/function.h            24368 grammar/cache.h
+    1358 api/gumbel.h                    10012 watermark/text.h                24678 grammar/moving.h
+    1387 api/operator.h                  10205 watermark/draw.h                25144 grammar/visits.h
+    1446 api/kv.h                        10421 samplers/mirostat.h             25437 grammar/states.h
+    1643 api/llama_cpp.h                 10671 samplers/adaptive_p.h           25602 grammar/items.h
+    1691 api/text_error.h                10826 samplers/custom.h               25730 grammar/masks.h
+    1708 api/grammar.h                   10889 config/describe.h               25947 grammar/runs.h
+    1997 api/shards.h                    11072 config/from_params.h            26167 grammar/entries.h
+    2109 api/peers.h                     11138 config/orders.h                 26696 grammar/accepting.h
+    2202 api/drafts.h                    11373 config/numbers.h                27040 grammar/waiting.h
+    2324 api/constraints.h               11517 config/set.h                    27169 grammar/history.h
+    2681 api/watermark.h                 11675 config/texts.h                  27303 grammar/room.h
+    2853 api/parts.h                     11806 config/settings.h               27660 grammar/sampler.h
+    2895 base/switches.h                 11920 life/rollback.h                 27908 grammar/forced.h
+    3221 base/random.h                   12180 life/chain.h                    28101 grammar/hooks.h
+    3244 base/mt19937.h                  12471 life/members.h                  28228 schema/head.h
+    3320 base/exact.h                    12588 life/update.h                   28415 schema/errors.h
+    3553 base/bits128.h                  12785 life/copy.h                     28529 schema/collections.h
+    3634 base/elements.h                 12956 rows/row.h                      28564 schema/references.h
+    3768 watermark/colours.h             13278 rows/reserve.h                  28842 schema/strings.h
+    3834 kernels/llama_cpp/contract.h    13350 rows/pieces.h                   28904 schema/numbers.h
+    3886 kernels/contract.h              13466 rows/thresholds.h               29113 schema/sets.h
+    4025 kernels/scalar.h                13575 rows/compact.h                  29374 schema/formats.h
+    4231 kernels/llama_cpp/scalar.h      13743 rows/sums.h                     29578 schema/scalars.h
+    4252 kernels/sets.h                  13890 rows/changes.h                  29890 schema/goals.h
+    4302 kernels/vectors.h               13974 rows/cuts.h                     30121 schema/alternatives.h
+    4421 kernels/avx512.h                14447 rows/typical.h                  30616 schema/objects.h
+    4507 kernels/avx2.h                  14778 rows/tail_free.h                31196 schema/arrays.h
+    4571 kernels/sse2.h                  14855 rows/selecting.h                31570 schema/whole.h
+    4588 kernels/neon.h                  14991 rows/mirostat.h                 31744 tags/head.h
+    4611 kernels/wasm.h                  15078 watermark/rows.h                31875 tags/words.h
+    4627 kernels/generic.h               15193 rows/flat.h                     31993 tags/inside.h
+    4647 kernels/shared.h                15243 rows/logprobs.h                 32138 tags/formats.h
+    4774 kernels/passes.h                15332 rows/step.h                     32552 grammar/grammars.h
+    5479 kernels/llama_cpp/passes.h      15350 rows/llama_cpp/sums.h           32619 peers/tables.h
+    5564 kernels/check.h                 15680 rows/llama_cpp/samplers.h       33031 peers/values.h
+    5587 kernels/dispatch.h              16164 rows/llama_cpp/step.h           33479 peers/llama_server.h
+    5798 core/array.h                    16196 run/apply.h                     33551 peers/fields.h
+    6141 core/table.h                    16283 run/writing.h                   33822 peers/requests.h
+    6367 core/windows.h                  16409 run/arrays.h                    33969 shards/head.h
+    6460 constraints/record.h            16489 run/arrays_llama_cpp.h          34127 shards/bytes.h
+    6527 watermark/record.h              16694 run/walk.h                      34225 shards/merging.h
+    6549 rows/work.h                     16803 run/finish.h                    34517 shards/row.h
+    6576 life/past.h                     16844 run/draw_llama_cpp.h            34656 shards/answers.h
+    6639 core/record.h                   16920 run/draw.h                      35214 shards/logprobs.h
+    6785 core/plans.h                    17000 run/sample.h                    35363 shards/taking.h
+    6824 core/fields.h                   17099 watermark/making.h              35520 shards/asking.h
+    6916 core/owners.h                   17331 watermark/tails.h               35657 shards/prefix.h
+    6996 core/mt19937.h                  17432 watermark/detect.h              36233 shards/plans.h
+    7055 core/no_mt19937.h               17661 run/verify.h                    36742 samplers/plans.h
+    7089 core/making.h                   17767 run/batch.h                     37015 shards/way.h
+    7224 core/streams.h                  17921 life/state.h                    37165 shards/memory.h
+    7265 life/state_fields.h             18104 operator/weights.h              37235 shards/batch.h
+    7361 samplers/llama_cpp.h            18193 operator/search.h               37644 drafts/head.h
+    7451 samplers/logit_bias.h           18335 operator/run.h                  37708 drafts/block.h
+    7557 samplers/patch.h                18504 kv/cells.h                      37904 drafts/tree.h
+    7609 samplers/penalties.h            18544 kv/making.h                     38042 drafts/relaxed.h
+    7765 samplers/dry.h                  18770 kv/slot.h                       38128 constraints/automaton.h
+    8232 samplers/cut.h                  18913 kv/sequences.h                  38232 constraints/making.h
+    8258 samplers/top_n_sigma.h          19049 kv/data.h                       38497 constraints/sampler.h
+    8371 samplers/top_k.h                19173 kv/update.h                     38598 constraints/constructors.h
+    8429 samplers/tail_free.h            19301 kv/state.h                      38971 constraints/patterns.h
+    8557 samplers/typical.h              19513 llama_cpp/functions.h           39182 constraints/looking.h
+    8636 samplers/top_p.h                19581 llama_cpp/object.h              39255 constraints/thinking.h
+    8682 samplers/min_p.h                19636 llama_cpp/vocabulary.h          39512 constraints/schedule.h
+    8725 samplers/by_sums.h              19714 text/reading.h                  39602 constraints/accepting.h
+    8881 samplers/top_h.h                19826 text/strings.h                  39789 constraints/drawing.h
+    8935 samplers/min_k.h                19927 text/values.h                   39981 constraints/state.h
+    8994 samplers/xtc.h                  20085 text/documents.h                40048 constraints/kind.h
+    9080 samplers/infill.h               20162 grammar/head.h                  40108 constraints/top_p_decay.h
+    9199 samplers/temperature.h          20204 grammar/tree.h                  40196 constraints/accessors.h
+    9372 samplers/smoothing.h            20868 grammar/building.h              40305 core/kinds.h
+    9461 samplers/softmax.h              21286 grammar/finishing.h             40358 base/restore.h
+    9495 samplers/drafted.h              21600 grammar/reading.h               40372 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -397,11 +395,11 @@ struct samp_gpu_data;
    function, samp_clone of a sampler whose ctx is not NULL makes a sampler that carries SAMP_E_UNSUPPORTED.
    accept and apply return a status (a number above 0 counts as SAMP_E_RANGE). If your accept or apply returns an error,
    the library does not restore your sampler's state: do that yourself.
-   apply may change the candidates' logits, p and order, set `selected`, and remove candidates. A draw returns
-   SAMP_E_RANGE if apply leaves an id twice, an id outside 0 .. SAMP_MAX_VOCAB - 1, a selected id that is not a token of
-   the row (the logits of this draw), more candidates than before, or another data pointer; it returns SAMP_E_NAN if
-   apply leaves a NaN or +infinity. apply need not update `sorted`; only under SAMP_RNG_MT19937, as in llama.cpp, must
-   it set `sorted` to false if the candidates are no longer in order.
+   apply may change the candidates' logits, p and order, set `selected`, and remove candidates. A draw and samp_apply
+   return SAMP_E_RANGE if apply leaves an id twice, an id outside 0 .. SAMP_MAX_VOCAB - 1, more candidates than before,
+   or another data pointer; they return SAMP_E_NAN if apply leaves a NaN or +infinity. A draw also returns SAMP_E_RANGE
+   if the selected id is not a token of the row (the logits of this draw). apply need not update `sorted`; only under
+   SAMP_RNG_MT19937, as in llama.cpp, must it set `sorted` to false if the candidates are no longer in order.
    rollback restores the state from before the last n accepted tokens, or changes nothing and returns a status. If a
    sampler has an accept function but no rollback, its accepted tokens cannot be taken back.
    No function may change or call the chain that the sampler is in. */
@@ -445,8 +443,8 @@ struct samp_vocab {
 };
 
 /* All settings of the usual chain. Start from samp_default_params(), because a zeroed struct is not valid. Each
-   member's comment gives its default, the range of a number (if it is not "all finite values"), and the value that
-   switches the sampler off. */
+   member's comment gives its default, the range of a number (if it is not "all finite values"), and mostly the value
+   that switches the sampler off. */
 typedef struct samp_params {
     uint64_t seed;                     /* the seed of the random numbers, default 0; no value means "a random seed" */
     size_t min_keep;                   /* the number of tokens that a truncation (each but top_k, top_n_sigma, min_k
@@ -505,7 +503,7 @@ typedef struct samp_params {
     const char *order;                 /* the order of the samplers, see samp_chain_from_params; NULL means the
                                           default order */
     samp_rng_kind rng;                 /* the random source; default SAMP_RNG_PHILOX */
-    int32_t n_ctx_train;               /* the number of tokens that -1 means in the two members ..._last_n:    
+    int32_t n_ctx_train;               /* the number of tokens that -1 means in the two members ..._last_n:
                                           default 4096, range [0, 2^22] */
     samp_sampler *grammar;             /* a grammar's sampler, which becomes the chain's first sampler and is owned
                                           by the chain: see samp_chain_from_params; default NULL */
@@ -691,8 +689,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
               random source; the draft's probs are not read.
      Ratio    With the ratio method, let p be the distribution from which the chain's last sampler draws, and q the one
               from which the draft was drawn. The draft's token x is accepted if u q(x) < p(x), with u uniform in [0,
-              1). Otherwise another token is drawn from max(0, p - q), or from p if max(0, p - q) is 0 everywhere. If
-              the last sampler is greedy or a custom sampler, the ratio method does the same as the exact one.
+              1). Otherwise the row's token is drawn from max(0, p - q), or from p if max(0, p - q) is 0 everywhere. If
+              the sampler that selects is greedy or a custom sampler, the ratio method does the same as the exact one.
      Returns  a, the number of accepted tokens of the draft. If row a (> 0) cannot be sampled, out[a] is its status, and
               the tokens before it are accepted. After the following negative results nothing has changed: the status of
               row 0 (in out[0] too); SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top, method, or a probability outside
@@ -715,13 +713,13 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
      bytes), "sse2", "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none" means that the
      compiler's flags, or the rounding mode, would make tokens wrong, so that all samplers carry an error.
    samp_isa_list -- returns the name of instruction set i = 0, 1, ... of those that are compiled in and work on this
-     machine: "scalar" is the first, the best one the last; for a larger i the result is NULL.
+     machine: "scalar" is the first, the best one the last; for any other i the result is NULL.
    samp_isa_force -- makes all threads use the named instruction set from now on; NULL: the best one. The tokens do not
      change.
      Returns  SAMP_OK; SAMP_E_UNSUPPORTED: this build does not know the name, or this CPU or system does not have the
               instruction set. */
 SAMP_API const char *samp_isa_name(void);
-/* Returns the name of instruction set i of those that work on this machine; NULL if i is too large. */
+/* Returns the name of instruction set i of those that work on this machine; NULL if there is none. */
 SAMP_API const char *samp_isa_list(int i);
 /* Makes all threads use the named instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
@@ -730,12 +728,12 @@ SAMP_API int samp_isa_force(const char *name);
    samp_error_text -- writes an error as a sentence for users: the field that samp_status, samp_check_params or
    samp_settings_set reported (or NULL), the text of the status, and, if a setting's value is wrong, the valid values:
    "top_p: a value is outside its range: a number in (0, 1]". If the status is SAMP_E_FORMAT and the field a setting,
-   the word "expected" and the valid values replace the text of the status. If the status is SAMP_E_UNSUPPORTED and the
-   field is "compiler", "clone" or "place" (see samp_chain_add), the reason replaces it. The function writes at most
-   size bytes with the final 0; it returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
+   the word "expected" and the valid values replace the text of the status. If the status is SAMP_E_UNSUPPORTED, the
+   reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
+   here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
+   of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_version -- returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION, to compare with
-     the
-   SAMP_VERSION of the declarations. */
+   the SAMP_VERSION of the declarations. */
 SAMP_API const char *samp_strerror(int status);
 /* Writes an error as a sentence for users: field, status, valid values. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
@@ -791,11 +789,11 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
 #define SAMP_ORDER_CANONICAL "penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc"
 
 /* samp_chain_update -- gives a chain of samp_chain_from_params new parameters between two tokens, and keeps its state.
-     Keeps    The chain keeps the position; the tokens of samp_prev; the windows (last tokens) of penalties and dry,
-              which get more tokens from samp_prev if they were off or shorter before; mirostat's mu; adaptive_p's
-              average; the state of MT19937, if the seed and the sampler stay (dist's state is lost while temp is 0). A
-              chain inside a chain keeps the outer chain's random source. Everything else, the seed too, is as in a new
-              chain. Pointers to members that were made from parameters become invalid.
+     Keeps    The chain keeps the position; the tokens of samp_prev; the windows (last tokens) of penalties and dry (a
+              window that was off or shorter before also gets the tokens of samp_prev that go back further); mirostat's
+              mu; adaptive_p's average; the state of MT19937, if the seed and the sampler stay (dist's state is lost
+              while temp is 0). A chain inside a chain keeps the outer chain's random source. Everything else, the seed
+              too, is as in a new chain. Pointers to members that were made from parameters become invalid.
      By hand  Samplers that were not made from parameters stay in the chain, with their state. Such a sampler at the
               beginning, at the end, or directly before the selecting sampler keeps that place. At another place, it
               follows the same kind of sampler as before, or if there is no such sampler any more, the nearest one that
@@ -825,8 +823,7 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
    point to. NULL: no memory.
    samp_settings_free -- frees settings; takes NULL.
    samp_settings_params -- returns the settings as samp_params, for samp_check_params, samp_chain_from_params and
-     others.
-   It returns NULL only if settings is NULL. The next call that sets a member changes this struct.
+     others; NULL only if settings is NULL. The next call that sets a member changes this struct.
    Only one thread at a time may use settings. */
 SAMP_API samp_settings *samp_settings_new(void);
 /* Frees settings; takes NULL. */
@@ -856,8 +853,7 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
 
 /* samp_settings_get -- writes a member's value as text; samp_settings_set reads this text back as the same value.
    samp_settings_takes -- writes which values a member may have, as a text for users: "a number in (0, 1]"; for order
-     the
-   names of all samplers.
+     the names of all samplers.
      out      buf [size]: the text, shortened if necessary, always with a final 0 (if size is 0, nothing is written, and
               buf may be NULL)
      Returns  the length of the whole text without the 0; SAMP_E_NULL; SAMP_E_NAME: no member has this name;
@@ -876,10 +872,9 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
                                      void *user);
 
 /* samp_settings_use_vocab -- gives the settings a vocabulary that you own, for dry and infill. The settings and the
-   chains
-     made from them keep the pointer, so these chains may outlive the settings. The function sets the member n_vocab
-     too. If vocab is NULL, the settings have no vocabulary, and n_vocab does not change. Returns SAMP_OK, SAMP_E_NULL
-     (settings), SAMP_E_RANGE (n_vocab < 0).
+     chains made from them keep the pointer, so these chains may outlive the settings. The function sets the member
+     n_vocab too. If vocab is NULL, the settings have no vocabulary, and n_vocab does not change. Returns SAMP_OK,
+     SAMP_E_NULL (settings), SAMP_E_RANGE (n_vocab < 0).
    samp_vocab_init -- makes a vocabulary from a list of its tokens' bytes, for callers that cannot pass a function
      token_bytes, such as bindings.
      in       bytes: the bytes of all tokens, one token after the other; n_bytes [n_vocab]: the number of each token's
@@ -934,7 +929,8 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- sets the random source of a sampler and all its members; MT19937 also means llama.cpp's arithmetic.
-   The random source starts at the sampler's seed; mirostat's mu starts anew if it has overflowed in the new arithmetic.
+   The random source starts at the sampler's seed, with position 0. If mirostat's mu has overflowed in llama.cpp's
+   arithmetic, it starts anew when the source becomes SAMP_RNG_PHILOX.
    Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 if SAMP_NO_MT19937 is defined. Samplers that
    are added to a chain later get the chain's random source. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
@@ -1239,8 +1235,9 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
               Hugging Face's consider the first 100 tokens only, and sum in another way.
    samp_init_min_k -- keeps the first k tokens in order, up to the steepest fall of the logits (the cliff): with l_1,
-     l_2, ... the logits in order, k >= 1 is the smallest number for which (l_k - l_k+1) / k is largest. For rows
-     without a cliff, at least floor(tau / (l_1 - l_n)) tokens stay.
+     l_2, ... the logits in order, k >= 1 is the smallest number for which (l_k - l_k+1) / k is largest. But at least
+     floor(tau / (l_1 - l_n)) tokens stay in every row (or all tokens, if there are fewer); this number decides in rows
+     without a cliff.
      Range    tau is finite; tau < 0 is off; with tau 0 only the cliff decides, which is the same at every temperature.
               The paper's tau is 3.
      Leaves   sorted = true.   MT19937  The same tokens stay under SAMP_RNG_MT19937.   l_n is the last unmasked logit.
@@ -1261,12 +1258,12 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t
 /* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends the text as soon as an end is
    likely. p and n are the probabilities and the number of the candidates; an "end" is a token that ends a generation.
      Ends     If 3 n times the sum of the ends' p exceeds the sum of the other tokens' p, only the ends stay.
-     Else     The following happens if the ends are less likely. In order of p, two tokens are merged if the text of one
-              begins with the text of the other: the more likely of the two gets the sum of both p. Ends that have a
-              text are merged too. Then a token that is not an end stays if its p is at least 0.2. Let k be the number
-              of these tokens, and s the sum of their p and the ends' p: of the k tokens only those with p / s of at
-              least 1 / (k + 1) stay. If no such token is left, the only candidate is vocab's eot (or eos, if vocab has
-              no eot), with logit 1 and a p without meaning, even if this token was masked or removed before.
+     Else     Otherwise two tokens are merged, in order of p, if the text of one begins with the text of the other: the
+              more likely of the two gets the sum of both p. Ends that have a text are merged too. Then a token that is
+              not an end stays if its p is at least 0.2. Let k be the number of these tokens, and s the sum of their p
+              and the ends' p: of the k tokens only those with p / s of at least 1 / (k + 1) stay. If k is 0, the only
+              candidate is vocab's eot (or eos, if vocab has no eot), with logit 1 and a p without meaning, even if this
+              token was masked or removed before.
      Range    vocab needs token_bytes, and eot or eos; the pointer is kept.
      Leaves   sorted = true, p as above, and the logits unchanged.
      Cost     is O(n^2), so put the sampler after top_k. All computations are in f32, so that they are the same with
@@ -1498,12 +1495,12 @@ typedef struct samp_kv_params {
     uint32_t n_rot;       /* with rope: how many elements of a head's key are rotated, from the first on; an even
                                number; 0: n_embd_head */
     float rope_theta;     /* with rope: the base theta of the angles, > 0 and finite; 0: 10000 */
-    float
-        defrag_threshold; /* samp_kv_update defragments if, of the cells up to the last used one, a larger share than
-                               this is free; [0, 1); 0: it defragments only after samp_kv_defrag */
-    void *memory;         /* memory for the buffers, aligned to 64 bytes; NULL: the buffers are in the cache's
+    /* samp_kv_update defragments if, of the cells up to the last used one, a larger share than this is free; [0, 1); 0:
+       it defragments only after samp_kv_defrag */
+    float defrag_threshold;
+    void *memory;       /* memory for the buffers, aligned to 64 bytes; NULL: the buffers are in the cache's
                                block */
-    size_t memory_size;   /* >= samp_kv_size */
+    size_t memory_size; /* >= samp_kv_size */
 } samp_kv_params;
 
 /* Tokens that are decoded together. */

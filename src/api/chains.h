@@ -46,11 +46,11 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
 #define SAMP_ORDER_CANONICAL "penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc"
 
 /* samp_chain_update -- gives a chain of samp_chain_from_params new parameters between two tokens, and keeps its state.
-     Keeps    The chain keeps the position; the tokens of samp_prev; the windows (last tokens) of penalties and dry,
-              which get more tokens from samp_prev if they were off or shorter before; mirostat's mu; adaptive_p's
-              average; the state of MT19937, if the seed and the sampler stay (dist's state is lost while temp is 0). A
-              chain inside a chain keeps the outer chain's random source. Everything else, the seed too, is as in a new
-              chain. Pointers to members that were made from parameters become invalid.
+     Keeps    The chain keeps the position; the tokens of samp_prev; the windows (last tokens) of penalties and dry (a
+              window that was off or shorter before also gets the tokens of samp_prev that go back further); mirostat's
+              mu; adaptive_p's average; the state of MT19937, if the seed and the sampler stay (dist's state is lost
+              while temp is 0). A chain inside a chain keeps the outer chain's random source. Everything else, the seed
+              too, is as in a new chain. Pointers to members that were made from parameters become invalid.
      By hand  Samplers that were not made from parameters stay in the chain, with their state. Such a sampler at the
               beginning, at the end, or directly before the selecting sampler keeps that place. At another place, it
               follows the same kind of sampler as before, or if there is no such sampler any more, the nearest one that
@@ -80,8 +80,7 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
    point to. NULL: no memory.
    samp_settings_free -- frees settings; takes NULL.
    samp_settings_params -- returns the settings as samp_params, for samp_check_params, samp_chain_from_params and
-     others.
-   It returns NULL only if settings is NULL. The next call that sets a member changes this struct.
+     others; NULL only if settings is NULL. The next call that sets a member changes this struct.
    Only one thread at a time may use settings. */
 SAMP_API samp_settings *samp_settings_new(void);
 /* Frees settings; takes NULL. */
@@ -111,8 +110,7 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
 
 /* samp_settings_get -- writes a member's value as text; samp_settings_set reads this text back as the same value.
    samp_settings_takes -- writes which values a member may have, as a text for users: "a number in (0, 1]"; for order
-     the
-   names of all samplers.
+     the names of all samplers.
      out      buf [size]: the text, shortened if necessary, always with a final 0 (if size is 0, nothing is written, and
               buf may be NULL)
      Returns  the length of the whole text without the 0; SAMP_E_NULL; SAMP_E_NAME: no member has this name;
@@ -131,10 +129,9 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
                                      void *user);
 
 /* samp_settings_use_vocab -- gives the settings a vocabulary that you own, for dry and infill. The settings and the
-   chains
-     made from them keep the pointer, so these chains may outlive the settings. The function sets the member n_vocab
-     too. If vocab is NULL, the settings have no vocabulary, and n_vocab does not change. Returns SAMP_OK, SAMP_E_NULL
-     (settings), SAMP_E_RANGE (n_vocab < 0).
+     chains made from them keep the pointer, so these chains may outlive the settings. The function sets the member
+     n_vocab too. If vocab is NULL, the settings have no vocabulary, and n_vocab does not change. Returns SAMP_OK,
+     SAMP_E_NULL (settings), SAMP_E_RANGE (n_vocab < 0).
    samp_vocab_init -- makes a vocabulary from a list of its tokens' bytes, for callers that cannot pass a function
      token_bytes, such as bindings.
      in       bytes: the bytes of all tokens, one token after the other; n_bytes [n_vocab]: the number of each token's
@@ -189,7 +186,8 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- sets the random source of a sampler and all its members; MT19937 also means llama.cpp's arithmetic.
-   The random source starts at the sampler's seed; mirostat's mu starts anew if it has overflowed in the new arithmetic.
+   The random source starts at the sampler's seed, with position 0. If mirostat's mu has overflowed in llama.cpp's
+   arithmetic, it starts anew when the source becomes SAMP_RNG_PHILOX.
    Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 if SAMP_NO_MT19937 is defined. Samplers that
    are added to a chain later get the chain's random source. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);

@@ -49,12 +49,12 @@ typedef struct samp_kv_params {
     uint32_t n_rot;       /* with rope: how many elements of a head's key are rotated, from the first on; an even
                                number; 0: n_embd_head */
     float rope_theta;     /* with rope: the base theta of the angles, > 0 and finite; 0: 10000 */
-    float
-        defrag_threshold; /* samp_kv_update defragments if, of the cells up to the last used one, a larger share than
-                               this is free; [0, 1); 0: it defragments only after samp_kv_defrag */
-    void *memory;         /* memory for the buffers, aligned to 64 bytes; NULL: the buffers are in the cache's
+    /* samp_kv_update defragments if, of the cells up to the last used one, a larger share than this is free; [0, 1); 0:
+       it defragments only after samp_kv_defrag */
+    float defrag_threshold;
+    void *memory;       /* memory for the buffers, aligned to 64 bytes; NULL: the buffers are in the cache's
                                block */
-    size_t memory_size;   /* >= samp_kv_size */
+    size_t memory_size; /* >= samp_kv_size */
 } samp_kv_params;
 
 /* Tokens that are decoded together. */

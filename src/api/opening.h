@@ -28,7 +28,7 @@
        samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain made by hand, with samplers of your own in it
        samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
-                                   the error of a sampler; a chain as text; its counts of tokens and its times
+                                   the error of a sampler; a chain as text; its counts and the time it took
        samp_sample_batch, samp_batch_from_params
                                    sample many rows (the logits of many sequences), each with its own chain: f16, bf16,
                                    masks, log-probabilities, threads
@@ -179,15 +179,13 @@
         tokens is always (logit descending, id ascending). The sampler p_less computes its sum of p^2 as q / sum^2 with
         q = 2^40 times the sum of (w >> 20)^2, which is exact too.
      4. A draw is a rejection sampling: it proposes a token by an upper bound q >= w that is cheap to compute, and
-     accepts
-        the token with probability w / q (see sampi_draw). The sum of the q that finds the proposed token runs by
-        ascending id, whatever the order of the array.
+        accepts the token with probability w / q (see sampi_draw). The sum of the q that finds the proposed token runs
+        by ascending id, whatever the order of the array.
      5. Random bits are Philox4x32-10 with the seed as its key and the counter (position, kind of sampler and its number
         among the samplers of this kind in the chain, attempt). The position is the number of draws that the chain has
         made. So a row's token is the same alone or in any batch, and can be drawn again.
      6. Integer sums define the token, but the fast path may use a float estimate of a sum. It then also computes a
-     bound
-        on the estimate's error, and computes the exact sum if the bound does not settle the comparison.
+        bound on the estimate's error, and computes the exact sum if the bound does not settle the comparison.
      7. Products that are added to a sum are written as fma, or are kept apart from the addition by SAMPI_OPAQUE, so the
         compiler's flags -ffp-contract, -march and -O do not change a token. The flag -ffast-math would: the file with
         the implementation refuses to compile with it, as with x87 arithmetic. Flags that no predefined macro shows

@@ -53,8 +53,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
               random source; the draft's probs are not read.
      Ratio    With the ratio method, let p be the distribution from which the chain's last sampler draws, and q the one
               from which the draft was drawn. The draft's token x is accepted if u q(x) < p(x), with u uniform in [0,
-              1). Otherwise another token is drawn from max(0, p - q), or from p if max(0, p - q) is 0 everywhere. If
-              the last sampler is greedy or a custom sampler, the ratio method does the same as the exact one.
+              1). Otherwise the row's token is drawn from max(0, p - q), or from p if max(0, p - q) is 0 everywhere. If
+              the sampler that selects is greedy or a custom sampler, the ratio method does the same as the exact one.
      Returns  a, the number of accepted tokens of the draft. If row a (> 0) cannot be sampled, out[a] is its status, and
               the tokens before it are accepted. After the following negative results nothing has changed: the status of
               row 0 (in out[0] too); SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top, method, or a probability outside
@@ -77,13 +77,13 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
      bytes), "sse2", "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none" means that the
      compiler's flags, or the rounding mode, would make tokens wrong, so that all samplers carry an error.
    samp_isa_list -- returns the name of instruction set i = 0, 1, ... of those that are compiled in and work on this
-     machine: "scalar" is the first, the best one the last; for a larger i the result is NULL.
+     machine: "scalar" is the first, the best one the last; for any other i the result is NULL.
    samp_isa_force -- makes all threads use the named instruction set from now on; NULL: the best one. The tokens do not
      change.
      Returns  SAMP_OK; SAMP_E_UNSUPPORTED: this build does not know the name, or this CPU or system does not have the
               instruction set. */
 SAMP_API const char *samp_isa_name(void);
-/* Returns the name of instruction set i of those that work on this machine; NULL if i is too large. */
+/* Returns the name of instruction set i of those that work on this machine; NULL if there is none. */
 SAMP_API const char *samp_isa_list(int i);
 /* Makes all threads use the named instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
@@ -92,12 +92,12 @@ SAMP_API int samp_isa_force(const char *name);
    samp_error_text -- writes an error as a sentence for users: the field that samp_status, samp_check_params or
    samp_settings_set reported (or NULL), the text of the status, and, if a setting's value is wrong, the valid values:
    "top_p: a value is outside its range: a number in (0, 1]". If the status is SAMP_E_FORMAT and the field a setting,
-   the word "expected" and the valid values replace the text of the status. If the status is SAMP_E_UNSUPPORTED and the
-   field is "compiler", "clone" or "place" (see samp_chain_add), the reason replaces it. The function writes at most
-   size bytes with the final 0; it returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
+   the word "expected" and the valid values replace the text of the status. If the status is SAMP_E_UNSUPPORTED, the
+   reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
+   here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
+   of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_version -- returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION, to compare with
-     the
-   SAMP_VERSION of the declarations. */
+   the SAMP_VERSION of the declarations. */
 SAMP_API const char *samp_strerror(int status);
 /* Writes an error as a sentence for users: field, status, valid values. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);

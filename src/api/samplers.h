@@ -200,8 +200,9 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510: their greedy rule. Their code and
               Hugging Face's consider the first 100 tokens only, and sum in another way.
    samp_init_min_k -- keeps the first k tokens in order, up to the steepest fall of the logits (the cliff): with l_1,
-     l_2, ... the logits in order, k >= 1 is the smallest number for which (l_k - l_k+1) / k is largest. For rows
-     without a cliff, at least floor(tau / (l_1 - l_n)) tokens stay.
+     l_2, ... the logits in order, k >= 1 is the smallest number for which (l_k - l_k+1) / k is largest. But at least
+     floor(tau / (l_1 - l_n)) tokens stay in every row (or all tokens, if there are fewer); this number decides in rows
+     without a cliff.
      Range    tau is finite; tau < 0 is off; with tau 0 only the cliff decides, which is the same at every temperature.
               The paper's tau is 3.
      Leaves   sorted = true.   MT19937  The same tokens stay under SAMP_RNG_MT19937.   l_n is the last unmasked logit.
@@ -222,12 +223,12 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t
 /* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends the text as soon as an end is
    likely. p and n are the probabilities and the number of the candidates; an "end" is a token that ends a generation.
      Ends     If 3 n times the sum of the ends' p exceeds the sum of the other tokens' p, only the ends stay.
-     Else     The following happens if the ends are less likely. In order of p, two tokens are merged if the text of one
-              begins with the text of the other: the more likely of the two gets the sum of both p. Ends that have a
-              text are merged too. Then a token that is not an end stays if its p is at least 0.2. Let k be the number
-              of these tokens, and s the sum of their p and the ends' p: of the k tokens only those with p / s of at
-              least 1 / (k + 1) stay. If no such token is left, the only candidate is vocab's eot (or eos, if vocab has
-              no eot), with logit 1 and a p without meaning, even if this token was masked or removed before.
+     Else     Otherwise two tokens are merged, in order of p, if the text of one begins with the text of the other: the
+              more likely of the two gets the sum of both p. Ends that have a text are merged too. Then a token that is
+              not an end stays if its p is at least 0.2. Let k be the number of these tokens, and s the sum of their p
+              and the ends' p: of the k tokens only those with p / s of at least 1 / (k + 1) stay. If k is 0, the only
+              candidate is vocab's eot (or eos, if vocab has no eot), with logit 1 and a p without meaning, even if this
+              token was masked or removed before.
      Range    vocab needs token_bytes, and eot or eos; the pointer is kept.
      Leaves   sorted = true, p as above, and the logits unchanged.
      Cost     is O(n^2), so put the sampler after top_k. All computations are in f32, so that they are the same with

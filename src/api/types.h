@@ -70,11 +70,11 @@ struct samp_gpu_data;
    function, samp_clone of a sampler whose ctx is not NULL makes a sampler that carries SAMP_E_UNSUPPORTED.
    accept and apply return a status (a number above 0 counts as SAMP_E_RANGE). If your accept or apply returns an error,
    the library does not restore your sampler's state: do that yourself.
-   apply may change the candidates' logits, p and order, set `selected`, and remove candidates. A draw returns
-   SAMP_E_RANGE if apply leaves an id twice, an id outside 0 .. SAMP_MAX_VOCAB - 1, a selected id that is not a token of
-   the row (the logits of this draw), more candidates than before, or another data pointer; it returns SAMP_E_NAN if
-   apply leaves a NaN or +infinity. apply need not update `sorted`; only under SAMP_RNG_MT19937, as in llama.cpp, must
-   it set `sorted` to false if the candidates are no longer in order.
+   apply may change the candidates' logits, p and order, set `selected`, and remove candidates. A draw and samp_apply
+   return SAMP_E_RANGE if apply leaves an id twice, an id outside 0 .. SAMP_MAX_VOCAB - 1, more candidates than before,
+   or another data pointer; they return SAMP_E_NAN if apply leaves a NaN or +infinity. A draw also returns SAMP_E_RANGE
+   if the selected id is not a token of the row (the logits of this draw). apply need not update `sorted`; only under
+   SAMP_RNG_MT19937, as in llama.cpp, must it set `sorted` to false if the candidates are no longer in order.
    rollback restores the state from before the last n accepted tokens, or changes nothing and returns a status. If a
    sampler has an accept function but no rollback, its accepted tokens cannot be taken back.
    No function may change or call the chain that the sampler is in. */
@@ -118,8 +118,8 @@ struct samp_vocab {
 };
 
 /* All settings of the usual chain. Start from samp_default_params(), because a zeroed struct is not valid. Each
-   member's comment gives its default, the range of a number (if it is not "all finite values"), and the value that
-   switches the sampler off. */
+   member's comment gives its default, the range of a number (if it is not "all finite values"), and mostly the value
+   that switches the sampler off. */
 typedef struct samp_params {
     uint64_t seed;                     /* the seed of the random numbers, default 0; no value means "a random seed" */
     size_t min_keep;                   /* the number of tokens that a truncation (each but top_k, top_n_sigma, min_k
@@ -178,7 +178,7 @@ typedef struct samp_params {
     const char *order;                 /* the order of the samplers, see samp_chain_from_params; NULL means the
                                           default order */
     samp_rng_kind rng;                 /* the random source; default SAMP_RNG_PHILOX */
-    int32_t n_ctx_train;               /* the number of tokens that -1 means in the two members ..._last_n:    
+    int32_t n_ctx_train;               /* the number of tokens that -1 means in the two members ..._last_n:
                                           default 4096, range [0, 2^22] */
     samp_sampler *grammar;             /* a grammar's sampler, which becomes the chain's first sampler and is owned
                                           by the chain: see samp_chain_from_params; default NULL */
