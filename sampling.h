@@ -214,79 +214,79 @@
      636 api/sample.h                     9787 samplers/dist.h                 23724 grammar/triggers.h
      743 api/chains.h                     9820 samplers/gumbel.h               24063 grammar/matcher.h
     1035 api/samplers.h                   9892 watermark/function.h            24368 grammar/cache.h
-    1358 api/gumbel.h                    10012 watermark/text.h                24678 grammar/moving.h
-    1387 api/operator.h                  10205 watermark/draw.h                25144 grammar/visits.h
-    1446 api/kv.h                        10421 samplers/mirostat.h             25437 grammar/states.h
-    1643 api/llama_cpp.h                 10671 samplers/adaptive_p.h           25602 grammar/items.h
-    1691 api/text_error.h                10826 samplers/custom.h               25730 grammar/masks.h
-    1708 api/grammar.h                   10889 config/describe.h               25947 grammar/runs.h
-    1997 api/shards.h                    11072 config/from_params.h            26167 grammar/entries.h
-    2109 api/peers.h                     11138 config/orders.h                 26696 grammar/accepting.h
-    2202 api/drafts.h                    11373 config/numbers.h                27040 grammar/waiting.h
-    2324 api/constraints.h               11517 config/set.h                    27169 grammar/history.h
-    2681 api/watermark.h                 11675 config/texts.h                  27303 grammar/room.h
-    2853 api/parts.h                     11806 config/settings.h               27660 grammar/sampler.h
-    2895 base/switches.h                 11920 life/rollback.h                 27908 grammar/forced.h
-    3221 base/random.h                   12180 life/chain.h                    28101 grammar/hooks.h
-    3244 base/mt19937.h                  12471 life/members.h                  28228 schema/head.h
-    3320 base/exact.h                    12588 life/update.h                   28415 schema/errors.h
-    3553 base/bits128.h                  12785 life/copy.h                     28529 schema/collections.h
-    3634 base/elements.h                 12956 rows/row.h                      28564 schema/references.h
-    3768 watermark/colours.h             13278 rows/reserve.h                  28842 schema/strings.h
-    3834 kernels/llama_cpp/contract.h    13350 rows/pieces.h                   28904 schema/numbers.h
-    3886 kernels/contract.h              13466 rows/thresholds.h               29113 schema/sets.h
-    4025 kernels/scalar.h                13575 rows/compact.h                  29374 schema/formats.h
-    4231 kernels/llama_cpp/scalar.h      13743 rows/sums.h                     29578 schema/scalars.h
-    4252 kernels/sets.h                  13890 rows/changes.h                  29890 schema/goals.h
-    4302 kernels/vectors.h               13974 rows/cuts.h                     30121 schema/alternatives.h
-    4421 kernels/avx512.h                14447 rows/typical.h                  30616 schema/objects.h
-    4507 kernels/avx2.h                  14778 rows/tail_free.h                31196 schema/arrays.h
-    4571 kernels/sse2.h                  14855 rows/selecting.h                31570 schema/whole.h
-    4588 kernels/neon.h                  14991 rows/mirostat.h                 31744 tags/head.h
-    4611 kernels/wasm.h                  15078 watermark/rows.h                31875 tags/words.h
-    4627 kernels/generic.h               15193 rows/flat.h                     31993 tags/inside.h
-    4647 kernels/shared.h                15243 rows/logprobs.h                 32138 tags/formats.h
-    4774 kernels/passes.h                15332 rows/step.h                     32552 grammar/grammars.h
-    5479 kernels/llama_cpp/passes.h      15350 rows/llama_cpp/sums.h           32619 peers/tables.h
-    5564 kernels/check.h                 15680 rows/llama_cpp/samplers.h       33031 peers/values.h
-    5587 kernels/dispatch.h              16164 rows/llama_cpp/step.h           33479 peers/llama_server.h
-    5798 core/array.h                    16196 run/apply.h                     33551 peers/fields.h
-    6141 core/table.h                    16283 run/writing.h                   33822 peers/requests.h
-    6367 core/windows.h                  16409 run/arrays.h                    33969 shards/head.h
-    6460 constraints/record.h            16489 run/arrays_llama_cpp.h          34127 shards/bytes.h
-    6527 watermark/record.h              16694 run/walk.h                      34225 shards/merging.h
-    6549 rows/work.h                     16803 run/finish.h                    34517 shards/row.h
-    6576 life/past.h                     16844 run/draw_llama_cpp.h            34656 shards/answers.h
-    6639 core/record.h                   16920 run/draw.h                      35214 shards/logprobs.h
-    6785 core/plans.h                    17000 run/sample.h                    35363 shards/taking.h
-    6824 core/fields.h                   17099 watermark/making.h              35520 shards/asking.h
-    6916 core/owners.h                   17331 watermark/tails.h               35657 shards/prefix.h
-    6996 core/mt19937.h                  17432 watermark/detect.h              36233 shards/plans.h
-    7055 core/no_mt19937.h               17661 run/verify.h                    36742 samplers/plans.h
-    7089 core/making.h                   17767 run/batch.h                     37015 shards/way.h
-    7224 core/streams.h                  17921 life/state.h                    37165 shards/memory.h
-    7265 life/state_fields.h             18104 operator/weights.h              37235 shards/batch.h
-    7361 samplers/llama_cpp.h            18193 operator/search.h               37644 drafts/head.h
-    7451 samplers/logit_bias.h           18335 operator/run.h                  37708 drafts/block.h
-    7557 samplers/patch.h                18504 kv/cells.h                      37904 drafts/tree.h
-    7609 samplers/penalties.h            18544 kv/making.h                     38042 drafts/relaxed.h
-    7765 samplers/dry.h                  18770 kv/slot.h                       38128 constraints/automaton.h
-    8232 samplers/cut.h                  18913 kv/sequences.h                  38232 constraints/making.h
-    8258 samplers/top_n_sigma.h          19049 kv/data.h                       38497 constraints/sampler.h
-    8371 samplers/top_k.h                19173 kv/update.h                     38598 constraints/constructors.h
-    8429 samplers/tail_free.h            19301 kv/state.h                      38971 constraints/patterns.h
-    8557 samplers/typical.h              19513 llama_cpp/functions.h           39182 constraints/looking.h
-    8636 samplers/top_p.h                19581 llama_cpp/object.h              39255 constraints/thinking.h
-    8682 samplers/min_p.h                19636 llama_cpp/vocabulary.h          39512 constraints/schedule.h
-    8725 samplers/by_sums.h              19714 text/reading.h                  39602 constraints/accepting.h
-    8881 samplers/top_h.h                19826 text/strings.h                  39789 constraints/drawing.h
-    8935 samplers/min_k.h                19927 text/values.h                   39981 constraints/state.h
-    8994 samplers/xtc.h                  20085 text/documents.h                40048 constraints/kind.h
-    9080 samplers/infill.h               20162 grammar/head.h                  40108 constraints/top_p_decay.h
-    9199 samplers/temperature.h          20204 grammar/tree.h                  40196 constraints/accessors.h
-    9372 samplers/smoothing.h            20868 grammar/building.h              40305 core/kinds.h
-    9461 samplers/softmax.h              21286 grammar/finishing.h             40358 base/restore.h
-    9495 samplers/drafted.h              21600 grammar/reading.h               40372 api/license.h
+    1358 api/gumbel.h                    10012 watermark/text.h                24679 grammar/moving.h
+    1387 api/operator.h                  10205 watermark/draw.h                25147 grammar/visits.h
+    1446 api/kv.h                        10421 samplers/mirostat.h             25441 grammar/states.h
+    1643 api/llama_cpp.h                 10671 samplers/adaptive_p.h           25606 grammar/items.h
+    1691 api/text_error.h                10826 samplers/custom.h               25734 grammar/masks.h
+    1708 api/grammar.h                   10889 config/describe.h               25951 grammar/runs.h
+    1997 api/shards.h                    11072 config/from_params.h            26171 grammar/entries.h
+    2109 api/peers.h                     11138 config/orders.h                 26700 grammar/accepting.h
+    2202 api/drafts.h                    11373 config/numbers.h                27044 grammar/waiting.h
+    2324 api/constraints.h               11517 config/set.h                    27173 grammar/history.h
+    2681 api/watermark.h                 11675 config/texts.h                  27307 grammar/room.h
+    2853 api/parts.h                     11806 config/settings.h               27664 grammar/sampler.h
+    2895 base/switches.h                 11920 life/rollback.h                 27912 grammar/forced.h
+    3221 base/random.h                   12180 life/chain.h                    28105 grammar/hooks.h
+    3244 base/mt19937.h                  12471 life/members.h                  28232 schema/head.h
+    3320 base/exact.h                    12588 life/update.h                   28419 schema/errors.h
+    3553 base/bits128.h                  12785 life/copy.h                     28533 schema/collections.h
+    3634 base/elements.h                 12956 rows/row.h                      28568 schema/references.h
+    3768 watermark/colours.h             13278 rows/reserve.h                  28846 schema/strings.h
+    3834 kernels/llama_cpp/contract.h    13350 rows/pieces.h                   28908 schema/numbers.h
+    3886 kernels/contract.h              13466 rows/thresholds.h               29117 schema/sets.h
+    4025 kernels/scalar.h                13575 rows/compact.h                  29378 schema/formats.h
+    4231 kernels/llama_cpp/scalar.h      13743 rows/sums.h                     29582 schema/scalars.h
+    4252 kernels/sets.h                  13890 rows/changes.h                  29894 schema/goals.h
+    4302 kernels/vectors.h               13974 rows/cuts.h                     30125 schema/alternatives.h
+    4421 kernels/avx512.h                14447 rows/typical.h                  30620 schema/objects.h
+    4507 kernels/avx2.h                  14778 rows/tail_free.h                31200 schema/arrays.h
+    4571 kernels/sse2.h                  14855 rows/selecting.h                31574 schema/whole.h
+    4588 kernels/neon.h                  14991 rows/mirostat.h                 31748 tags/head.h
+    4611 kernels/wasm.h                  15078 watermark/rows.h                31879 tags/words.h
+    4627 kernels/generic.h               15193 rows/flat.h                     31997 tags/inside.h
+    4647 kernels/shared.h                15243 rows/logprobs.h                 32142 tags/formats.h
+    4774 kernels/passes.h                15332 rows/step.h                     32556 grammar/grammars.h
+    5479 kernels/llama_cpp/passes.h      15350 rows/llama_cpp/sums.h           32623 peers/tables.h
+    5564 kernels/check.h                 15680 rows/llama_cpp/samplers.h       33035 peers/values.h
+    5587 kernels/dispatch.h              16164 rows/llama_cpp/step.h           33483 peers/llama_server.h
+    5798 core/array.h                    16196 run/apply.h                     33555 peers/fields.h
+    6141 core/table.h                    16283 run/writing.h                   33826 peers/requests.h
+    6367 core/windows.h                  16409 run/arrays.h                    33973 shards/head.h
+    6460 constraints/record.h            16489 run/arrays_llama_cpp.h          34131 shards/bytes.h
+    6527 watermark/record.h              16694 run/walk.h                      34229 shards/merging.h
+    6549 rows/work.h                     16803 run/finish.h                    34521 shards/row.h
+    6576 life/past.h                     16844 run/draw_llama_cpp.h            34660 shards/answers.h
+    6639 core/record.h                   16920 run/draw.h                      35218 shards/logprobs.h
+    6785 core/plans.h                    17000 run/sample.h                    35367 shards/taking.h
+    6824 core/fields.h                   17099 watermark/making.h              35524 shards/asking.h
+    6916 core/owners.h                   17331 watermark/tails.h               35661 shards/prefix.h
+    6996 core/mt19937.h                  17432 watermark/detect.h              36237 shards/plans.h
+    7055 core/no_mt19937.h               17661 run/verify.h                    36746 samplers/plans.h
+    7089 core/making.h                   17767 run/batch.h                     37019 shards/way.h
+    7224 core/streams.h                  17921 life/state.h                    37169 shards/memory.h
+    7265 life/state_fields.h             18104 operator/weights.h              37239 shards/batch.h
+    7361 samplers/llama_cpp.h            18193 operator/search.h               37648 drafts/head.h
+    7451 samplers/logit_bias.h           18335 operator/run.h                  37712 drafts/block.h
+    7557 samplers/patch.h                18504 kv/cells.h                      37908 drafts/tree.h
+    7609 samplers/penalties.h            18544 kv/making.h                     38046 drafts/relaxed.h
+    7765 samplers/dry.h                  18770 kv/slot.h                       38132 constraints/automaton.h
+    8232 samplers/cut.h                  18913 kv/sequences.h                  38236 constraints/making.h
+    8258 samplers/top_n_sigma.h          19049 kv/data.h                       38501 constraints/sampler.h
+    8371 samplers/top_k.h                19173 kv/update.h                     38602 constraints/constructors.h
+    8429 samplers/tail_free.h            19301 kv/state.h                      38975 constraints/patterns.h
+    8557 samplers/typical.h              19513 llama_cpp/functions.h           39186 constraints/looking.h
+    8636 samplers/top_p.h                19581 llama_cpp/object.h              39259 constraints/thinking.h
+    8682 samplers/min_p.h                19636 llama_cpp/vocabulary.h          39516 constraints/schedule.h
+    8725 samplers/by_sums.h              19714 text/reading.h                  39606 constraints/accepting.h
+    8881 samplers/top_h.h                19826 text/strings.h                  39793 constraints/drawing.h
+    8935 samplers/min_k.h                19927 text/values.h                   39985 constraints/state.h
+    8994 samplers/xtc.h                  20085 text/documents.h                40052 constraints/kind.h
+    9080 samplers/infill.h               20162 grammar/head.h                  40112 constraints/top_p_decay.h
+    9199 samplers/temperature.h          20204 grammar/tree.h                  40200 constraints/accessors.h
+    9372 samplers/smoothing.h            20868 grammar/building.h              40309 core/kinds.h
+    9461 samplers/softmax.h              21286 grammar/finishing.h             40362 base/restore.h
+    9495 samplers/drafted.h              21600 grammar/reading.h               40376 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -24663,15 +24663,16 @@ static sampi_cache *sampi_cache_make(sampi_shared *h, const sampi_cache_plan *pl
    write a time of last use. If few calls fill a cache, the time is the number of calls itself. */
 static int32_t sampi_cache_time(const sampi_cache *cache) { return SAMPI_INT_GET(&cache->n_calls) >> cache->shift; }
 
-/* Returns the hash table's slot of a state's entry (token set) at a parent's exits, or the free slot for it. */
-static int32_t *sampi_entry_slot(const sampi_cache *cache, int32_t parent, int32_t state)
+/* Returns the number of a state's entry (token set) at a parent's exits, or -1. *slot becomes the entry's slot in the
+   hash table, or the free slot for it, in which another thread may put a different entry at any time. */
+static int32_t sampi_find_entry(const sampi_cache *cache, int32_t parent, int32_t state, int32_t **slot)
 {
     const uint32_t mask = (uint32_t)cache->n_slots - 1;
     uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
     for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
-        const int32_t at = SAMPI_INT_GET(&cache->entry_slots[i]);
-        if (at < 0 || (cache->entries[at].parent == parent && cache->entries[at].state == state))
-            return &cache->entry_slots[i];
+        *slot = &cache->entry_slots[i];
+        const int32_t at = SAMPI_INT_GET(*slot);
+        if (at < 0 || (cache->entries[at].parent == parent && cache->entries[at].state == state)) return at;
     }
 }
 
@@ -24947,7 +24948,9 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->bits = made_of[slot];
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
-        *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;
+        int32_t *at;
+        (void)sampi_find_entry(to, made->parent, made->state, &at);
+        *at = v->entries[i] - 1;
     }
     to->n_entries = v->chosen.entries;
 }
@@ -25224,6 +25227,7 @@ static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, samp
             sampi_move_into(h, made, &first, kept, 1);
             sampi_move_through(h, made, kept);
         }
+        kept = NULL; /* its table of new numbers is now that of `made`, even if another thread was first to publish */
         if (!sampi_replace_cache(h, NULL, made)) sampi_cache_free(h, made);
     }
     sampi_open_cache(m);
@@ -26384,8 +26388,8 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
     m->cache->entries[at] = entry;
     for (;;) {
-        int32_t *slot = sampi_entry_slot(m->cache, entry.parent, entry.state);
-        const int32_t other = SAMPI_INT_GET(slot);
+        int32_t *slot;
+        const int32_t other = sampi_find_entry(m->cache, entry.parent, entry.state, &slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
     }
@@ -26484,7 +26488,7 @@ static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->cache, parent, state));
+    int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);

@@ -295,14 +295,15 @@ static sampi_cache *sampi_cache_make(sampi_shared *h, const sampi_cache_plan *pl
    write a time of last use. If few calls fill a cache, the time is the number of calls itself. */
 static int32_t sampi_cache_time(const sampi_cache *cache) { return SAMPI_INT_GET(&cache->n_calls) >> cache->shift; }
 
-/* Returns the hash table's slot of a state's entry (token set) at a parent's exits, or the free slot for it. */
-static int32_t *sampi_entry_slot(const sampi_cache *cache, int32_t parent, int32_t state)
+/* Returns the number of a state's entry (token set) at a parent's exits, or -1. *slot becomes the entry's slot in the
+   hash table, or the free slot for it, in which another thread may put a different entry at any time. */
+static int32_t sampi_find_entry(const sampi_cache *cache, int32_t parent, int32_t state, int32_t **slot)
 {
     const uint32_t mask = (uint32_t)cache->n_slots - 1;
     uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
     for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
-        const int32_t at = SAMPI_INT_GET(&cache->entry_slots[i]);
-        if (at < 0 || (cache->entries[at].parent == parent && cache->entries[at].state == state))
-            return &cache->entry_slots[i];
+        *slot = &cache->entry_slots[i];
+        const int32_t at = SAMPI_INT_GET(*slot);
+        if (at < 0 || (cache->entries[at].parent == parent && cache->entries[at].state == state)) return at;
     }
 }

@@ -217,8 +217,8 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
     m->cache->entries[at] = entry;
     for (;;) {
-        int32_t *slot = sampi_entry_slot(m->cache, entry.parent, entry.state);
-        const int32_t other = SAMPI_INT_GET(slot);
+        int32_t *slot;
+        const int32_t other = sampi_find_entry(m->cache, entry.parent, entry.state, &slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
     }
@@ -317,7 +317,7 @@ static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    int32_t at = SAMPI_INT_GET(sampi_entry_slot(m->cache, parent, state));
+    int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);

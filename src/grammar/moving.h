@@ -269,7 +269,9 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->bits = made_of[slot];
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
-        *sampi_entry_slot(to, made->parent, made->state) = v->entries[i] - 1;
+        int32_t *at;
+        (void)sampi_find_entry(to, made->parent, made->state, &at);
+        *at = v->entries[i] - 1;
     }
     to->n_entries = v->chosen.entries;
 }

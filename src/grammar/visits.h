@@ -80,6 +80,7 @@ static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, samp
             sampi_move_into(h, made, &first, kept, 1);
             sampi_move_through(h, made, kept);
         }
+        kept = NULL; /* its table of new numbers is now that of `made`, even if another thread was first to publish */
         if (!sampi_replace_cache(h, NULL, made)) sampi_cache_free(h, made);
     }
     sampi_open_cache(m);
