@@ -207,86 +207,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9524 samplers/greedy.h               21690 grammar/gbnf.h
-     294 api/config.h                     9568 samplers/choose.h               21989 grammar/regex.h
-     325 api/types.h                      9632 samplers/ratio.h                22394 grammar/derivatives.h
-     621 api/missing.h                    9700 samplers/draw.h                 23242 grammar/vocabulary.h
-     636 api/sample.h                     9787 samplers/dist.h                 23724 grammar/triggers.h
-     743 api/chains.h                     9820 samplers/gumbel.h               24063 grammar/matcher.h
-    1035 api/samplers.h                   9892 watermark/function.h            24368 grammar/cache.h
-    1358 api/gumbel.h                    10012 watermark/text.h                24679 grammar/moving.h
-    1387 api/operator.h                  10205 watermark/draw.h                25147 grammar/visits.h
-    1446 api/kv.h                        10421 samplers/mirostat.h             25441 grammar/states.h
-    1643 api/llama_cpp.h                 10671 samplers/adaptive_p.h           25606 grammar/items.h
-    1691 api/text_error.h                10826 samplers/custom.h               25734 grammar/masks.h
-    1708 api/grammar.h                   10889 config/describe.h               25951 grammar/runs.h
-    1997 api/shards.h                    11072 config/from_params.h            26171 grammar/entries.h
-    2109 api/peers.h                     11138 config/orders.h                 26700 grammar/accepting.h
-    2202 api/drafts.h                    11373 config/numbers.h                27044 grammar/waiting.h
-    2324 api/constraints.h               11517 config/set.h                    27173 grammar/history.h
-    2681 api/watermark.h                 11675 config/texts.h                  27307 grammar/room.h
-    2853 api/parts.h                     11806 config/settings.h               27664 grammar/sampler.h
-    2895 base/switches.h                 11920 life/rollback.h                 27912 grammar/forced.h
-    3221 base/random.h                   12180 life/chain.h                    28105 grammar/hooks.h
-    3244 base/mt19937.h                  12471 life/members.h                  28232 schema/head.h
-    3320 base/exact.h                    12588 life/update.h                   28419 schema/errors.h
-    3553 base/bits128.h                  12785 life/copy.h                     28533 schema/collections.h
-    3634 base/elements.h                 12956 rows/row.h                      28568 schema/references.h
-    3768 watermark/colours.h             13278 rows/reserve.h                  28846 schema/strings.h
-    3834 kernels/llama_cpp/contract.h    13350 rows/pieces.h                   28908 schema/numbers.h
-    3886 kernels/contract.h              13466 rows/thresholds.h               29117 schema/sets.h
-    4025 kernels/scalar.h                13575 rows/compact.h                  29378 schema/formats.h
-    4231 kernels/llama_cpp/scalar.h      13743 rows/sums.h                     29582 schema/scalars.h
-    4252 kernels/sets.h                  13890 rows/changes.h                  29894 schema/goals.h
-    4302 kernels/vectors.h               13974 rows/cuts.h                     30125 schema/alternatives.h
-    4421 kernels/avx512.h                14447 rows/typical.h                  30620 schema/objects.h
-    4507 kernels/avx2.h                  14778 rows/tail_free.h                31200 schema/arrays.h
-    4571 kernels/sse2.h                  14855 rows/selecting.h                31574 schema/whole.h
-    4588 kernels/neon.h                  14991 rows/mirostat.h                 31748 tags/head.h
-    4611 kernels/wasm.h                  15078 watermark/rows.h                31879 tags/words.h
-    4627 kernels/generic.h               15193 rows/flat.h                     31997 tags/inside.h
-    4647 kernels/shared.h                15243 rows/logprobs.h                 32142 tags/formats.h
-    4774 kernels/passes.h                15332 rows/step.h                     32556 grammar/grammars.h
-    5479 kernels/llama_cpp/passes.h      15350 rows/llama_cpp/sums.h           32623 peers/tables.h
-    5564 kernels/check.h                 15680 rows/llama_cpp/samplers.h       33035 peers/values.h
-    5587 kernels/dispatch.h              16164 rows/llama_cpp/step.h           33483 peers/llama_server.h
-    5798 core/array.h                    16196 run/apply.h                     33555 peers/fields.h
-    6141 core/table.h                    16283 run/writing.h                   33826 peers/requests.h
-    6367 core/windows.h                  16409 run/arrays.h                    33973 shards/head.h
-    6460 constraints/record.h            16489 run/arrays_llama_cpp.h          34131 shards/bytes.h
-    6527 watermark/record.h              16694 run/walk.h                      34229 shards/merging.h
-    6549 rows/work.h                     16803 run/finish.h                    34521 shards/row.h
-    6576 life/past.h                     16844 run/draw_llama_cpp.h            34660 shards/answers.h
-    6639 core/record.h                   16920 run/draw.h                      35218 shards/logprobs.h
-    6785 core/plans.h                    17000 run/sample.h                    35367 shards/taking.h
-    6824 core/fields.h                   17099 watermark/making.h              35524 shards/asking.h
-    6916 core/owners.h                   17331 watermark/tails.h               35661 shards/prefix.h
-    6996 core/mt19937.h                  17432 watermark/detect.h              36237 shards/plans.h
-    7055 core/no_mt19937.h               17661 run/verify.h                    36746 samplers/plans.h
-    7089 core/making.h                   17767 run/batch.h                     37019 shards/way.h
-    7224 core/streams.h                  17921 life/state.h                    37169 shards/memory.h
-    7265 life/state_fields.h             18104 operator/weights.h              37239 shards/batch.h
-    7361 samplers/llama_cpp.h            18193 operator/search.h               37648 drafts/head.h
-    7451 samplers/logit_bias.h           18335 operator/run.h                  37712 drafts/block.h
-    7557 samplers/patch.h                18504 kv/cells.h                      37908 drafts/tree.h
-    7609 samplers/penalties.h            18544 kv/making.h                     38046 drafts/relaxed.h
-    7765 samplers/dry.h                  18770 kv/slot.h                       38132 constraints/automaton.h
-    8232 samplers/cut.h                  18913 kv/sequences.h                  38236 constraints/making.h
-    8258 samplers/top_n_sigma.h          19049 kv/data.h                       38501 constraints/sampler.h
-    8371 samplers/top_k.h                19173 kv/update.h                     38602 constraints/constructors.h
-    8429 samplers/tail_free.h            19301 kv/state.h                      38975 constraints/patterns.h
-    8557 samplers/typical.h              19513 llama_cpp/functions.h           39186 constraints/looking.h
-    8636 samplers/top_p.h                19581 llama_cpp/object.h              39259 constraints/thinking.h
-    8682 samplers/min_p.h                19636 llama_cpp/vocabulary.h          39516 constraints/schedule.h
-    8725 samplers/by_sums.h              19714 text/reading.h                  39606 constraints/accepting.h
-    8881 samplers/top_h.h                19826 text/strings.h                  39793 constraints/drawing.h
-    8935 samplers/min_k.h                19927 text/values.h                   39985 constraints/state.h
-    8994 samplers/xtc.h                  20085 text/documents.h                40052 constraints/kind.h
-    9080 samplers/infill.h               20162 grammar/head.h                  40112 constraints/top_p_decay.h
-    9199 samplers/temperature.h          20204 grammar/tree.h                  40200 constraints/accessors.h
-    9372 samplers/smoothing.h            20868 grammar/building.h              40309 core/kinds.h
-    9461 samplers/softmax.h              21286 grammar/finishing.h             40362 base/restore.h
-    9495 samplers/drafted.h              21600 grammar/reading.h               40376 api/license.h
+       2 api/opening.h                    9525 samplers/greedy.h               21691 grammar/gbnf.h
+     294 api/config.h                     9569 samplers/choose.h               21990 grammar/regex.h
+     325 api/types.h                      9633 samplers/ratio.h                22395 grammar/derivatives.h
+     621 api/missing.h                    9701 samplers/draw.h                 23243 grammar/vocabulary.h
+     636 api/sample.h                     9788 samplers/dist.h                 23725 grammar/triggers.h
+     743 api/chains.h                     9821 samplers/gumbel.h               24064 grammar/matcher.h
+    1035 api/samplers.h                   9893 watermark/function.h            24369 grammar/cache.h
+    1358 api/gumbel.h                    10013 watermark/text.h                24680 grammar/moving.h
+    1387 api/operator.h                  10206 watermark/draw.h                25148 grammar/visits.h
+    1446 api/kv.h                        10422 samplers/mirostat.h             25442 grammar/states.h
+    1643 api/llama_cpp.h                 10672 samplers/adaptive_p.h           25607 grammar/items.h
+    1691 api/text_error.h                10827 samplers/custom.h               25735 grammar/masks.h
+    1708 api/grammar.h                   10890 config/describe.h               25952 grammar/runs.h
+    1997 api/shards.h                    11073 config/from_params.h            26172 grammar/entries.h
+    2109 api/peers.h                     11139 config/orders.h                 26701 grammar/accepting.h
+    2202 api/drafts.h                    11374 config/numbers.h                27045 grammar/waiting.h
+    2324 api/constraints.h               11518 config/set.h                    27174 grammar/history.h
+    2681 api/watermark.h                 11676 config/texts.h                  27308 grammar/room.h
+    2853 api/parts.h                     11807 config/settings.h               27665 grammar/sampler.h
+    2895 base/switches.h                 11921 life/rollback.h                 27913 grammar/forced.h
+    3222 base/random.h                   12181 life/chain.h                    28106 grammar/hooks.h
+    3245 base/mt19937.h                  12472 life/members.h                  28233 schema/head.h
+    3321 base/exact.h                    12589 life/update.h                   28420 schema/errors.h
+    3554 base/bits128.h                  12786 life/copy.h                     28534 schema/collections.h
+    3635 base/elements.h                 12957 rows/row.h                      28569 schema/references.h
+    3769 watermark/colours.h             13279 rows/reserve.h                  28847 schema/strings.h
+    3835 kernels/llama_cpp/contract.h    13351 rows/pieces.h                   28909 schema/numbers.h
+    3887 kernels/contract.h              13467 rows/thresholds.h               29118 schema/sets.h
+    4026 kernels/scalar.h                13576 rows/compact.h                  29379 schema/formats.h
+    4232 kernels/llama_cpp/scalar.h      13744 rows/sums.h                     29583 schema/scalars.h
+    4253 kernels/sets.h                  13891 rows/changes.h                  29895 schema/goals.h
+    4303 kernels/vectors.h               13975 rows/cuts.h                     30126 schema/alternatives.h
+    4422 kernels/avx512.h                14448 rows/typical.h                  30621 schema/objects.h
+    4508 kernels/avx2.h                  14779 rows/tail_free.h                31201 schema/arrays.h
+    4572 kernels/sse2.h                  14856 rows/selecting.h                31575 schema/whole.h
+    4589 kernels/neon.h                  14992 rows/mirostat.h                 31749 tags/head.h
+    4612 kernels/wasm.h                  15079 watermark/rows.h                31880 tags/words.h
+    4628 kernels/generic.h               15194 rows/flat.h                     31998 tags/inside.h
+    4648 kernels/shared.h                15244 rows/logprobs.h                 32143 tags/formats.h
+    4775 kernels/passes.h                15333 rows/step.h                     32557 grammar/grammars.h
+    5480 kernels/llama_cpp/passes.h      15351 rows/llama_cpp/sums.h           32624 peers/tables.h
+    5565 kernels/check.h                 15681 rows/llama_cpp/samplers.h       33036 peers/values.h
+    5588 kernels/dispatch.h              16165 rows/llama_cpp/step.h           33484 peers/llama_server.h
+    5799 core/array.h                    16197 run/apply.h                     33556 peers/fields.h
+    6142 core/table.h                    16284 run/writing.h                   33827 peers/requests.h
+    6368 core/windows.h                  16410 run/arrays.h                    33974 shards/head.h
+    6461 constraints/record.h            16490 run/arrays_llama_cpp.h          34132 shards/bytes.h
+    6528 watermark/record.h              16695 run/walk.h                      34230 shards/merging.h
+    6550 rows/work.h                     16804 run/finish.h                    34522 shards/row.h
+    6577 life/past.h                     16845 run/draw_llama_cpp.h            34661 shards/answers.h
+    6640 core/record.h                   16921 run/draw.h                      35219 shards/logprobs.h
+    6786 core/plans.h                    17001 run/sample.h                    35368 shards/taking.h
+    6825 core/fields.h                   17100 watermark/making.h              35525 shards/asking.h
+    6917 core/owners.h                   17332 watermark/tails.h               35662 shards/prefix.h
+    6997 core/mt19937.h                  17433 watermark/detect.h              36238 shards/plans.h
+    7056 core/no_mt19937.h               17662 run/verify.h                    36747 samplers/plans.h
+    7090 core/making.h                   17768 run/batch.h                     37020 shards/way.h
+    7225 core/streams.h                  17922 life/state.h                    37170 shards/memory.h
+    7266 life/state_fields.h             18105 operator/weights.h              37240 shards/batch.h
+    7362 samplers/llama_cpp.h            18194 operator/search.h               37649 drafts/head.h
+    7452 samplers/logit_bias.h           18336 operator/run.h                  37713 drafts/block.h
+    7558 samplers/patch.h                18505 kv/cells.h                      37909 drafts/tree.h
+    7610 samplers/penalties.h            18545 kv/making.h                     38047 drafts/relaxed.h
+    7766 samplers/dry.h                  18771 kv/slot.h                       38133 constraints/automaton.h
+    8233 samplers/cut.h                  18914 kv/sequences.h                  38237 constraints/making.h
+    8259 samplers/top_n_sigma.h          19050 kv/data.h                       38502 constraints/sampler.h
+    8372 samplers/top_k.h                19174 kv/update.h                     38603 constraints/constructors.h
+    8430 samplers/tail_free.h            19302 kv/state.h                      38976 constraints/patterns.h
+    8558 samplers/typical.h              19514 llama_cpp/functions.h           39187 constraints/looking.h
+    8637 samplers/top_p.h                19582 llama_cpp/object.h              39260 constraints/thinking.h
+    8683 samplers/min_p.h                19637 llama_cpp/vocabulary.h          39517 constraints/schedule.h
+    8726 samplers/by_sums.h              19715 text/reading.h                  39607 constraints/accepting.h
+    8882 samplers/top_h.h                19827 text/strings.h                  39794 constraints/drawing.h
+    8936 samplers/min_k.h                19928 text/values.h                   39986 constraints/state.h
+    8995 samplers/xtc.h                  20086 text/documents.h                40053 constraints/kind.h
+    9081 samplers/infill.h               20163 grammar/head.h                  40113 constraints/top_p_decay.h
+    9200 samplers/temperature.h          20205 grammar/tree.h                  40201 constraints/accessors.h
+    9373 samplers/smoothing.h            20869 grammar/building.h              40310 core/kinds.h
+    9462 samplers/softmax.h              21287 grammar/finishing.h             40363 base/restore.h
+    9496 samplers/drafted.h              21601 grammar/reading.h               40377 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3100,8 +3100,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
    pointers (SAMPI_PTR_...).
    GET is an acquiring load, PUT a releasing store. ADD and OR acquire and release; ADD returns the old value. CAS
    replaces `old` by `now` and returns whether it did. All threads see SAMPI_PTR_PUT and all CAS in one order. With
-   SAMP_NO_THREADS all operations are plain C, for one thread. */
-#if defined(SAMP_NO_THREADS)
+   SAMP_NO_THREADS all operations are plain C, for one thread. A test may define the operations itself. */
+#if defined(SAMPI_INT_GET)
+#elif defined(SAMP_NO_THREADS)
 #define SAMPI_INT_GET(p)            (*(p))
 #define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
 #define SAMPI_INT_CAS(p, old, now)  (*(p) == (old) && (*(p) = (now), true))

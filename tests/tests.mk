@@ -14,7 +14,7 @@ RAN = $$(sed -n 's/^\[==========\] //p' $@.log | tail -n 1)
 # Those that include the implementation, to look inside (tests/support/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
 INSIDE := test_fast test_batch test_shards test_state test_rollback test_watermark test_math test_rng test_llama test_grammar \
-  test_schema test_naive test_nomem test_shared test_plans
+  test_schema test_naive test_nomem test_shared test_turns test_plans
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS)) $(B)/slow_ways.ran
@@ -29,7 +29,7 @@ run-tests: $(RUNS)
 # What threads change shows in few cases; make ci plays all without the sanitizers, with gcc's OpenMP and with clang's.
 $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
 # Walks, draws that are counted, long rows: a few show what the sanitizers can. Random chains are as many as in make test.
-SAN_SHORT := test_rollback test_naive test_drafts test_fast test_batch test_stats test_verify test_alloc test_gumbel test_watermark
+SAN_SHORT := test_rollback test_naive test_drafts test_fast test_batch test_stats test_verify test_alloc test_gumbel test_watermark test_turns
 $(SAN_SHORT:%=$(B)/san/%.checked): MODE := SAMP_TEST_QUICK=1
 $(B)/san/test_fast.checked: MODE += SAMP_TEST_CASES=3125
 
@@ -172,7 +172,7 @@ $(B)/%.checked: $(B)/%
 
 # mostly arithmetic, or long: the sanitizers play these
 VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema \
-  test_fast test_batch test_naive test_rollback test_tales test_drafts test_alloc test_watermark
+  test_fast test_batch test_naive test_rollback test_tales test_drafts test_alloc test_watermark test_turns
 
 # TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
 THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread $(INCLUDE)

@@ -205,8 +205,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
    pointers (SAMPI_PTR_...).
    GET is an acquiring load, PUT a releasing store. ADD and OR acquire and release; ADD returns the old value. CAS
    replaces `old` by `now` and returns whether it did. All threads see SAMPI_PTR_PUT and all CAS in one order. With
-   SAMP_NO_THREADS all operations are plain C, for one thread. */
-#if defined(SAMP_NO_THREADS)
+   SAMP_NO_THREADS all operations are plain C, for one thread. A test may define the operations itself. */
+#if defined(SAMPI_INT_GET)
+#elif defined(SAMP_NO_THREADS)
 #define SAMPI_INT_GET(p)            (*(p))
 #define SAMPI_INT_PUT(p, x)         ((void)(*(p) = (x)))
 #define SAMPI_INT_CAS(p, old, now)  (*(p) == (old) && (*(p) = (now), true))
