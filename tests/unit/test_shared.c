@@ -29,7 +29,7 @@ static void test_threads_share(void **state)
         samp_sampler *first = samp_init_grammar(vocab_index, g);
         if (shared[i].limit) assert_ok(samp_set_grammar_limits(first, shared[i].limit, 1 << 24));
         for (int t = 0; t < N_THREADS; t++) {
-            worker one = { g, grammar_of(i), 10 * i + (uint64_t)t, n_steps, 0, NULL };
+            worker one = { g, grammar_of(i), 0, 10 * i + (uint64_t)t, n_steps, 0, NULL };
             w[t] = one;
         }
         for (int t = 0; t < N_THREADS; t++) assert_num(pthread_create(&thread[t], NULL, work, &w[t]), 0);

@@ -87,7 +87,7 @@ static long play(size_t grammar, size_t limit, long n_steps, uint64_t stream, sa
     assert_ok(samp_set_grammar_limits(first, limit, 1 << 24));
     plan.order = source_stream(1000 + stream);
     for (int i = 0; i < N_THREADS; i++) {
-        const worker one = { g, grammar_of(grammar), N_THREADS * stream + (uint64_t)i, n_steps, 0, NULL };
+        const worker one = { g, grammar_of(grammar), limit, N_THREADS * stream + (uint64_t)i, n_steps, 0, NULL };
         plan.work[i] = one;
         make_thread(i);
     }
@@ -111,12 +111,12 @@ static void test_turns(void **state)
     static const struct {
         size_t grammar, limit;
         long times; /* how many schedules for each of grammar 5, whose steps take long */
-    } of[] = { { 0, 110000, 5 }, { 0, 150000, 5 }, { 2, 110000, 5 }, { 3, 150000, 5 },
-               { 4, 110000, 2 }, { 5, 250000, 1 }, { 5, 600000, 1 } };
+    } of[] = { { 0, 140000, 5 }, { 0, 180000, 5 }, { 2, 140000, 5 }, { 3, 150000, 5 },
+               { 4, 150000, 2 }, { 5, 250000, 1 }, { 5, 600000, 1 } };
     enum { STEPS = 400 };
     plan.left = INT64_MAX;
     for (size_t i = 0; i < TEST_COUNT(of); i++) {
-        const long n = of[i].times * (long)cases(240, 1);
+        const long n = of[i].times * (long)cases(320, 1);
         size_t n_renewals = 0;
         long n_full = 0;
         plan.n_turns = 0;
