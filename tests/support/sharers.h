@@ -40,6 +40,10 @@ static const struct {
     { SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" root | root root | [ab1-9]", 1 << 22 },
     { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^(\\\\w+ ){2,30}\\\\w+$\",\"maxLength\":300}",
       1 << 20 },
+    { SAMP_GRAMMAR_JSON_SCHEMA,
+      "{\"properties\":{\"a\":{\"const\":0},\"b\":{\"const\":1},\"c\":{\"const\":2},\"d\":{\"const\":3},\"e\":{"
+      "\"const\":4},\"f\":{\"const\":5},\"g\":{\"const\":6},\"h\":{\"const\":7}},\"additionalProperties\":false}",
+      1 << 20 },
 };
 
 static samp_grammar *grammar_of(size_t i)

@@ -112,7 +112,7 @@ static void test_turns(void **state)
         size_t grammar, limit;
         long times; /* how many schedules for each of grammar 5, whose steps take long */
     } of[] = { { 0, 140000, 5 }, { 0, 180000, 5 }, { 2, 140000, 5 }, { 3, 150000, 5 },
-               { 4, 150000, 2 }, { 5, 250000, 1 }, { 5, 600000, 1 } };
+               { 4, 150000, 2 }, { 5, 250000, 1 }, { 5, 600000, 1 }, { 6, 150000, 5 } };
     enum { STEPS = 400 };
     plan.left = INT64_MAX;
     for (size_t i = 0; i < TEST_COUNT(of); i++) {
