@@ -261,6 +261,10 @@ mutate: | $(B)
 test-mutants: tests/tools/mutate_kernels.sh tests/unit/test_fast.c $(TEST_DEPS) | $(B)
 	@CC="$(CC)" sh tests/tools/mutate_kernels.sh
 
+## test-sharing-mutants: the test of threads in turns notices what is broken in what samplers of a grammar share
+test-sharing-mutants: tests/tools/mutate_sharing.sh tests/unit/test_turns.c $(TEST_DEPS) | $(B) deps-test
+	@CC="$(CC)" sh tests/tools/mutate_sharing.sh $(B)/mutants_sharing
+
 ## test-fast-long: 300,000 other random chains than those of make test, fast path against definition
 test-fast-long: $(B)/test_fast
 	SAMP_TEST_SEED=1000000 SAMP_TEST_CASES=300000 ./$(B)/test_fast 'random_chains*' | grep -v RUN
@@ -497,7 +501,7 @@ CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads 
   test-watermark \
   test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
   toc budget-code walk
-CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
+CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-sharing-mutants test-gpu-mutants test-sanitize-long \
   test-threads-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full \
   test-slow-ways-long
 
@@ -517,7 +521,7 @@ timed/%:
 .PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
   test-watermark test-watermark-full bench-watermark test-slow-ways-long \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-threads-long test-valgrind test-valgrind-long \
-  test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
+  test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-sharing-mutants test-fast-long test-schemas \
   test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \
   parity-grammar parity-grammar-small test-mpi bench-mpi test-play bench-wasm test-digest test-ports test-ports-short test-msvc \
   test-wasm toc budget budget-code walk format ci ci-long
