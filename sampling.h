@@ -213,80 +213,80 @@
      621 api/missing.h                    9701 samplers/draw.h                 23243 grammar/vocabulary.h
      636 api/sample.h                     9788 samplers/dist.h                 23725 grammar/triggers.h
      743 api/chains.h                     9821 samplers/gumbel.h               24064 grammar/matcher.h
-    1035 api/samplers.h                   9893 watermark/function.h            24369 grammar/cache.h
-    1358 api/gumbel.h                    10013 watermark/text.h                24680 grammar/moving.h
-    1387 api/operator.h                  10206 watermark/draw.h                25158 grammar/visits.h
-    1446 api/kv.h                        10422 samplers/mirostat.h             25452 grammar/states.h
-    1643 api/llama_cpp.h                 10672 samplers/adaptive_p.h           25617 grammar/items.h
-    1691 api/text_error.h                10827 samplers/custom.h               25745 grammar/masks.h
-    1708 api/grammar.h                   10890 config/describe.h               25962 grammar/runs.h
-    1997 api/shards.h                    11073 config/from_params.h            26182 grammar/entries.h
-    2109 api/peers.h                     11139 config/orders.h                 26711 grammar/accepting.h
-    2202 api/drafts.h                    11374 config/numbers.h                27055 grammar/waiting.h
-    2324 api/constraints.h               11518 config/set.h                    27184 grammar/history.h
-    2681 api/watermark.h                 11676 config/texts.h                  27318 grammar/room.h
-    2853 api/parts.h                     11807 config/settings.h               27675 grammar/sampler.h
-    2895 base/switches.h                 11921 life/rollback.h                 27923 grammar/forced.h
-    3222 base/random.h                   12181 life/chain.h                    28116 grammar/hooks.h
-    3245 base/mt19937.h                  12472 life/members.h                  28243 schema/head.h
-    3321 base/exact.h                    12589 life/update.h                   28430 schema/errors.h
-    3554 base/bits128.h                  12786 life/copy.h                     28544 schema/collections.h
-    3635 base/elements.h                 12957 rows/row.h                      28579 schema/references.h
-    3769 watermark/colours.h             13279 rows/reserve.h                  28857 schema/strings.h
-    3835 kernels/llama_cpp/contract.h    13351 rows/pieces.h                   28919 schema/numbers.h
-    3887 kernels/contract.h              13467 rows/thresholds.h               29128 schema/sets.h
-    4026 kernels/scalar.h                13576 rows/compact.h                  29389 schema/formats.h
-    4232 kernels/llama_cpp/scalar.h      13744 rows/sums.h                     29593 schema/scalars.h
-    4253 kernels/sets.h                  13891 rows/changes.h                  29905 schema/goals.h
-    4303 kernels/vectors.h               13975 rows/cuts.h                     30136 schema/alternatives.h
-    4422 kernels/avx512.h                14448 rows/typical.h                  30631 schema/objects.h
-    4508 kernels/avx2.h                  14779 rows/tail_free.h                31211 schema/arrays.h
-    4572 kernels/sse2.h                  14856 rows/selecting.h                31585 schema/whole.h
-    4589 kernels/neon.h                  14992 rows/mirostat.h                 31759 tags/head.h
-    4612 kernels/wasm.h                  15079 watermark/rows.h                31890 tags/words.h
-    4628 kernels/generic.h               15194 rows/flat.h                     32008 tags/inside.h
-    4648 kernels/shared.h                15244 rows/logprobs.h                 32153 tags/formats.h
-    4775 kernels/passes.h                15333 rows/step.h                     32567 grammar/grammars.h
-    5480 kernels/llama_cpp/passes.h      15351 rows/llama_cpp/sums.h           32634 peers/tables.h
-    5565 kernels/check.h                 15681 rows/llama_cpp/samplers.h       33046 peers/values.h
-    5588 kernels/dispatch.h              16165 rows/llama_cpp/step.h           33494 peers/llama_server.h
-    5799 core/array.h                    16197 run/apply.h                     33566 peers/fields.h
-    6142 core/table.h                    16284 run/writing.h                   33837 peers/requests.h
-    6368 core/windows.h                  16410 run/arrays.h                    33984 shards/head.h
-    6461 constraints/record.h            16490 run/arrays_llama_cpp.h          34142 shards/bytes.h
-    6528 watermark/record.h              16695 run/walk.h                      34240 shards/merging.h
-    6550 rows/work.h                     16804 run/finish.h                    34532 shards/row.h
-    6577 life/past.h                     16845 run/draw_llama_cpp.h            34671 shards/answers.h
-    6640 core/record.h                   16921 run/draw.h                      35229 shards/logprobs.h
-    6786 core/plans.h                    17001 run/sample.h                    35378 shards/taking.h
-    6825 core/fields.h                   17100 watermark/making.h              35535 shards/asking.h
-    6917 core/owners.h                   17332 watermark/tails.h               35672 shards/prefix.h
-    6997 core/mt19937.h                  17433 watermark/detect.h              36248 shards/plans.h
-    7056 core/no_mt19937.h               17662 run/verify.h                    36757 samplers/plans.h
-    7090 core/making.h                   17768 run/batch.h                     37030 shards/way.h
-    7225 core/streams.h                  17922 life/state.h                    37180 shards/memory.h
-    7266 life/state_fields.h             18105 operator/weights.h              37250 shards/batch.h
-    7362 samplers/llama_cpp.h            18194 operator/search.h               37659 drafts/head.h
-    7452 samplers/logit_bias.h           18336 operator/run.h                  37723 drafts/block.h
-    7558 samplers/patch.h                18505 kv/cells.h                      37919 drafts/tree.h
-    7610 samplers/penalties.h            18545 kv/making.h                     38057 drafts/relaxed.h
-    7766 samplers/dry.h                  18771 kv/slot.h                       38143 constraints/automaton.h
-    8233 samplers/cut.h                  18914 kv/sequences.h                  38247 constraints/making.h
-    8259 samplers/top_n_sigma.h          19050 kv/data.h                       38512 constraints/sampler.h
-    8372 samplers/top_k.h                19174 kv/update.h                     38613 constraints/constructors.h
-    8430 samplers/tail_free.h            19302 kv/state.h                      38986 constraints/patterns.h
-    8558 samplers/typical.h              19514 llama_cpp/functions.h           39197 constraints/looking.h
-    8637 samplers/top_p.h                19582 llama_cpp/object.h              39270 constraints/thinking.h
-    8683 samplers/min_p.h                19637 llama_cpp/vocabulary.h          39527 constraints/schedule.h
-    8726 samplers/by_sums.h              19715 text/reading.h                  39617 constraints/accepting.h
-    8882 samplers/top_h.h                19827 text/strings.h                  39804 constraints/drawing.h
-    8936 samplers/min_k.h                19928 text/values.h                   39996 constraints/state.h
-    8995 samplers/xtc.h                  20086 text/documents.h                40063 constraints/kind.h
-    9081 samplers/infill.h               20163 grammar/head.h                  40123 constraints/top_p_decay.h
-    9200 samplers/temperature.h          20205 grammar/tree.h                  40211 constraints/accessors.h
-    9373 samplers/smoothing.h            20869 grammar/building.h              40320 core/kinds.h
-    9462 samplers/softmax.h              21287 grammar/finishing.h             40373 base/restore.h
-    9496 samplers/drafted.h              21601 grammar/reading.h               40387 api/license.h
+    1035 api/samplers.h                   9893 watermark/function.h            24370 grammar/cache.h
+    1358 api/gumbel.h                    10013 watermark/text.h                24681 grammar/moving.h
+    1387 api/operator.h                  10206 watermark/draw.h                25147 grammar/visits.h
+    1446 api/kv.h                        10422 samplers/mirostat.h             25441 grammar/states.h
+    1643 api/llama_cpp.h                 10672 samplers/adaptive_p.h           25606 grammar/items.h
+    1691 api/text_error.h                10827 samplers/custom.h               25734 grammar/masks.h
+    1708 api/grammar.h                   10890 config/describe.h               25951 grammar/runs.h
+    1997 api/shards.h                    11073 config/from_params.h            26171 grammar/entries.h
+    2109 api/peers.h                     11139 config/orders.h                 26701 grammar/accepting.h
+    2202 api/drafts.h                    11374 config/numbers.h                27045 grammar/waiting.h
+    2324 api/constraints.h               11518 config/set.h                    27174 grammar/history.h
+    2681 api/watermark.h                 11676 config/texts.h                  27308 grammar/room.h
+    2853 api/parts.h                     11807 config/settings.h               27665 grammar/sampler.h
+    2895 base/switches.h                 11921 life/rollback.h                 27913 grammar/forced.h
+    3222 base/random.h                   12181 life/chain.h                    28106 grammar/hooks.h
+    3245 base/mt19937.h                  12472 life/members.h                  28233 schema/head.h
+    3321 base/exact.h                    12589 life/update.h                   28420 schema/errors.h
+    3554 base/bits128.h                  12786 life/copy.h                     28534 schema/collections.h
+    3635 base/elements.h                 12957 rows/row.h                      28569 schema/references.h
+    3769 watermark/colours.h             13279 rows/reserve.h                  28847 schema/strings.h
+    3835 kernels/llama_cpp/contract.h    13351 rows/pieces.h                   28909 schema/numbers.h
+    3887 kernels/contract.h              13467 rows/thresholds.h               29118 schema/sets.h
+    4026 kernels/scalar.h                13576 rows/compact.h                  29379 schema/formats.h
+    4232 kernels/llama_cpp/scalar.h      13744 rows/sums.h                     29583 schema/scalars.h
+    4253 kernels/sets.h                  13891 rows/changes.h                  29895 schema/goals.h
+    4303 kernels/vectors.h               13975 rows/cuts.h                     30126 schema/alternatives.h
+    4422 kernels/avx512.h                14448 rows/typical.h                  30621 schema/objects.h
+    4508 kernels/avx2.h                  14779 rows/tail_free.h                31201 schema/arrays.h
+    4572 kernels/sse2.h                  14856 rows/selecting.h                31575 schema/whole.h
+    4589 kernels/neon.h                  14992 rows/mirostat.h                 31749 tags/head.h
+    4612 kernels/wasm.h                  15079 watermark/rows.h                31880 tags/words.h
+    4628 kernels/generic.h               15194 rows/flat.h                     31998 tags/inside.h
+    4648 kernels/shared.h                15244 rows/logprobs.h                 32143 tags/formats.h
+    4775 kernels/passes.h                15333 rows/step.h                     32557 grammar/grammars.h
+    5480 kernels/llama_cpp/passes.h      15351 rows/llama_cpp/sums.h           32624 peers/tables.h
+    5565 kernels/check.h                 15681 rows/llama_cpp/samplers.h       33036 peers/values.h
+    5588 kernels/dispatch.h              16165 rows/llama_cpp/step.h           33484 peers/llama_server.h
+    5799 core/array.h                    16197 run/apply.h                     33556 peers/fields.h
+    6142 core/table.h                    16284 run/writing.h                   33827 peers/requests.h
+    6368 core/windows.h                  16410 run/arrays.h                    33974 shards/head.h
+    6461 constraints/record.h            16490 run/arrays_llama_cpp.h          34132 shards/bytes.h
+    6528 watermark/record.h              16695 run/walk.h                      34230 shards/merging.h
+    6550 rows/work.h                     16804 run/finish.h                    34522 shards/row.h
+    6577 life/past.h                     16845 run/draw_llama_cpp.h            34661 shards/answers.h
+    6640 core/record.h                   16921 run/draw.h                      35219 shards/logprobs.h
+    6786 core/plans.h                    17001 run/sample.h                    35368 shards/taking.h
+    6825 core/fields.h                   17100 watermark/making.h              35525 shards/asking.h
+    6917 core/owners.h                   17332 watermark/tails.h               35662 shards/prefix.h
+    6997 core/mt19937.h                  17433 watermark/detect.h              36238 shards/plans.h
+    7056 core/no_mt19937.h               17662 run/verify.h                    36747 samplers/plans.h
+    7090 core/making.h                   17768 run/batch.h                     37020 shards/way.h
+    7225 core/streams.h                  17922 life/state.h                    37170 shards/memory.h
+    7266 life/state_fields.h             18105 operator/weights.h              37240 shards/batch.h
+    7362 samplers/llama_cpp.h            18194 operator/search.h               37649 drafts/head.h
+    7452 samplers/logit_bias.h           18336 operator/run.h                  37713 drafts/block.h
+    7558 samplers/patch.h                18505 kv/cells.h                      37909 drafts/tree.h
+    7610 samplers/penalties.h            18545 kv/making.h                     38047 drafts/relaxed.h
+    7766 samplers/dry.h                  18771 kv/slot.h                       38133 constraints/automaton.h
+    8233 samplers/cut.h                  18914 kv/sequences.h                  38237 constraints/making.h
+    8259 samplers/top_n_sigma.h          19050 kv/data.h                       38502 constraints/sampler.h
+    8372 samplers/top_k.h                19174 kv/update.h                     38603 constraints/constructors.h
+    8430 samplers/tail_free.h            19302 kv/state.h                      38976 constraints/patterns.h
+    8558 samplers/typical.h              19514 llama_cpp/functions.h           39187 constraints/looking.h
+    8637 samplers/top_p.h                19582 llama_cpp/object.h              39260 constraints/thinking.h
+    8683 samplers/min_p.h                19637 llama_cpp/vocabulary.h          39517 constraints/schedule.h
+    8726 samplers/by_sums.h              19715 text/reading.h                  39607 constraints/accepting.h
+    8882 samplers/top_h.h                19827 text/strings.h                  39794 constraints/drawing.h
+    8936 samplers/min_k.h                19928 text/values.h                   39986 constraints/state.h
+    8995 samplers/xtc.h                  20086 text/documents.h                40053 constraints/kind.h
+    9081 samplers/infill.h               20163 grammar/head.h                  40113 constraints/top_p_decay.h
+    9200 samplers/temperature.h          20205 grammar/tree.h                  40201 constraints/accessors.h
+    9373 samplers/smoothing.h            20869 grammar/building.h              40310 core/kinds.h
+    9462 samplers/softmax.h              21287 grammar/finishing.h             40363 base/restore.h
+    9496 samplers/drafted.h              21601 grammar/reading.h               40377 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -24153,6 +24153,7 @@ typedef struct sampi_entry {
     const uint32_t *exits;
     int32_t n_tokens, n_exits;
     int32_t used; /* the time of the entry's last use, by the cache's clock */
+    int32_t slot; /* the slot of `bits` in the cache's table of masks (sampi_keep_mask) */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
@@ -24772,31 +24773,21 @@ static void sampi_move_list(sampi_move *v)
     }
 }
 
-/* The masks of the old cache that were met last. Entries share masks, so a mask that was just copied is not copied
-   again. Choosing the entries and copying them meet the masks in the same order, so both count the same copies. */
-typedef struct sampi_masks_met {
-    const uint32_t *mask[SAMPI_MASKS];
-    uint32_t *copy[SAMPI_MASKS]; /* the copies, while entries are copied */
-} sampi_masks_met;
-
-/* Returns whether a mask must be copied, because it is not among those that were met last. *slot becomes its index in
-   `met`. */
-static bool sampi_move_meets(sampi_masks_met *met, const uint32_t *mask, size_t *slot)
+/* Returns whether an entry's mask must be copied: it is not the mask of its slot that was met last. Entries share masks.
+   Choosing the entries and copying them go through the same entries in the same order, so both count the same copies.
+   met [SAMPI_MASKS]: the masks of the old cache that were met last, by their slots. */
+static bool sampi_move_meets(const uint32_t **met, const sampi_entry *e)
 {
-    const uint64_t at = (uint64_t)(uintptr_t)mask;
-    *slot = (size_t)(at / 8 * 0x9E3779B97F4A7C15u >> 32 & (SAMPI_MASKS - 1));
-    const bool is_new = mask && met->mask[*slot] != mask;
-    met->mask[*slot] = mask;
-    return is_new;
+    if (!e->bits || met[e->slot] == e->bits) return false;
+    met[e->slot] = e->bits;
+    return true;
 }
 
 /* Chooses the entries (token sets) that are neither older than `oldest` nor before `first`, and marks their states as
    needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
-    sampi_masks_met met;
-    size_t slot;
-    memset(&met, 0, sizeof met);
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
     v->chosen.entries = 0;
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         v->entries[i] = 0;
@@ -24806,7 +24797,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
-        v->chosen.most += sampi_padded(sampi_move_meets(&met, e->bits, &slot) ? n_mask * 4 : 0) +
+        v->chosen.most += sampi_padded(sampi_move_meets(met, e) ? n_mask * 4 : 0) +
                           sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_exits * 4);
     }
 }
@@ -24942,9 +24933,7 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
     sampi_cache *to = v->to;
-    sampi_masks_met met;
-    size_t slot;
-    memset(&met, 0, sizeof met);
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         if (!v->entries[i]) continue;
         const sampi_entry *e = v->from->entries + i;
@@ -24954,9 +24943,9 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
         made->n_tokens = e->n_tokens;
         made->n_exits = e->n_exits;
-        if (sampi_move_meets(&met, e->bits, &slot))
-            met.copy[slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
-        made->bits = e->bits ? met.copy[slot] : NULL;
+        made->slot = e->slot;
+        if (sampi_move_meets(met, e)) to->masks[e->slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        made->bits = e->bits ? to->masks[e->slot] : NULL;
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
         int32_t *at;
@@ -26367,19 +26356,20 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is
-   found, else a copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part
-   of an entry. */
-static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
+/* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is found, else a
+   copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part of an entry.
+   *slot becomes the mask's slot in the cache's table of masks, which depends on its bits only. */
+static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t *slot)
 {
     enum { STRIDE = 8 };
     const size_t n = m->index->n_mask;
     uint64_t hash = 0;
     for (size_t i = 0; i < n; i += STRIDE) hash = ((hash << 5 | hash >> 59) ^ bits[i]) * 0x9E3779B97F4A7C15u;
-    uint32_t **slot = &m->cache->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
+    *slot = (int32_t)(hash >> 32 & (SAMPI_MASKS - 1));
+    uint32_t *mask = (uint32_t *)SAMPI_PTR_GET(&m->cache->masks[*slot]);
     if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
     mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
-    if (mask) SAMPI_PTR_PUT(slot, mask);
+    if (mask) SAMPI_PTR_PUT(&m->cache->masks[*slot], mask);
     return mask;
 }
 
@@ -26389,7 +26379,7 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
     entry.used = m->now;
-    entry.bits = found->bits ? sampi_keep_mask(m, found->bits) : NULL;
+    entry.bits = found->bits ? sampi_keep_mask(m, found->bits, &entry.slot) : NULL;
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
     entry.exits = (const uint32_t *)sampi_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
     const int32_t at = m->d.status ? -1 : sampi_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);

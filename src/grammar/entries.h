@@ -185,19 +185,20 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
     return room;
 }
 
-/* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is
-   found, else a copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part
-   of an entry. */
-static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits)
+/* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is found, else a
+   copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part of an entry.
+   *slot becomes the mask's slot in the cache's table of masks, which depends on its bits only. */
+static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t *slot)
 {
     enum { STRIDE = 8 };
     const size_t n = m->index->n_mask;
     uint64_t hash = 0;
     for (size_t i = 0; i < n; i += STRIDE) hash = ((hash << 5 | hash >> 59) ^ bits[i]) * 0x9E3779B97F4A7C15u;
-    uint32_t **slot = &m->cache->masks[hash >> 32 & (SAMPI_MASKS - 1)], *mask = (uint32_t *)SAMPI_PTR_GET(slot);
+    *slot = (int32_t)(hash >> 32 & (SAMPI_MASKS - 1));
+    uint32_t *mask = (uint32_t *)SAMPI_PTR_GET(&m->cache->masks[*slot]);
     if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
     mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
-    if (mask) SAMPI_PTR_PUT(slot, mask);
+    if (mask) SAMPI_PTR_PUT(&m->cache->masks[*slot], mask);
     return mask;
 }
 
@@ -207,7 +208,7 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
     entry.used = m->now;
-    entry.bits = found->bits ? sampi_keep_mask(m, found->bits) : NULL;
+    entry.bits = found->bits ? sampi_keep_mask(m, found->bits, &entry.slot) : NULL;
     entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
     entry.exits = (const uint32_t *)sampi_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
     const int32_t at = m->d.status ? -1 : sampi_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);

@@ -89,6 +89,7 @@ typedef struct sampi_entry {
     const uint32_t *exits;
     int32_t n_tokens, n_exits;
     int32_t used; /* the time of the entry's last use, by the cache's clock */
+    int32_t slot; /* the slot of `bits` in the cache's table of masks (sampi_keep_mask) */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after

@@ -92,31 +92,21 @@ static void sampi_move_list(sampi_move *v)
     }
 }
 
-/* The masks of the old cache that were met last. Entries share masks, so a mask that was just copied is not copied
-   again. Choosing the entries and copying them meet the masks in the same order, so both count the same copies. */
-typedef struct sampi_masks_met {
-    const uint32_t *mask[SAMPI_MASKS];
-    uint32_t *copy[SAMPI_MASKS]; /* the copies, while entries are copied */
-} sampi_masks_met;
-
-/* Returns whether a mask must be copied, because it is not among those that were met last. *slot becomes its index in
-   `met`. */
-static bool sampi_move_meets(sampi_masks_met *met, const uint32_t *mask, size_t *slot)
+/* Returns whether an entry's mask must be copied: it is not the mask of its slot that was met last. Entries share masks.
+   Choosing the entries and copying them go through the same entries in the same order, so both count the same copies.
+   met [SAMPI_MASKS]: the masks of the old cache that were met last, by their slots. */
+static bool sampi_move_meets(const uint32_t **met, const sampi_entry *e)
 {
-    const uint64_t at = (uint64_t)(uintptr_t)mask;
-    *slot = (size_t)(at / 8 * 0x9E3779B97F4A7C15u >> 32 & (SAMPI_MASKS - 1));
-    const bool is_new = mask && met->mask[*slot] != mask;
-    met->mask[*slot] = mask;
-    return is_new;
+    if (!e->bits || met[e->slot] == e->bits) return false;
+    met[e->slot] = e->bits;
+    return true;
 }
 
 /* Chooses the entries (token sets) that are neither older than `oldest` nor before `first`, and marks their states as
    needed. */
 static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_mask)
 {
-    sampi_masks_met met;
-    size_t slot;
-    memset(&met, 0, sizeof met);
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
     v->chosen.entries = 0;
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         v->entries[i] = 0;
@@ -126,7 +116,7 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
-        v->chosen.most += sampi_padded(sampi_move_meets(&met, e->bits, &slot) ? n_mask * 4 : 0) +
+        v->chosen.most += sampi_padded(sampi_move_meets(met, e) ? n_mask * 4 : 0) +
                           sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_exits * 4);
     }
 }
@@ -262,9 +252,7 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
 static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n_mask)
 {
     sampi_cache *to = v->to;
-    sampi_masks_met met;
-    size_t slot;
-    memset(&met, 0, sizeof met);
+    const uint32_t *met[SAMPI_MASKS] = { NULL };
     for (int32_t i = 0; i < v->from->cap_entries; i++) {
         if (!v->entries[i]) continue;
         const sampi_entry *e = v->from->entries + i;
@@ -274,9 +262,9 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->used = (int32_t)(0u - sampi_move_age(v, &e->used));
         made->n_tokens = e->n_tokens;
         made->n_exits = e->n_exits;
-        if (sampi_move_meets(&met, e->bits, &slot))
-            met.copy[slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
-        made->bits = e->bits ? met.copy[slot] : NULL;
+        made->slot = e->slot;
+        if (sampi_move_meets(met, e)) to->masks[e->slot] = (uint32_t *)sampi_move_bytes(chunk, e->bits, n_mask * 4);
+        made->bits = e->bits ? to->masks[e->slot] : NULL;
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
         int32_t *at;

@@ -337,6 +337,46 @@ static void test_full_under_load(void **state)
     }
 }
 
+/* The same calls take the same steps and leave the same memory, whatever addresses the memory has: what a full memory
+   refuses on one machine it refuses on every machine. */
+static void test_same_calls_same_work(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t grammar, limit;
+    } of[] = { { 0, 80000 }, { 2, 80000 }, { 3, 120000 }, { 4, 80000 }, { 5, 320000 } };
+    for (size_t i = 0; i < TEST_COUNT(of); i++) {
+        samp_grammar *g[2];
+        samp_sampler *s[2];
+        samp_grammar_usage usage[2];
+        source rng = source_stream(900 + i);
+        for (int k = 0; k < 2; k++) {
+            g[k] = grammar_of(of[i].grammar);
+            s[k] = samp_init_grammar(vocab_index, g[k]);
+            assert_ok(samp_set_grammar_limits(s[k], of[i].limit, 1 << 24));
+        }
+        for (int n = 0; n < (quick() ? 500 : 3000); n++) {
+            uint32_t bits[2][N_MASK] = { { 0 } };
+            int64_t steps[2];
+            int status[2];
+            for (int k = 0; k < 2; k++) {
+                steps_of(NULL);
+                status[k] = samp_grammar_mask(s[k], bits[k]);
+                steps[k] = steps_of(s[k]);
+                assert_ok(samp_grammar_stats(s[k], &usage[k]));
+            }
+            assert_num(status[0], status[1]);
+            assert_num(steps[0], steps[1]);
+            assert_memory_equal(&usage[0], &usage[1], sizeof usage[0]);
+            const samp_token token = pick(&rng, bits[0]);
+            for (int k = 0; k < 2; k++)
+                if (status[0] || token < 0 || samp_accept(s[k], token)) samp_reset(s[k]);
+        }
+        assert_true(usage[0].n_renewals > 2);
+        for (int k = 0; k < 2; k++) samp_free(s[k]), samp_grammar_free(g[k]);
+    }
+}
+
 /* A mask that is prepared in parts is there in the end, and is the one that it is without; a part of it that tokens,
    a way back or a clone come upon changes nothing. */
 static void test_prepared_in_parts(void **state)
@@ -415,8 +455,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_threads_share),     cmocka_unit_test(test_idle_holds_nothing),
         cmocka_unit_test(test_new_requests_find), cmocka_unit_test(test_unused_indexes_go),
         cmocka_unit_test(test_growth_keeps_all),  cmocka_unit_test(test_full_keeps_what_is_used),
-        cmocka_unit_test(test_full_under_load),   cmocka_unit_test(test_prepared_in_parts),
-        cmocka_unit_test(test_prepare_refuses),
+        cmocka_unit_test(test_full_under_load),   cmocka_unit_test(test_same_calls_same_work),
+        cmocka_unit_test(test_prepared_in_parts), cmocka_unit_test(test_prepare_refuses),
     };
     return test_run(argc, argv, tests, make_index, free_index);
 }
