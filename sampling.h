@@ -24773,9 +24773,9 @@ static void sampi_move_list(sampi_move *v)
     }
 }
 
-/* Returns whether an entry's mask must be copied: it is not the mask of its slot that was met last. Entries share masks.
-   Choosing the entries and copying them go through the same entries in the same order, so both count the same copies.
-   met [SAMPI_MASKS]: the masks of the old cache that were met last, by their slots. */
+/* Returns whether an entry's mask must be copied: it is not the mask of its slot that was met last. Masks are shared by
+   entries. Choosing the entries and copying them go through the same entries in the same order, so both count the same
+   copies. met [SAMPI_MASKS]: the masks of the old cache that were met last, by their slots. */
 static bool sampi_move_meets(const uint32_t **met, const sampi_entry *e)
 {
     if (!e->bits || met[e->slot] == e->bits) return false;
