@@ -4,25 +4,10 @@
 #define SHARERS_H
 
 #include "tests/support/json_gbnf.h"
-#include "tests/support/small_vocabulary.h"
+#include "tests/support/small_index.h"
 #include "tests/support/test.h"
 
 enum { N_SAMPLERS = 3, N_MASK = (N_VOCAB + 31) / 32 };
-
-static samp_vocab_index *vocab_index;
-
-static int make_index(void **state)
-{
-    (void)state;
-    return !(vocab_index = samp_vocab_index_init(&small_vocabulary, NULL));
-}
-
-static int free_index(void **state)
-{
-    (void)state;
-    samp_vocab_index_free(vocab_index);
-    return 0;
-}
 
 static const struct {
     samp_grammar_kind kind;
@@ -96,14 +81,19 @@ static void from_the_beginning(pair *p)
     samp_reset(p->alone);
 }
 
+/* Whether a call found the shared memory full: then the sampler that is alone must not make this call. */
+static bool is_full(worker *w, int64_t status)
+{
+    w->n_full += status == SAMP_E_FULL;
+    return status == SAMP_E_FULL;
+}
+
 /* What a call on both samplers says must be the same, unless the shared memory is full. */
 static bool same(worker *w, int64_t of_s, int64_t of_alone, const char *call)
 {
-    if (of_s == SAMP_E_FULL)
-        w->n_full++;
-    else if (of_s != of_alone || of_s == SAMP_E_NOMEM)
-        w->wrong = call;
-    return of_s != SAMP_E_FULL && !w->wrong;
+    if (is_full(w, of_s)) return false;
+    if (of_s != of_alone || of_s == SAMP_E_NOMEM) w->wrong = call;
+    return !w->wrong;
 }
 
 /* One token: its mask, the same of both, and the token accepted by both. */
@@ -126,11 +116,9 @@ static void step(worker *w, source *rng, pair *p)
         return;
     }
     const int accepted = samp_accept(p->s, token);
-    if (accepted != SAMP_E_FULL && !p->lazy) EXPECT(w, accepted == SAMP_OK);
-    if (accepted == SAMP_E_FULL || !same(w, accepted, samp_accept(p->alone, token), "accept")) {
-        w->n_full += accepted == SAMP_E_FULL;
-        return;
-    }
+    if (is_full(w, accepted)) return;
+    if (!p->lazy) EXPECT(w, accepted == SAMP_OK);
+    if (!same(w, accepted, samp_accept(p->alone, token), "accept")) return;
     same(w, samp_grammar_is_complete(p->s), samp_grammar_is_complete(p->alone), "is complete");
 }
 
@@ -161,10 +149,7 @@ static void sample(worker *w, source *rng, pair *p)
     samp_sampler *chain = samp_init_greedy();
     for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 0 || i >= EOG ? -INFINITY : (float)coarse(rng);
     const samp_token token = samp_grammar_sample(chain, p->s, logits, N_VOCAB);
-    if (token == SAMP_E_FULL)
-        w->n_full++;
-    else
-        same(w, token, samp_grammar_sample(chain, p->alone, logits, N_VOCAB), "sample");
+    if (!is_full(w, token)) same(w, token, samp_grammar_sample(chain, p->alone, logits, N_VOCAB), "sample");
     samp_free(chain);
 }
 

@@ -9,23 +9,8 @@
 #include "tests/support/json_gbnf.h"
 #include "tests/support/naive_grammar.h"
 #include "tests/support/random_grammar.h"
-#include "tests/support/small_vocabulary.h"
+#include "tests/support/small_index.h"
 #include "tests/support/test.h"
-
-static samp_vocab_index *vocab_index;
-
-static int make_index(void **state)
-{
-    (void)state;
-    return !(vocab_index = samp_vocab_index_init(&small_vocabulary, NULL));
-}
-
-static int free_index(void **state)
-{
-    (void)state;
-    samp_vocab_index_free(vocab_index);
-    return 0;
-}
 
 /* What has been compared: the naive matcher may not know (an AND), and then only the walk tells. */
 static struct {
