@@ -42,19 +42,7 @@ build() {
     "$cc" -O1 -std=c11 -w -I"$dir/copy" -I. tests/unit/test_turns.c -o "$dir/turns" -lcmocka -lm
 }
 
-# The header with function $1 changed by $2.
-change_function() {
-    awk -v name="$1" '
-        { line[NR] = $0 }
-        /^[A-Za-z]/ && !/;$/ && index($0, name "(") && !first { first = NR }
-        END {
-            last = first
-            while (++last < NR && line[last] !~ /^}/);
-            print first "," last
-        }' sampling.h > "$dir/where"
-    sed "$(cat "$dir/where") { $2
-    }" sampling.h
-}
+. tests/tools/change_function.sh
 
 cp sampling.h "$dir/copy/"
 build
@@ -63,7 +51,7 @@ list > "$dir/list"
 caught=0
 survived=0
 while IFS='|' read -r function what change; do
-    change_function "$function" "$change" > "$dir/copy/sampling.h"
+    change_function "" "$function" "$change" > "$dir/copy/sampling.h"
     ! cmp -s sampling.h "$dir/copy/sampling.h" || fail "sed finds nothing to change in $function ($what)"
     build
     if timeout 300 "$dir/turns" > "$dir/turns.log" 2>&1; then
