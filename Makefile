@@ -48,7 +48,7 @@ $(B)/tales: bench/demo/tales.c bench/demo/tales_model.h sampling.h | $(B)
 test: deps-test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
-	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-rooms test-headers test-digest test-public
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-rooms test-headers test-digest test-public test-table
 	@echo "make test: all passed"
 
 ## deps: install what make ci needs (Debian packages, with sudo if not root; make test installs its own)

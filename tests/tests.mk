@@ -63,6 +63,12 @@ $(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
 $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
 $(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
 
+# the constructors of samplers, as the table of functions has them
+build/table/ranges.h: src/bindings/functions.awk src/bindings/functions.txt
+	@mkdir -p $(@D)
+	awk -v make=ranges -f src/bindings/functions.awk src/bindings/functions.txt > $@
+$(KINDS:%=%/test_ranges): build/table/ranges.h
+
 # a sampler without a plan is right in slices; so is one without the flags that tell what its plan does
 $(B)/slow_ways.ran: tests/tools/slow_ways.sh tests/unit/test_shards.c $(TEST_DEPS) | $(B) deps-test
 	$(call stamp,CC="$(CC)" sh $< $(B)/slow_ways plans,slow_ways: $(RAN))
@@ -96,6 +102,10 @@ test-public:
 	@sh tests/tools/words.sh
 	@awk -v files="$(wildcard tests/*/*.* tests/*/*/*.* bench/*.* bench/*/*.*)" -f tests/tools/where.awk \
 	  tests/README.md tests/support/makers.h src/api/samplers.h src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
+
+## test-table: the table of functions says what the headers declare; the bindings' sections are made of it
+test-table:
+	@CC="$(CC)" sh tests/tools/table.sh $(B)/table
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
 test-demo: tests/ship/demo.sh $(B)/tales
@@ -518,7 +528,7 @@ ci-long: run-tests
 timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
 
-.PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
+.PHONY: run-tests test-table test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
   test-watermark test-watermark-full bench-watermark test-slow-ways-long \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-threads-long test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-sharing-mutants test-fast-long test-schemas \
