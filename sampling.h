@@ -1,4 +1,4 @@
-/* Made by `make headers` from the rooms in src/: change those, not this file. */
+/* Made by `make headers` from the rooms in src/, where comments are longer: change those, not this file. */
 /* sampling.h - from a language model's logits to the next token.        MIT license, at the end of the file.
 
    SYNOPSIS
@@ -207,86 +207,86 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9525 samplers/greedy.h               21691 grammar/gbnf.h
-     294 api/config.h                     9569 samplers/choose.h               21990 grammar/regex.h
-     325 api/types.h                      9633 samplers/ratio.h                22395 grammar/derivatives.h
-     621 api/missing.h                    9701 samplers/draw.h                 23243 grammar/vocabulary.h
-     636 api/sample.h                     9788 samplers/dist.h                 23725 grammar/triggers.h
-     743 api/chains.h                     9821 samplers/gumbel.h               24064 grammar/matcher.h
-    1035 api/samplers.h                   9893 watermark/function.h            24370 grammar/cache.h
-    1358 api/gumbel.h                    10013 watermark/text.h                24681 grammar/moving.h
-    1387 api/operator.h                  10206 watermark/draw.h                25147 grammar/visits.h
-    1446 api/kv.h                        10422 samplers/mirostat.h             25441 grammar/states.h
-    1643 api/llama_cpp.h                 10672 samplers/adaptive_p.h           25606 grammar/items.h
-    1691 api/text_error.h                10827 samplers/custom.h               25734 grammar/masks.h
-    1708 api/grammar.h                   10890 config/describe.h               25951 grammar/runs.h
-    1997 api/shards.h                    11073 config/from_params.h            26171 grammar/entries.h
-    2109 api/peers.h                     11139 config/orders.h                 26701 grammar/accepting.h
-    2202 api/drafts.h                    11374 config/numbers.h                27045 grammar/waiting.h
-    2324 api/constraints.h               11518 config/set.h                    27174 grammar/history.h
-    2681 api/watermark.h                 11676 config/texts.h                  27308 grammar/room.h
-    2853 api/parts.h                     11807 config/settings.h               27665 grammar/sampler.h
-    2895 base/switches.h                 11921 life/rollback.h                 27913 grammar/forced.h
-    3222 base/random.h                   12181 life/chain.h                    28106 grammar/hooks.h
-    3245 base/mt19937.h                  12472 life/members.h                  28233 schema/head.h
-    3321 base/exact.h                    12589 life/update.h                   28420 schema/errors.h
-    3554 base/bits128.h                  12786 life/copy.h                     28534 schema/collections.h
-    3635 base/elements.h                 12957 rows/row.h                      28569 schema/references.h
-    3769 watermark/colours.h             13279 rows/reserve.h                  28847 schema/strings.h
-    3835 kernels/llama_cpp/contract.h    13351 rows/pieces.h                   28909 schema/numbers.h
-    3887 kernels/contract.h              13467 rows/thresholds.h               29118 schema/sets.h
-    4026 kernels/scalar.h                13576 rows/compact.h                  29379 schema/formats.h
-    4232 kernels/llama_cpp/scalar.h      13744 rows/sums.h                     29583 schema/scalars.h
-    4253 kernels/sets.h                  13891 rows/changes.h                  29895 schema/goals.h
-    4303 kernels/vectors.h               13975 rows/cuts.h                     30126 schema/alternatives.h
-    4422 kernels/avx512.h                14448 rows/typical.h                  30621 schema/objects.h
-    4508 kernels/avx2.h                  14779 rows/tail_free.h                31201 schema/arrays.h
-    4572 kernels/sse2.h                  14856 rows/selecting.h                31575 schema/whole.h
-    4589 kernels/neon.h                  14992 rows/mirostat.h                 31749 tags/head.h
-    4612 kernels/wasm.h                  15079 watermark/rows.h                31880 tags/words.h
-    4628 kernels/generic.h               15194 rows/flat.h                     31998 tags/inside.h
-    4648 kernels/shared.h                15244 rows/logprobs.h                 32143 tags/formats.h
-    4775 kernels/passes.h                15333 rows/step.h                     32557 grammar/grammars.h
-    5480 kernels/llama_cpp/passes.h      15351 rows/llama_cpp/sums.h           32624 peers/tables.h
-    5565 kernels/check.h                 15681 rows/llama_cpp/samplers.h       33036 peers/values.h
-    5588 kernels/dispatch.h              16165 rows/llama_cpp/step.h           33484 peers/llama_server.h
-    5799 core/array.h                    16197 run/apply.h                     33556 peers/fields.h
-    6142 core/table.h                    16284 run/writing.h                   33827 peers/requests.h
-    6368 core/windows.h                  16410 run/arrays.h                    33974 shards/head.h
-    6461 constraints/record.h            16490 run/arrays_llama_cpp.h          34132 shards/bytes.h
-    6528 watermark/record.h              16695 run/walk.h                      34230 shards/merging.h
-    6550 rows/work.h                     16804 run/finish.h                    34522 shards/row.h
-    6577 life/past.h                     16845 run/draw_llama_cpp.h            34661 shards/answers.h
-    6640 core/record.h                   16921 run/draw.h                      35219 shards/logprobs.h
-    6786 core/plans.h                    17001 run/sample.h                    35368 shards/taking.h
-    6825 core/fields.h                   17100 watermark/making.h              35525 shards/asking.h
-    6917 core/owners.h                   17332 watermark/tails.h               35662 shards/prefix.h
-    6997 core/mt19937.h                  17433 watermark/detect.h              36238 shards/plans.h
-    7056 core/no_mt19937.h               17662 run/verify.h                    36747 samplers/plans.h
-    7090 core/making.h                   17768 run/batch.h                     37020 shards/way.h
-    7225 core/streams.h                  17922 life/state.h                    37170 shards/memory.h
-    7266 life/state_fields.h             18105 operator/weights.h              37240 shards/batch.h
-    7362 samplers/llama_cpp.h            18194 operator/search.h               37649 drafts/head.h
-    7452 samplers/logit_bias.h           18336 operator/run.h                  37713 drafts/block.h
-    7558 samplers/patch.h                18505 kv/cells.h                      37909 drafts/tree.h
-    7610 samplers/penalties.h            18545 kv/making.h                     38047 drafts/relaxed.h
-    7766 samplers/dry.h                  18771 kv/slot.h                       38133 constraints/automaton.h
-    8233 samplers/cut.h                  18914 kv/sequences.h                  38237 constraints/making.h
-    8259 samplers/top_n_sigma.h          19050 kv/data.h                       38502 constraints/sampler.h
-    8372 samplers/top_k.h                19174 kv/update.h                     38603 constraints/constructors.h
-    8430 samplers/tail_free.h            19302 kv/state.h                      38976 constraints/patterns.h
-    8558 samplers/typical.h              19514 llama_cpp/functions.h           39187 constraints/looking.h
-    8637 samplers/top_p.h                19582 llama_cpp/object.h              39260 constraints/thinking.h
-    8683 samplers/min_p.h                19637 llama_cpp/vocabulary.h          39517 constraints/schedule.h
-    8726 samplers/by_sums.h              19715 text/reading.h                  39607 constraints/accepting.h
-    8882 samplers/top_h.h                19827 text/strings.h                  39794 constraints/drawing.h
-    8936 samplers/min_k.h                19928 text/values.h                   39986 constraints/state.h
-    8995 samplers/xtc.h                  20086 text/documents.h                40053 constraints/kind.h
-    9081 samplers/infill.h               20163 grammar/head.h                  40113 constraints/top_p_decay.h
-    9200 samplers/temperature.h          20205 grammar/tree.h                  40201 constraints/accessors.h
-    9373 samplers/smoothing.h            20869 grammar/building.h              40310 core/kinds.h
-    9462 samplers/softmax.h              21287 grammar/finishing.h             40363 base/restore.h
-    9496 samplers/drafted.h              21601 grammar/reading.h               40377 api/license.h
+       2 api/opening.h                    9034 samplers/greedy.h               20331 grammar/gbnf.h
+     294 api/config.h                     9068 samplers/choose.h               20624 grammar/regex.h
+     325 api/types.h                      9128 samplers/ratio.h                21022 grammar/derivatives.h
+     621 api/missing.h                    9192 samplers/draw.h                 21838 grammar/vocabulary.h
+     636 api/sample.h                     9269 samplers/dist.h                 22291 grammar/triggers.h
+     743 api/chains.h                     9300 samplers/gumbel.h               22619 grammar/matcher.h
+    1035 api/samplers.h                   9367 watermark/function.h            22889 grammar/cache.h
+    1358 api/gumbel.h                     9480 watermark/text.h                23162 grammar/moving.h
+    1387 api/operator.h                   9666 watermark/draw.h                23609 grammar/visits.h
+    1446 api/kv.h                         9871 samplers/mirostat.h             23896 grammar/states.h
+    1643 api/llama_cpp.h                 10109 samplers/adaptive_p.h           24054 grammar/items.h
+    1691 api/text_error.h                10258 samplers/custom.h               24178 grammar/masks.h
+    1708 api/grammar.h                   10317 config/describe.h               24381 grammar/runs.h
+    1997 api/shards.h                    10485 config/from_params.h            24593 grammar/entries.h
+    2109 api/peers.h                     10538 config/orders.h                 25106 grammar/accepting.h
+    2202 api/drafts.h                    10753 config/numbers.h                25435 grammar/waiting.h
+    2324 api/constraints.h               10885 config/set.h                    25558 grammar/history.h
+    2681 api/watermark.h                 11037 config/texts.h                  25686 grammar/room.h
+    2853 api/parts.h                     11165 config/settings.h               26033 grammar/sampler.h
+    2895 base/switches.h                 11277 life/rollback.h                 26275 grammar/forced.h
+    3198 base/random.h                   11515 life/chain.h                    26462 grammar/hooks.h
+    3218 base/mt19937.h                  11775 life/members.h                  26584 schema/head.h
+    3290 base/exact.h                    11884 life/update.h                   26754 schema/errors.h
+    3507 base/bits128.h                  12067 life/copy.h                     26866 schema/collections.h
+    3583 base/elements.h                 12227 rows/row.h                      26899 schema/references.h
+    3709 watermark/colours.h             12462 rows/reserve.h                  27175 schema/strings.h
+    3772 kernels/llama_cpp/contract.h    12530 rows/pieces.h                   27236 schema/numbers.h
+    3814 kernels/contract.h              12639 rows/thresholds.h               27438 schema/sets.h
+    3901 kernels/scalar.h                12739 rows/compact.h                  27690 schema/formats.h
+    4105 kernels/llama_cpp/scalar.h      12900 rows/sums.h                     27885 schema/scalars.h
+    4126 kernels/sets.h                  13028 rows/changes.h                  28191 schema/goals.h
+    4175 kernels/vectors.h               13105 rows/cuts.h                     28416 schema/alternatives.h
+    4257 kernels/avx512.h                13530 rows/typical.h                  28895 schema/objects.h
+    4342 kernels/avx2.h                  13838 rows/tail_free.h                29448 schema/arrays.h
+    4406 kernels/sse2.h                  13906 rows/selecting.h                29814 schema/whole.h
+    4423 kernels/neon.h                  14037 rows/mirostat.h                 29987 tags/head.h
+    4446 kernels/wasm.h                  14117 watermark/rows.h                30107 tags/words.h
+    4462 kernels/generic.h               14227 rows/flat.h                     30221 tags/inside.h
+    4482 kernels/shared.h                14276 rows/logprobs.h                 30360 tags/formats.h
+    4606 kernels/passes.h                14360 rows/step.h                     30766 grammar/grammars.h
+    5289 kernels/llama_cpp/passes.h      14376 rows/llama_cpp/sums.h           30832 peers/tables.h
+    5371 kernels/check.h                 14679 rows/llama_cpp/samplers.h       31217 peers/values.h
+    5393 kernels/dispatch.h              15148 rows/llama_cpp/step.h           31654 peers/llama_server.h
+    5592 core/array.h                    15178 run/apply.h                     31722 peers/fields.h
+    5906 core/table.h                    15247 run/writing.h                   31985 peers/requests.h
+    6087 core/windows.h                  15371 run/arrays.h                    32131 shards/head.h
+    6175 constraints/record.h            15447 run/arrays_llama_cpp.h          32220 shards/bytes.h
+    6240 watermark/record.h              15644 run/walk.h                      32317 shards/merging.h
+    6259 rows/work.h                     15747 run/finish.h                    32606 shards/row.h
+    6286 life/past.h                     15782 run/draw_llama_cpp.h            32741 shards/answers.h
+    6345 core/record.h                   15854 run/draw.h                      33259 shards/logprobs.h
+    6479 core/plans.h                    15925 run/sample.h                    33403 shards/taking.h
+    6506 core/fields.h                   16020 watermark/making.h              33555 shards/asking.h
+    6592 core/owners.h                   16250 watermark/tails.h               33684 shards/prefix.h
+    6659 core/mt19937.h                  16347 watermark/detect.h              34221 shards/plans.h
+    6714 core/no_mt19937.h               16572 run/verify.h                    34707 samplers/plans.h
+    6746 core/making.h                   16670 run/batch.h                     34969 shards/way.h
+    6869 core/streams.h                  16809 life/state.h                    35114 shards/memory.h
+    6905 life/state_fields.h             16970 operator/weights.h              35183 shards/batch.h
+    6993 samplers/llama_cpp.h            17046 operator/search.h               35582 drafts/head.h
+    7066 samplers/logit_bias.h           17177 operator/run.h                  35633 drafts/block.h
+    7159 samplers/patch.h                17337 kv/cells.h                      35816 drafts/tree.h
+    7207 samplers/penalties.h            17361 kv/making.h                     35947 drafts/relaxed.h
+    7357 samplers/dry.h                  17581 kv/slot.h                       36030 constraints/automaton.h
+    7797 samplers/cut.h                  17713 kv/sequences.h                  36115 constraints/making.h
+    7812 samplers/top_n_sigma.h          17843 kv/data.h                       36374 constraints/sampler.h
+    7922 samplers/top_k.h                17961 kv/update.h                     36472 constraints/constructors.h
+    7980 samplers/tail_free.h            18079 kv/state.h                      36841 constraints/patterns.h
+    8102 samplers/typical.h              18278 llama_cpp/functions.h           37045 constraints/looking.h
+    8176 samplers/top_p.h                18340 llama_cpp/object.h              37114 constraints/thinking.h
+    8220 samplers/min_p.h                18393 llama_cpp/vocabulary.h          37357 constraints/schedule.h
+    8262 samplers/by_sums.h              18468 text/reading.h                  37441 constraints/accepting.h
+    8411 samplers/top_h.h                18573 text/strings.h                  37621 constraints/drawing.h
+    8464 samplers/min_k.h                18671 text/values.h                   37810 constraints/state.h
+    8522 samplers/xtc.h                  18825 text/documents.h                37874 constraints/kind.h
+    8606 samplers/infill.h               18898 grammar/head.h                  37934 constraints/top_p_decay.h
+    8722 samplers/temperature.h          18902 grammar/tree.h                  38021 constraints/accessors.h
+    8887 samplers/smoothing.h            19544 grammar/building.h              38127 core/kinds.h
+    8973 samplers/softmax.h              19940 grammar/finishing.h             38177 base/restore.h
+    9007 samplers/drafted.h              20243 grammar/reading.h               38190 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2894,14 +2894,7 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 
 /* ---- src/base/switches.h ---- */
 /* ==================================================================================================== >>impl
-   What the library asks of the compiler and the machine. This file refuses compiler flags that would change tokens,
-   chooses which instruction sets are compiled, and defines the attributes, the memory functions and the atomics that
-   all rooms below use. Its macro SAMPI_OPAQUE keeps a product at its rounded value, so that no compiler fuses the
-   product with a sum.
-
-   This file uses the public types alone. Everything from here to the end of the file is compiled once, in the file that
-   defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes itself
-   once more for each instruction set (kernels/sets.h) to compile them. */
+  What the library asks of the compiler and the machine. */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
@@ -2909,7 +2902,7 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #endif
 
 /* -Wconversion is the user's choice for the user's code. The library turns it off for itself, up to the end of the
-   file. */
+  file. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -2933,7 +2926,7 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #endif
 
 /* These flags are refused, because they let the compiler choose the result of a comparison with NaN, or the order of a
-   sum. Similar flags without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
+   sum. */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error \
@@ -2973,10 +2966,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* SAMPI_GNU is 1 if the compiler has gcc's vector types, attributes and assembler. Other compilers get the scalar
-   kernels: cl.exe has all intrinsics that kernels/ uses, but kernels/passes.h adds, compares, shifts, indexes and
-   initialises vectors with the operators of C, and cl.exe's __m256 is a union without operators. clang-cl compiles all
-   kernels, and cl.exe can link its object file. */
+/* SAMPI_GNU is 1 if the compiler has gcc's vector types, attributes and assembler. */
 #ifndef SAMPI_GNU
 #if defined(__GNUC__) || defined(__clang__)
 #define SAMPI_GNU 1
@@ -2987,8 +2977,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 
 /* The macros below say which instruction sets are compiled beside the scalar kernels. gcc for 64-bit Windows aligns the
    stack to 16 bytes but stores vectors of 32 bytes as if it were aligned to 32 (some builds of gcc do not, and no macro
-   names these builds). So only vectors of 16 bytes are compiled with gcc for 64-bit Windows. clang aligns the stack as
-   its vectors need. */
+   names these builds). */
 #if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
 #define SAMP_NO_SIMD
 #endif
@@ -3020,9 +3009,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_WASM 0
 #endif
-/* SAMPI_GENERIC is 1 if kernels in the compiler's own vector type are compiled. They are faster than the scalar kernels
-   where the machine has vector registers. Under WebAssembly without SIMD they take twice as long, so they are left out
-   there. */
+/* SAMPI_GENERIC is 1 if kernels in the compiler's own vector type are compiled. */
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
@@ -3056,18 +3043,12 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #include <wasm_simd128.h>
 #endif
 
-/* The name of this file, which includes itself to compile the kernels. A user who renames the file defines this macro
-   as the new name. */
+/* The name of this file, which includes itself to compile the kernels. */
 #ifndef SAMP_SELF_INCLUDE
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* SAMPI_INLINE marks a function that is always inlined. Functions inside loops over a row have it: gcc -O2 would call
-   them, and on a GPU the call costs more than the function.
-   SAMPI_COLD marks a function that is compiled for size: it runs rarely or once for each chain, or its loops are
-   kernels.
-   SAMPI_CALLED marks a function that is never inlined, because gcc -O2 would copy it into each caller.
-   SAMPI_HOT marks a function that is compiled for speed: a loop over a row that only cold functions call. */
+/* SAMPI_INLINE marks a function that is always inlined. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -3097,10 +3078,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* Atomic operations on what the samplers of one grammar share: int32_t (SAMPI_INT_...), size_t (SAMPI_SIZE_...) and
-   pointers (SAMPI_PTR_...).
-   GET is an acquiring load, PUT a releasing store. ADD and OR acquire and release; ADD returns the old value. CAS
-   replaces `old` by `now` and returns whether it did. All threads see SAMPI_PTR_PUT and all CAS in one order. With
-   SAMP_NO_THREADS all operations are plain C, for one thread. A test may define the operations itself. */
+   pointers (SAMPI_PTR_...). GET is an acquiring load, PUT a releasing store. ADD and OR acquire and release; ADD
+   returns the old value. CAS replaces `old` by `now` and returns whether it did. */
 #if defined(SAMPI_INT_GET)
 #elif defined(SAMP_NO_THREADS)
 #define SAMPI_INT_GET(p)            (*(p))
@@ -3154,8 +3133,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_PTR_CAS(p, old, now)  __sync_bool_compare_and_swap(p, old, now)
 #endif
 
-/* Counts steps for a test, which defines it. It is in loops whose number of steps must not grow faster than their
-   input. */
+/* Counts steps for a test, which defines it. */
 #ifndef SAMPI_COUNT_STEPS
 #define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif
@@ -3201,8 +3179,7 @@ static double sampi_round(double product)
 #define SAMPI_BIG_ENDIAN 0
 #endif
 
-/* sampi_bits returns the bits of a double as an integer, and sampi_from_bits the double that has these bits. Weights
-   become integers with the first, and powers of two become doubles with the second. */
+/* sampi_bits returns the bits of a double as an integer, and sampi_from_bits the double that has these bits. */
 static uint64_t sampi_bits(double x)
 {
     uint64_t u;
@@ -3215,18 +3192,14 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
-/* Returns |x|, also of an infinity. It does not call fabs, because clang's -fno-honor-infinities affects calls in spite
-   of the pragma. */
+/* Returns |x|, also of an infinity. */
 static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ---- src/base/random.h ---- */
 /* ===================================================================================================== >>rng
-   Philox, the random source of all samplers except those in llama.cpp's arithmetic. The function computes 128 random
-   bits from a key and a counter. It has no state, so a draw can be repeated, skipped, or made on another machine.
-   sampi_random in core/streams.h makes the counter from a sampler's position. */
+  Philox, the random source of all samplers except those in llama.cpp's arithmetic. */
 
-/* The generator Philox4x32-10: writes out [4] from counter [4] and key [2].
-   Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". */
+/* The generator Philox4x32-10: writes out [4] from counter [4] and key [2]. */
 SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3], k0 = key[0], k1 = key[1];
@@ -3244,10 +3217,8 @@ SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2],
 #ifndef SAMP_NO_MT19937
 /* ---- src/base/mt19937.h ---- */
 /* ---- mt19937 ----
-   The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats
-   and doubles made from it. The state of a generator takes 2.5 KB; the sampler that draws owns it. Each number changes
-   it, so callers must draw exactly as often as libstdc++ does. The state can also run backwards, to take back draws
-   (sampi_mt_back). */
+  The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats and
+     doubles made from it. */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {
@@ -3284,9 +3255,7 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
 }
 
 /* Takes the generator back to the state in which `drawn` outputs had been taken; `drawn` must not be above mt->drawn.
-   The function undoes blocks of 624 words, one block after the other. Each word of this block yields a value y, and a
-   word of the earlier block is put together from the top bit of one y and the lower 31 bits of the y before it. The
-   first block is made from the seed, because only one bit of its first word is left. */
+   */
 static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
 {
     uint64_t blocks = (drawn + 623) / 624;
@@ -3320,10 +3289,8 @@ static float sampi_mt_float(sampi_mt *mt)
 #endif
 /* ---- src/base/exact.h ---- */
 /* ==================================================================================================== >>math
-   The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token, the
-   envelope of a draw, and integers that have the order of the floats they encode. No function has a state. The
-   functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so they give the same
-   bits on every machine. All code that decides a token computes with these functions. */
+  The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token, the
+     envelope of a draw, and integers that have the order of the floats they encode. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
@@ -3344,9 +3311,7 @@ static inline double sampi_two_sum(double a, double b, double *error)
 }
 
 /* fma in software, for platforms whose fma is wrong in the last bits (mingw-w64; glibc on MIPS, at least under qemu) or
-   unknown (compilers other than gcc and clang). It is compiled everywhere, so that a test can compare both. Method:
-   Boldo and Melquiond 2008, "Emulation of a FMA and correctly rounded sums": an exact product, two exact sums, and
-   rounding to odd before the last sum. The result is right as long as no part overflows or is subnormal. */
+   unknown (compilers other than gcc and clang). */
 static inline double sampi_fma_by_parts(double a, double b, double c)
 {
     double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker's split by 2^27 + 1 */
@@ -3366,8 +3331,7 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
 #define SAMPI_FMA(a, b, c) fma(a, b, c)
 #endif
 
-/* Return product + x, with the product and the sum each rounded. On a GPU the sum is written as fma(product, 1, x),
-   because ptxas (the assembler for NVIDIA's GPUs) would fuse a plain product and sum into one fma. */
+/* Return product + x, with the product and the sum each rounded. */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
 static float sampi_add_to_product(float product, float x) { return fmaf(product, 1.0f, x); }
 static double sampi_add_to_product64(double product, double x) { return fma(product, 1.0, x); }
@@ -3376,9 +3340,7 @@ static float sampi_add_to_product(float product, float x) { return product + x; 
 static double sampi_add_to_product64(double product, double x) { return product + x; }
 #endif
 
-/* The coefficients of sampi_exp2_poly, the polynomial that approximates 2^f for f in [-1/2, 1/2]. Its relative error is
-   below 1e-12 (9.4e-13). Its value at 0 is 1, and its value at 1/2 is twice that at -1/2. So the pieces of 2^x for
-   neighbouring integer parts of x meet, and a token's weight grows with its logit. */
+/* The coefficients of sampi_exp2_poly, the polynomial that approximates 2^f for f in [-1/2, 1/2]. */
 #define SAMPI_E1 0.693147180546408
 #define SAMPI_E2 0.24022650698085157
 #define SAMPI_E3 0.05550410942820459
@@ -3411,15 +3373,13 @@ SAMPI_INLINE double sampi_exp(float max, float l)
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
-/* Returns the weight of a token with logit l, an integer: round(2^40 * exp(l - max)). The weight is 2^40 for the
-   maximum, 0 from about 28.4 nats below the maximum, and 0 for a masked token. */
+/* Returns the weight of a token with logit l, an integer: round(2^40 * exp(l - max)). */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
     return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
-/* Returns an integer for each float, in the same order: a < b exactly if key(a) < key(b). Both zeros have the key 0.
-   sampi_unkey is the inverse. */
+/* Returns an integer for each float, in the same order: a < b exactly if key(a) < key(b). */
 static int32_t sampi_key(float x)
 {
     uint32_t i, sign;
@@ -3440,8 +3400,7 @@ static float sampi_unkey(int32_t key)
 }
 
 /* Returns the smallest float that satisfies a monotone predicate `holds`: if x satisfies it, every larger float does.
-   The search halves the interval between two keys (integers that order as their floats do, sampi_key). The float of
-   `out` does not satisfy the predicate. The float of `in` does, or it is the result if no smaller float does. */
+   */
 SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void *what, int64_t out, int64_t in)
 {
     while (in - out > 1) {
@@ -3456,8 +3415,7 @@ SAMPI_INLINE float sampi_least_in(bool (*holds)(const void *, float), const void
 
 #define SAMPI_NO_KEY ((int64_t)sampi_key(-FLT_MAX) - 1) /* one less than the key of -FLT_MAX, the smallest logit */
 
-/* Returns the smallest float of all that satisfies the monotone predicate `holds`, or +infinity if no float does. The
-   search starts at `guess`. */
+/* Returns the smallest float of all that satisfies the monotone predicate `holds`, or +infinity if no float does. */
 static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
 {
     int64_t lo = SAMPI_NO_KEY, hi = sampi_key(INFINITY), at = sampi_key(guess);
@@ -3469,10 +3427,7 @@ static float sampi_least(bool (*holds)(const void *, float), const void *what, f
     return sampi_least_in(holds, what, lo, hi);
 }
 
-/* sampi_envelope returns an upper bound q in [1, 2^26] of the weight w of a token with logit l: q * 2^14 >= w. Let x =
-   (max - l) / ln 2, with the integer part n and the fraction f. Then q is the chord 2^-n (1 - f / 2) in units of 2^-26,
-   rounded up. The chord lies above 2^-x by at most 6.2 %. x is computed 2^-20 (relative) too small, which covers the
-   rounding of both f32 steps. If x is 64 or more, or the token is masked, q is 0, because w is 0 there. */
+/* sampi_envelope returns an upper bound q in [1, 2^26] of the weight w of a token with logit l: q * 2^14 >= w. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
 #define SAMPI_FAR           2147483648.0f /* 64 octaves (x = 64) in units of 2^-25 */
 
@@ -3493,8 +3448,7 @@ static bool sampi_is_near(const void *what, float x)
     return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
 }
 
-/* Returns the smallest x >= floor such that the envelope of the logit x * r is not 0. Kernels skip all logits below
-   it. */
+/* Returns the smallest x >= floor such that the envelope of the logit x * r is not 0. */
 static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 {
     const float of[2] = { r, max };
@@ -3504,7 +3458,7 @@ static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 }
 
 /* Returns the logit that the sampler adaptive_p (llama.cpp's, which prefers tokens whose probability is near a target)
-   gives a token of probability p. `aim` is the target. The curve is llama.cpp's: width 0.3, peak 5, steepness 10. */
+   gives a token of probability p. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
@@ -3519,8 +3473,7 @@ static double sampi_exp2(double t)
     return sampi_exp2_poly(t - (s - SAMPI_SHIFT)) * sampi_from_bits((sampi_bits(s) + 1023) << 52);
 }
 
-/* Returns ln x for a normal x > 0, with an error of 1e-15. With x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) /
-   (m + 1), ln x = n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
+/* Returns ln x for a normal x > 0, with an error of 1e-15. */
 static double sampi_ln(double x)
 {
     uint64_t u = sampi_bits(x);
@@ -3553,17 +3506,14 @@ static double sampi_powi(double x, int32_t n)
 
 /* ---- src/base/bits128.h ---- */
 /* ---- integers of 128 bits ----
-   Sums, differences and products of 128 bits, and their conversion to double. Some exact values do not fit 64 bits:
-   variances (top_n_sigma), shares of a mass (top_p), squares. Products use the compiler's 128-bit type where it has
-   one, and two halves of 64 bits elsewhere. */
+  Sums, differences and products of 128 bits, and their conversion to double. */
 
 /* An unsigned integer of 128 bits as two halves, because not every target has such a type. Sums wrap around. */
 typedef struct sampi_u128 {
     uint64_t hi, lo;
 } sampi_u128;
 
-/* Returns a * b from four products of 32 bits. sampi_mul128 calls this function where the compiler has no 128-bit
-   integer. It is compiled everywhere, so that a test can compare both ways. None of the sums can overflow. */
+/* Returns a * b from four products of 32 bits. */
 static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
@@ -3610,8 +3560,7 @@ static inline int sampi_leading_zeros(uint64_t x)
 #endif
 }
 
-/* Returns the double nearest to x, ties to even. The conversion rounds the upper 64 bits of x. The last of these bits
-   is set if any lower bit of x is set, so that a value just above a tie is rounded up. */
+/* Returns the double nearest to x, ties to even. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
@@ -3623,8 +3572,7 @@ static inline double sampi_double_of_128(sampi_u128 x)
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
 
-/* sampi_share returns the probability p in [0, 1) as an integer P = p * 2^64.
-   sampi_mass_of returns the smallest integer that is at least the share P of the sum z: ceil(P * z / 2^64). */
+/* sampi_share returns the probability p in [0, 1) as an integer P = p * 2^64. */
 static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
@@ -3634,12 +3582,9 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 
 /* ---- src/base/elements.h ---- */
 /* ---- elements of a row, and bytes ----
-   How the library reads bytes from outside. The elements of a row of logits (f16, bf16, f64) become f32, and the mask
-   is applied. The 64-bit words of saved states and messages have their least significant byte first, on any machine.
-   Checksums detect damage and distinguish settings. All functions are pure, and none depends on a sampler. */
+  How the library reads bytes from outside. */
 
-/* sampi_float_of returns the float that has these 32 bits. The two functions below return the float that a bf16 or an
-   IEEE half represents. All conversions are exact. */
+/* sampi_float_of returns the float that has these 32 bits. */
 static float sampi_float_of(uint32_t u)
 {
     float x;
@@ -3693,8 +3638,7 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
 }
 
 /* Says which bits of `words` words of a mask are set: 0 if no bit is (kernels skip these tokens), 2 if all are (kernels
-   read them as if there were no mask), 1 otherwise (kernels test each token). Most masks are uniform over long
-   stretches. `words` is even and not 0. */
+   read them as if there were no mask), 1 otherwise (kernels test each token). */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
     uint64_t any = 0, all = ~(uint64_t)0, two;
@@ -3716,8 +3660,7 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
-/* Returns x with its bytes in little-endian order, which is the order of stored words. A second call undoes the
-   first. */
+/* Returns x with its bytes in little-endian order, which is the order of stored words. */
 static uint64_t sampi_little(uint64_t x)
 {
 #if SAMPI_BIG_ENDIAN
@@ -3727,8 +3670,7 @@ static uint64_t sampi_little(uint64_t x)
 #endif
 }
 
-/* A checksum of 64 bits that detects damage. Each word of eight bytes goes through a bijection, so a change within one
-   word always changes the checksum. */
+/* A checksum of 64 bits that detects damage. */
 #define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
 
 static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
@@ -3750,15 +3692,13 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
     return h;
 }
 
-/* Adds a number to a fingerprint, a hash of settings. The fingerprint is a chain of checksums of 16 bytes, so the order
-   of the numbers matters, and adding a 0 changes it too. */
+/* Adds a number to a fingerprint, a hash of settings. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
-/* Adds a float to a hash. A float is added as the bits of a double, so -0 and 0 differ. A text is added as its
-   checksum. */
+/* Adds a float to a hash. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
@@ -3768,11 +3708,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/colours.h ---- */
 /* ---- watermarks: SBW's colours ----
-   Computes which tokens are green after a context (the last tokens); SBW is a watermark that raises the logits of green
-   tokens. A token's colour follows from a random word by Philox, with a seed as its key and the token's id as its
-   counter. With lefthash all tokens share one seed. With selfhash each token has its own seed: the smallest, as a
-   signed number, of several products with its hash. The kernel tint does the same for many tokens, so this file comes
-   before the kernels. */
+  Computes which tokens are green after a context (the last tokens); SBW is a watermark that raises the logits of green
+     tokens. */
 
 /* The numbers that decide the colours of tokens after a context. */
 typedef struct sampi_colours {
@@ -3834,16 +3771,10 @@ static float sampi_green_logit(float l, float delta) { return sampi_finite(l + d
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/contract.h ---- */
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
-   explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result.
-
-     expf:     writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
-               elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
-               2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
-     add_terms: adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
-               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)): the float that libm's
-               expf, and for an entropy its logf too, give for it. The result is exact below 2^24 ulps of `from`,
-               otherwise an estimate. Returns the number of terms whose contribution is not certain. */
+  Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
+     explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result. expf: writes to e [n]
+     (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked elements; no logit may be
+     above max. */
 
 /* Returns half an ulp of a float sum, or 0, which every term reaches, if the sum is so small that this is not a normal
    float. */
@@ -3855,16 +3786,13 @@ static float sampi_half_ulp(float sum)
     return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
-/* The parameters of add_terms. For the terms e^(x - max), a = 1 and b = 0; for the terms -p ln p of an entropy, a =
-   ln(sum) / sum and b = 1 / sum. */
+/* The parameters of add_terms. */
 typedef struct sampi_float_terms {
     float max, most, a, b;
     float sum; /* the sum of e^(x - max), from which p follows; 0 if the terms are not those of an entropy */
 } sampi_float_terms;
 
-/* The expf of glibc and musl for x <= 0: a table of 2^(n / 32), and a polynomial. In the table, n is subtracted from
-   the bits to which it is added later. With and without fma the result is the same float for all x but one; this was
-   found by trying all x. */
+/* The expf of glibc and musl for x <= 0: a table of 2^(n / 32), and a polynomial. */
 #define SAMPI_EXPF_3   1.6938359250920212e-06
 #define SAMPI_EXPF_2   0.00023459809789509004
 #define SAMPI_EXPF_1   0.021660849396613134
@@ -3880,63 +3808,12 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
 
-/* A bound of the relative difference between the estimate of a term and libm's term, down to e^-32. It is 2e-6 for e^x,
-   mostly the rounding of a product without fma, and a few roundings more for a term of an entropy. */
+/* A bound of the relative difference between the estimate of a term and libm's term, down to e^-32. */
 #define SAMPI_TERM_DOUBT 3e-6f
 #endif
 /* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
-   A kernel is a loop over a row of logits. It computes maxima, sums or counts, or selects elements. This file has each
-   kernel's contract, and the struct of one set of kernels (sampi_kernels). Each kernel is written twice: in plain C, as
-   the reference (kernels/scalar.h), and in vectors (kernels/passes.h). The second text is compiled once for each
-   instruction set. All sets give the same result to the last bit, except the sums of sweep and moments, which are
-   estimates with a bound on their error. kernels/dispatch.h chooses the machine's best set at run time. Kernels read
-   floats and masks, and no samplers.
-
-   A row is x [n] floats, n >= 1, at any alignment; nothing beyond x [n - 1] is read. A line is 16 elements, a tile 256;
-   the last line or tile of a row may be shorter. The logit is l = x * r rounded to f32; with r = 1 it is x. "Slack 16"
-   says that the kernel may overwrite up to 16 elements beyond its result. Masked elements (-infinity) are allowed
-   everywhere. A floor is above -infinity.
-
-     fetch:    writes to out [n] the elements from `at` on of a row of any dtype, as f32 (f64 is rounded), and -infinity
-               where the mask's bit is 0 (there is no mask if `mask` is NULL). `at` is a multiple of 16. Returns n.
-     maxima:   writes to line [16 * ceil(n / 256)] the maximum of each line of such a row (-infinity beyond the last
-               line). Returns the row's maximum; NaN if the row has a NaN.
-     sweep:    estimates z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements; max is at
-               least the largest l. SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE (below) bound the errors.
-     moments:  writes to moment [0] the exact number of unmasked elements, and estimates of two sums over these
-               elements: to moment [1] of x - pivot, to moment [2] of (x - pivot)^2.
-     fold:     writes to out [j], j < m, the maximum of all line [i] with i mod m = j. m is a multiple of 16, and n a
-               multiple of m.
-     collect:  copies the elements with floor <= x < below, in order, to x_out and their ids to id_out (both with slack
-               16). Returns their number. The id of element i is id [i], or base + i if id is NULL. x_out may be x; then
-               id_out may be id.
-     pick:     copies, as collect does, the elements with x >= floor, but only those of m lines of x. The lines'
-               numbers, line [m], ascend. Ids are indices in x.
-     count:    returns the number of elements >= floor.
-     weights:  writes the weights sampi_weight(max, x) to w [n] (slack 16), and e^(x - max) to e [n] (slack 16), for
-               probs. w or e may be NULL. Returns the sum of the weights.
-     probs:    writes p [n] (slack 16) = (float)(2^40 e / z), where e = e^(x - max) is not rounded before the division;
-               p of a masked element is 0. p and e may be the same memory.
-     mass:     returns the sum of w [i] over all i with x [i] >= floor. Up to 15 elements beyond w [n - 1] are read.
-     sums:     adds z, s and n of the logits l = x * r to a sampi_sums, and the weights of those with x >= floor to its
-               member `above`. If with_s is false, s is undefined.
-     envelope: writes to tile [ceil(n / 256)], for each tile, the sum of sampi_envelope(max, l) over the elements with x
-               >= floor.
-     scale:    writes out [n] = sampi_finite(x * r), or sampi_finite(x / r) if `divided`; masked elements do not change.
-               out may be x.
-     adapt:    replaces each e of e [n] (slack 16) by sampi_adaptive_p_logit(e / sum, aim).
-     survey:   does what maxima does for the logits of candidates: writes the maxima to line [16 * ceil(n / 256)] and
-               *top. Copies the logits to x [n] unless x is NULL. Returns whether all ids are >= 0 and ascend.
-     put:      sets the logits of n candidates to l [n], and their p to p [n] / sum, divided as doubles (not if p is
-               NULL).
-     race:     writes to hit [n] all i < n, in order, with ~h <= most. h is the upper half of the first 64 bits that
-               Philox gives for counter [3] and the id, which is id [i], or base + i if id is NULL. Returns the number
-               of hits. (SAMPLING_GUMBEL)
-     marks:    writes to hit [n] all i < n, in order, whose random word is at least `least`: word i % 4 of what Philox
-               gives for from + i / 4 and counter [3]. Returns the number of hits. (SAMPLING_WATERMARK)
-     tint:     replaces x [i] by sampi_green_logit(x [i], delta) if the token from + i is green (watermark/colours.h);
-               masked elements do not change. from is a multiple of 4. (SAMPLING_WATERMARK) */
+  A kernel is a loop over a row of logits. */
 
 /* The sums of a row. All are integers and exact, so they do not depend on the order of the tokens. */
 typedef struct sampi_sums {
@@ -3961,8 +3838,7 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
     r->s += sampi_weighted(w, max, l);
 }
 
-/* SAMPI_LLAMA_CPP is 1 if llama.cpp's arithmetic is compiled. Only that arithmetic needs the quotients of the kernels
-   scale, adapt and put. */
+/* SAMPI_LLAMA_CPP is 1 if llama.cpp's arithmetic is compiled. */
 #ifndef SAMP_NO_MT19937
 #define SAMPI_LLAMA_CPP 1
 #else
@@ -4010,8 +3886,7 @@ typedef struct sampi_kernels {
 #define SAMPI_AHEAD   1024     /* how many bytes ahead of their reads kernels prefetch */
 #define SAMPI_LEAST_D (-86.0f) /* sweep clamps l - max to this value, for which e^(l - max) is still a normal float */
 
-/* The coefficients of the polynomial with which sweep approximates 2^f for f in [-1/2, 1/2] in float. Its relative
-   error is below 1e-7. */
+/* The coefficients of the polynomial with which sweep approximates 2^f for f in [-1/2, 1/2] in float. */
 #define SAMPI_F1 0.693146978f
 #define SAMPI_F2 0.24022242f
 #define SAMPI_F3 0.0555073381f
@@ -4025,9 +3900,7 @@ typedef struct sampi_kernels {
 
 /* ---- src/kernels/scalar.h ---- */
 /* ================================================================================================== >>scalar
-   The kernels in plain C, one element at a time. They are the reference for the contract (kernels/contract.h), and
-   tests compare the vector kernels with them. They also run on machines without vector kernels. Vector kernels do not
-   call the functions marked SAMPI_COLD. */
+  The kernels in plain C, one element at a time. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)
@@ -4231,8 +4104,8 @@ static void sampi_tint_scalar(const sampi_colours *c, uint32_t from, size_t n, f
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/scalar.h ---- */
 /* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-   The reference for the two kernels of kernels/llama_cpp/contract.h: they call libm's own expf for each element.
-   add_terms has no estimate here: it returns that no term is certain, and its caller adds the terms one by one. */
+  The reference for the two kernels of kernels/llama_cpp/contract.h: they call libm's own expf for each element.
+     add_terms has no estimate here: it returns that no term is certain, and its caller adds the terms one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
@@ -4252,10 +4125,9 @@ static size_t sampi_add_terms_scalar(const float *x, size_t n, const sampi_float
 #endif
 /* ---- src/kernels/sets.h ---- */
 /* ---- the instruction sets ----
-   Compiles the vector kernels, once for each instruction set of this target: the header includes itself with SAMPI_W,
-   the number of lanes, and then reads only these files of kernels/: vectors.h, the one for the instruction set
-   (avx512.h to generic.h), shared.h, passes.h and llama_cpp/passes.h. This file begins with the macros that they
-   use. */
+  Compiles the vector kernels, once for each instruction set of this target: the header includes itself with SAMPI_W,
+     the number of lanes, and then reads only these files of kernels/: vectors.h, the one for the instruction set
+     (avx512.h to generic.h), shared.h, passes.h and llama_cpp/passes.h. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")
@@ -4302,43 +4174,7 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #ifdef SAMPI_W
 /* ---- src/kernels/vectors.h ---- */
 /* ================================================================================================= >>vectors
-   The operations on vectors of SAMPI_W floats of which all kernels consist (kernels/passes.h). The list below defines
-   each operation. This file has those that are the same in every set; the file of an instruction set (such as
-   kernels/avx2.h) and kernels/shared.h have the others. All these files are compiled once for each instruction set: the
-   header includes itself with SAMPI_W set (kernels/sets.h), and V(name) is then for example sampi_name_avx512. At most
-   three sets are compiled: one with four lanes, one with eight, one with 16.
-
-   Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles and V(q) unsigned 64-bit
-   integers, half as many; V(m) the result of a comparison, for each of SAMPI_W lanes; V(t) a count of lanes. + - * / &
-   | ~ << >> are the compiler's. A new set needs a switch in base/switches.h, its name here, a file with its operations,
-   and a line in SAMPI_KERNEL_TABLE (kernels/dispatch.h).
-
-     all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
-     max min maxd         fma fmad: a * b + c, in one step if SAMPI_FUSED, otherwise product, then sum
-     ge lt_and unord      a >= b; m and a < b; a or b is a NaN
-     any                  is m true in any lane             keep select   in each lane v or 0; a or b
-     sub_where            sum - v where m is true           add_where     sum + v where m is true, for one half
-     loadq_where          the memory's value where m is true, or 0, for one half
-     tally tally4 total   tally and tally4 add the number of lanes in which two comparisons, or four, are true to a
-                          count; total returns the count as a number; { 0 } is an empty count
-     widen narrow         a half as doubles; two halves as floats (spread: a half of a comparison, for add_where)
-     trunc                a float as an integer; from 2^31 on the upper bit is set
-     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, an arithmetic shift (sra)
-     hmax hsum hsumq      maximum or sum of the lanes; pairs: sums of neighbours in 64 bits
-     even                 the product of the lower halves of lanes of 64 bits; the upper halves are ignored
-     stay                 its argument, a product, which must not be fused with the following sum
-     pack                 writes the lanes in which m is true to the beginning of x_out and id_out; returns their number
-     tidy                 sets the upper halves of all vector registers to zero
-     rest                 the elements from `at` on of a row's last `left` elements, filled up with masked ones (with
-                          four lanes they are filled up already)
-     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask's bit is 0 (with
-                          plain, u16, f16 and allowed)
-     part                 as row, from i + at on; with 16 lanes eight elements from i + at and eight from i + at + 64
-     apart                load; with 16 lanes eight floats from p and eight from p + at
-     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes
-     zip                  the lanes of a and b alternating
-     fold1 fold2 fold3    in this order they turn SAMPI_W vectors, or eight, into one with the maximum of each (with 16
-                          lanes, of each half) */
+  The operations on vectors of SAMPI_W floats of which all kernels consist (kernels/passes.h). */
 
 #if SAMPI_W == 16
 #define V(name)              sampi_##name##_avx512
@@ -4395,8 +4231,7 @@ SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
 
 /* ---- operations that the sets of x86 share ---- */
-/* With 16 lanes SAMPI_X86 calls the form of an intrinsic with a mask, and the mask is full. The reason is that gcc 12
-   warns of _mm512_undefined() in the wrappers without a mask. The mask costs nothing, because compilers drop it. */
+/* With 16 lanes SAMPI_X86 calls the form of an intrinsic with a mask, and the mask is full. */
 #ifdef SAMPI_X86
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return SAMPI_X86(max_ps, a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return SAMPI_X86(min_ps, a, b); }
@@ -4421,8 +4256,7 @@ SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 
 /* ---- src/kernels/avx512.h ---- */
 /* ---- AVX-512: 16 lanes ----
-   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others. A
-   comparison gives an integer of 16 bits, one for each lane; in other sets it gives a vector of 0 and -1. */
+  The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -4507,7 +4341,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 /* ---- src/kernels/avx2.h ---- */
 /* ---- AVX2: 8 lanes ----
-   The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
+  The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP uint64_t V(hsumq)(V(q) v) /* the last addition is in 128 bits, because gcc may split v after tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
@@ -4571,7 +4405,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 /* ---- src/kernels/sse2.h ---- */
 /* ---- SSE2: 4 lanes ----
-   The operations of kernels/vectors.h for which SSE2 has instructions of its own; kernels/shared.h has the others. */
+  The operations of kernels/vectors.h for which SSE2 has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
@@ -4588,7 +4422,7 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p)
 
 /* ---- src/kernels/neon.h ---- */
 /* ---- NEON: 4 lanes, arm64 ----
-   The operations of kernels/vectors.h for which NEON has instructions of its own; kernels/shared.h has the others. */
+  The operations of kernels/vectors.h for which NEON has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }
@@ -4611,8 +4445,8 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 
 /* ---- src/kernels/wasm.h ---- */
 /* ---- WebAssembly's SIMD: 4 lanes ----
-   The operations of kernels/vectors.h for which WebAssembly has instructions of its own; kernels/shared.h has the
-   others. */
+  The operations of kernels/vectors.h for which WebAssembly has instructions of its own; kernels/shared.h has the
+     others. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }
@@ -4627,8 +4461,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 /* ---- src/kernels/generic.h ---- */
 /* ---- any other target: 4 lanes ----
-   The operations of kernels/vectors.h in the compiler's own vectors (gcc's and clang's extension), for machines without
-   a file of their own here, such as RISC-V; kernels/shared.h has the other operations. */
+  The operations of kernels/vectors.h in the compiler's own vectors (gcc's and clang's extension), for machines without
+     a file of their own here, such as RISC-V; kernels/shared.h has the other operations. */
 
 /* These loops go over the lanes: the compiler makes one instruction of each loop, if the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
@@ -4647,9 +4481,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 
 /* ---- src/kernels/shared.h ---- */
 /* ---- operations that several sets share ----
-   The operations of kernels/vectors.h that the file of an instruction set does not have, in the compiler's own vectors:
-   first by the number of lanes, then for all sets, then for the sets whose comparisons give a vector. This file is
-   compiled once for each set. */
+  The operations of kernels/vectors.h that the file of an instruction set does not have, in the compiler's own vectors:
+     first by the number of lanes, then for all sets, then for the sets whose comparisons give a vector. */
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
@@ -4661,8 +4494,7 @@ SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | 
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a & V(allq)(0xFFFFFFFFu)) * (b & V(allq)(0xFFFFFFFFu)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-/* Computes a >> n, an arithmetic shift, as ~(u >> n) with u = ~a, by a product. u has 26 bits. All but two of them fit
-   a float, whose product with a power of two is cut off at the right bit. */
+/* Computes a >> n, an arithmetic shift, as ~(u >> n) with u = ~a, by a product. u has 26 bits. */
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
 {
     V(i) u = ~a, none = (V(i))(n == 0), one = (V(i))(n == 1);
@@ -4700,8 +4532,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
 #if !SAMPI_NEON
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return a * b + c; }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return a * b + c; }
-/* Converts half floats. A half below 2^-14 is converted by subtracting 2^-14 again; exponent 31 (infinity, NaN) becomes
-   255. */
+/* Converts half floats. */
 SAMPI_OP V(f) V(f16)(const uint16_t *p)
 {
     const V(i) bias = V(alli)(112u << 23), one = V(alli)(113u << 23);
@@ -4774,14 +4605,10 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
 
 /* ---- src/kernels/passes.h ---- */
 /* ================================================================================================== >>passes
-   The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h has the contract of
-   each kernel, kernels/vectors.h the operations of which kernels consist. Loops take four vectors at a time and apply
-   each operation to all four (SAMPI_FOUR), so that no operation waits for the result of the one before it. The end of a
-   row is filled up with masked elements to four vectors. A new kernel needs a line in the contract, a reference in
-   kernels/scalar.h, a function here, a member of sampi_kernels and a name in SAMPI_KERNELS. */
+  The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h has the contract of
+     each kernel, kernels/vectors.h the operations of which kernels consist. */
 
-/* Returns the end of a row, filled up with masked elements (-infinity). The function is not inlined, because it is much
-   code. */
+/* Returns the end of a row, filled up with masked elements (-infinity). */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
@@ -4789,9 +4616,7 @@ SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, flo
     return room;
 }
 
-/* The first line of each kernel. With it, the upper halves of the vector registers are zero when the kernel returns:
-   otherwise the program's own SSE code runs 20 times slower on Intel's CPUs. Clang does this itself. gcc does it only
-   at -O2, and not before calls that are a function's last step. */
+/* The first line of each kernel. */
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
 
 /* Loads the next `count` vectors of a row; the end of the row is filled up with masked elements. */
@@ -4831,8 +4656,7 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
-/* Returns the maxima of 2 SAMPI_W elements from i on: lane k has the maximum of two of them. With 16 lanes each half of
-   the lanes belongs to one line of 16 elements. */
+/* Returns the maxima of 2 SAMPI_W elements from i on: lane k has the maximum of two of them. */
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
     if (dtype == SAMP_BF16) { /* the even and the odd elements, each in the upper half of a lane */
@@ -4874,8 +4698,7 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     *nan = bad;
 }
 
-/* Tiles without an allowed token are skipped. A tile with a mask, or at the end of the row, is converted to floats
-   first. So are tiles of those dtypes for which that is faster. */
+/* Tiles without an allowed token are skipped. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     SAMPI_TIDY
@@ -5055,9 +4878,7 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     return V(total)(count);
 }
 
-/* Computes e^d of the logits in l [count / 2], half a vector at a time, where d = l - max is clamped: sampi_exp without
-   its factor 2^40. Returns the lanes whose result is not certain without an fma: f, the fraction of the exponent, is so
-   near to 1/2 or -1/2 that it may be the other one. */
+/* Computes e^d of the logits in l [count / 2], half a vector at a time, where d = l - max is clamped. */
 SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
 {
     static const double factor[8] = { SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0 };
@@ -5074,10 +4895,7 @@ SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
     return doubt;
 }
 
-/* Returns the lanes in which the nearest integer n of y = 2^40 e^d is not certain. If product and sum are rounded
-   separately, the error of y is below 2^-49 y + 2^-14. (An fma has a relative error of 2^-53, the eight fmas of the
-   polynomial together five of these; d log2 e, which is below 64, adds another 2^-53 where y is small.) So n is certain
-   unless y is that near to the middle between two integers. */
+/* Returns the lanes in which the nearest integer n of y = 2^40 e^d is not certain. */
 SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
 {
     V(d) off = y - n;
@@ -5098,7 +4916,7 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
 }
 
 /* Computes e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and s = sampi_weighted if
-   with_s. All results are doubles; w and s have SAMPI_INT added. */
+   with_s. */
 SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
@@ -5132,10 +4950,7 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* Computes the floats q nearest to the quotients of a and b (half a vector each) by one divisor. `low` and `high` are
-   inverses of the divisor, one a little too small and one a little too large, so a quotient lies between the products
-   with them. Nearly always both products round to the same float; a division would take many times as long. Returns
-   whether the result of any lane is not certain. */
+/* Computes the floats q nearest to the quotients of a and b (half a vector each) by one divisor. */
 SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 {
     *q = V(narrow)(a * low, b * low);
@@ -5267,9 +5082,7 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Ids are tested tile by tile. Nearly always each id is one more than the id before it; only in other tiles are
-   neighbours compared one by one. Eight tiles of logits are copied at a time, so that their maxima are computed while
-   they are in cache. */
+/* Ids are tested tile by tile. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     SAMPI_TIDY
@@ -5313,8 +5126,7 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMPLING_WATERMARK_DECLARED)
-/* Computes the ten rounds of sampi_philox for counters whose four words are in a, b, c and d, four vectors of each.
-   Each word is in the lower half of a lane of 64 bits. */
+/* Computes the ten rounds of sampi_philox for counters whose four words are in a, b, c and d, four vectors of each. */
 SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *key)
 {
     uint32_t k0 = key[0], k1 = key[1];
@@ -5331,8 +5143,7 @@ SAMPI_OP void V(rounds)(V(q) * a, V(q) * b, V(q) * c, V(q) * d, const uint32_t *
 #endif
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Computes h, the random word of the race, for 2 SAMPI_W ids by sampi_philox. The compiler removes the computations
-   that are equal for all ids or not used. Each word is in the lower half of 64 bits. */
+/* Computes h, the random word of the race, for 2 SAMPI_W ids by sampi_philox. */
 SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -5370,7 +5181,7 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* Computes the four random words of 2 SAMPI_W groups of four ids; the first group is `from`. word [w] has word w of one
-   group in each lane. Unlike V(noise), the group is the counter's first number, and all four words are used. */
+   group in each lane. */
 SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
 {
     V(q) a[4], b[4], c[4], d[4];
@@ -5409,8 +5220,7 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     return hits;
 }
 
-/* Returns the seeds of half the lanes. Their hashes are in the lower halves (up 0) or in the upper halves of 64
-   bits. */
+/* Returns the seeds of half the lanes. */
 SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
 {
     const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
@@ -5437,8 +5247,7 @@ SAMPI_OP V(i) V(hashes)(V(i) id)
     return i ^ (V(i))((V(signed))i >> 15);
 }
 
-/* Returns, for half the lanes, a lane with all bits 1 if its token is green, else 0. Each lane has its own Philox key,
-   `seed`. */
+/* Returns, for half the lanes, a lane with all bits 1 if its token is green, else 0. */
 SAMPI_OP V(q) V(greens)(V(q) seed, V(q) id, uint32_t below)
 {
     V(q) a = id >> 2, b = V(allq)(0), c = b, d = b, k0 = seed, k1 = seed >> 32;
@@ -5479,12 +5288,10 @@ SAMPI_T static void V(tint)(const sampi_colours *colours, uint32_t from, size_t 
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/passes.h ---- */
 /* ---- kernels of llama.cpp's arithmetic, in vectors ----
-   The two kernels of kernels/llama_cpp/contract.h, compiled once for each set of 8 or 16 lanes. They compute the
-   exponential of glibc and musl, bit for bit: in double, rounded to float at the end. */
+  The two kernels of kernels/llama_cpp/contract.h, compiled once for each set of 8 or 16 lanes. */
 
 #if SAMPI_W > 4
-/* Calls libm for the one number for which versions of libm differ. The test is an interval, not ==, because with == the
-   compiler would compute the result itself. The function is not inlined, because it is rarely called. */
+/* Calls libm for the one number for which versions of libm differ. */
 static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 {
     for (int k = 0; k < n; k++)
@@ -5492,8 +5299,7 @@ static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 }
 
 /* The published algorithm: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2]; the first factor comes from
-   a table, the second is a polynomial of f. All is computed in double and rounded to float at the end. For x below -104
-   the result is 0. */
+   a table, the second is a polynomial of f. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
     SAMPI_TIDY
@@ -5564,11 +5370,10 @@ SAMPI_T static size_t V(add_terms)(const float *x, size_t n, const sampi_float_t
 
 /* ---- src/kernels/check.h ---- */
 /* ---- is an array good? ----
-   The check of an array of candidates before any sampler reads it. This file comes before kernels/dispatch.h, which
-   tries each instruction set with this check. */
+  The check of an array of candidates before any sampler reads it. */
 
 /* Checks an array of candidates with the kernels k: at least one candidate must not be masked, and no logit may be NaN
-   or +infinity. The function reads all candidates and writes nothing. */
+   or +infinity. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
     float line[SAMPI_TILE / SAMPI_LINE], max;
@@ -5587,16 +5392,9 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 
 /* ---- src/kernels/dispatch.h ---- */
 /* ================================================================================================ >>dispatch
-   Chooses the set of kernels that is used: one set for each instruction set. A table has all sets that are compiled,
-   the best last. At the first use the last set whose instructions the CPU has is chosen, for the whole process. Before
-   that, the arithmetic of every set that the CPU can run must give known results, because compiler flags may have
-   changed it. If one set fails, no set is used, and samplers carry SAMP_E_UNSUPPORTED.
+  Chooses the set of kernels that is used: one set for each instruction set. */
 
-   The choice is a global (sampi_chosen). samp_isa_force may change it between any two tokens, because all sets give the
-   same tokens. A draw uses the set with which it began (sampi_open_row). */
-
-/* The initialiser of a set of kernels, by its instruction set. `long` names the set whose expf this set uses: sets of
-   four lanes have no expf, because libm's is as fast. */
+/* The initialiser of a set of kernels, by its instruction set. */
 #define SAMPI_KERNELS(name, isa, long) \
     { \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, \
@@ -5645,12 +5443,11 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
-/* The set in use if no set may be used. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), and the random-sample
-   operator returns it. */
+/* The set in use if no set may be used. */
 static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar);
 
-/* Does this CPU have all features that the set's macro SAMPI_T names, and does the operating system save its
-   registers? */
+/* Does this CPU have all features that the set's macro SAMPI_T names, and does the operating system save its registers?
+   */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
@@ -5671,9 +5468,7 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 #endif
 }
 
-/* Fills a row for the test of a set's arithmetic. The row makes the kernels take all their paths: a whole tile (256
-   elements), a shorter one, weights of all sizes, masked tokens. Element 100 has the bits `odd`. The values are
-   volatile, or the compiler could compute the test's result itself, without the effect of its flags. */
+/* Fills a row for the test of a set's arithmetic. */
 #define SAMPI_TRY 300
 static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {
@@ -5709,9 +5504,7 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
     return seen && sampi_check_with(k, &cur) == SAMP_E_NAN;
 }
 
-/* Returns a hash of results that are defined to the last bit. The hash is SAMPI_TRIED if the arithmetic is right. The
-   arithmetic is wrong with compiler flags that have no macro, an fma that rounds twice, or another rounding mode than
-   to nearest. */
+/* Returns a hash of results that are defined to the last bit. */
 #define SAMPI_TRIED 0x8F963966C95D40A1u
 
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
@@ -5738,7 +5531,7 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
 }
 
 /* Do all sets that this CPU can run give the right results? If one does not, no set is used, because a flag that breaks
-   one set may have broken more than this test sees. The test takes some ten microseconds for each set. */
+   one set may have broken more than this test sees. */
 static SAMPI_COLD bool sampi_all_sound(void)
 {
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
@@ -5798,26 +5591,16 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 
 /* ---- src/core/array.h ---- */
 /* =================================================================================================== >>array
-   Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
-   candidates, sums over them, and cuts. samp_apply gets the array from the user, and samp_sample makes one. The
-   candidates may be in any order. Each function changes the array in place or only reads it.
-
-   Every function here keeps the members of the array consistent. data [0 .. size) are the remaining candidates; the
-   candidates that a cut removes are overwritten or stay after size, and no function reads them again. `sorted` is set
-   only if data is in order (logit descending, id ascending), because other functions then take data [0] for the
-   maximum. `selected` is an index, so it becomes invalid when candidates move or are removed: sampi_run resets it.
-
-   All sums are sums of integer weights (sampi_weight), so their value does not depend on the array's order. So these
-   functions may sort the array or not. */
+  Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
+     candidates, sums over them, and cuts. */
 
 /* Checks the array before any built-in sampler works on it (sampi_run calls it for all of them): at least one candidate
-   must not be masked, and no logit may be NaN or +infinity. The functions below rely on this. */
+   must not be masked, and no logit may be NaN or +infinity. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* ---- order ---- */
 
-/* The order of candidates: logit descending, then id ascending. If there is a score function, candidates are compared
-   by score first, ascending. The order is total if no id occurs twice, so every way to sort gives the same array. */
+/* The order of candidates: logit descending, then id ascending. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
     double max, mean; /* the largest logit, and the mean of max - l over the distribution; for scores such as
@@ -5855,8 +5638,7 @@ static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, s
     }
 }
 
-/* Moves d[root] down in the heap d[.. end) until neither of its children comes after it in order. sampi_heap_sort calls
-   it for each step. */
+/* Moves d[root] down in the heap d[.. end) until neither of its children comes after it in order. */
 static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
     for (;;) {
@@ -5869,8 +5651,7 @@ static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data
     }
 }
 
-/* Sorts by a heap whose top is the last candidate in order. Quicksort's callers count bad pivots and change to this
-   sort after too many, because it takes O(n log n) for every array. */
+/* Sorts by a heap whose top is the last candidate in order. */
 static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
@@ -5903,9 +5684,7 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
     }
 }
 
-/* Sorts by quicksort so that d[0 .. k) are the first k in order; the others follow in any order. `depth` bounds the
-   time for bad pivots: after this many nested partitions the heap sort takes over. The callers are sampi_sort, and the
-   GPU's host for candidates that come back in another order. */
+/* Sorts by quicksort so that d[0 .. k) are the first k in order; the others follow in any order. */
 static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
     while (n > 16) {
@@ -5921,8 +5700,7 @@ static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t
     sampi_insertion_sort(order, d, n);
 }
 
-/* Sorts the array so that data [0 .. k) are the first k in order, k <= size. Afterwards `sorted` is true if the whole
-   array is in order. */
+/* Sorts the array so that data [0 .. k) are the first k in order, k <= size. */
 static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
 {
     if (cur->sorted && !order->score) return;
@@ -5935,8 +5713,7 @@ static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_ar
 static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
 
 /* Sets `sorted` to false if the array is no longer in order after a monotone change of the logits (a temperature, a
-   mask below a floor). Such a change keeps the order of unequal logits, but may make logits equal whose ids do not
-   ascend. */
+   mask below a floor). */
 static void sampi_recheck_order(samp_token_data_array *cur)
 {
     if (!cur->sorted) return;
@@ -5957,8 +5734,7 @@ static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* Returns the index of the candidate with this token id, or `size` if it has been removed. Before the first cut the
-   index is nearly always the id itself. */
+/* Returns the index of the candidate with this token id, or `size` if it has been removed. */
 static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token token)
 {
     size_t at = (size_t)token;
@@ -5968,9 +5744,7 @@ static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token 
     return at;
 }
 
-/* Returns the index at which a token is, or would be inserted, among n records. The first member of each record is a
-   token, and the records are sorted by it, ascending. `size` is the bytes of a record. All sorted lists of tokens use
-   this search. */
+/* Returns the index at which a token is, or would be inserted, among n records. */
 SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
     size_t lo = 0, hi = n;
@@ -5994,8 +5768,7 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 /* ---- sums ---- */
 
 /* Returns the number of candidates that are not masked. top_k, the min_keep of cuts and mirostat (ln n) count only
-   these; in llama.cpp's arithmetic (>>llama) masked candidates count too. Callers that also need sums get the number
-   from sampi_sum. */
+   these; in llama.cpp's arithmetic (>>llama) masked candidates count too. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -6003,8 +5776,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. Returns how many it has
-   copied, at most SAMPI_TILE (256). */
+/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
@@ -6025,16 +5797,13 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
     return sums;
 }
 
-/* Returns the array's maximum, the number of its unmasked candidates, and the sums from which probabilities follow.
-   Nearly every sampler begins with this call. */
+/* Returns the array's maximum, the number of its unmasked candidates, and the sums from which probabilities follow. */
 static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* sampi_entropy_of returns the entropy in nats, ln(Z) + s / z. Here Z = z / 2^40 is the sum of exp(l - max), and s is
-   the sum of weight (max - l), because -ln p = ln Z + (max - l). If z is an estimate, `other` is the other end of the
-   interval that contains z; else it is z. */
+/* sampi_entropy_of returns the entropy in nats, ln(Z) + s / z. */
 static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
     return sampi_ln(z / (double)SAMPI_ONE) + s / other;
@@ -6044,8 +5813,7 @@ static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
     return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
 
-/* Sets p of all candidates. The sums may be those of a larger row: after a cut, p is still the probability before the
-   cut. */
+/* Sets p of all candidates. */
 static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
@@ -6068,9 +5836,7 @@ static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k
     cur->sorted = true;
 }
 
-/* Keeps the candidates with a logit >= floor, in the order that they have in the array. If fewer than min_keep
-   candidates, or no candidate, reach the floor, the first min_keep candidates (at least 1) of the sorted array stay.
-   Masked candidates count if the caller's min_keep counts them, as in llama.cpp. */
+/* Keeps the candidates with a logit >= floor, in the order that they have in the array. */
 static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
 {
     samp_token_data *d = cur->data;
@@ -6087,7 +5853,7 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
 }
 
 /* Returns the length of the shortest prefix that has at least the weight `required` and at least min_keep candidates.
-   Only the first k candidates, which are in order, are searched; if they are not enough, the result is 0. */
+   */
 static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
                                      size_t min_keep)
 {
@@ -6100,8 +5866,7 @@ static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k,
 }
 
 /* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the weight `required` (at most
-   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so the function sorts the first 64
-   candidates, and then eight times as many until they are enough. */
+   sums->z) and at least min_keep tokens, and sets p. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
                             uint64_t required, size_t min_keep)
 {
@@ -6117,8 +5882,7 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
-/* Sorts n keys of 64 bits by their upper halves, stably, 11 bits at a time (radix sort). The keys move between the
-   arrays `from` and `to` three times, so the result is in `to`. */
+/* Sorts n keys of 64 bits by their upper halves, stably, 11 bits at a time (radix sort). */
 static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
     uint32_t start[3][2049];
@@ -6141,15 +5905,7 @@ static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* ---- src/core/table.h ---- */
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler, and the table of kinds, which describes each kind (type) of sampler. A
-   constructor (>>params) makes an object from a kind and its parameters, and checks it.
-
-   A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") at known offsets. So a copy
-   of the bytes is a clone; samplers with memory of their own have the hooks clone and free. The sampler that
-   samp_sample was called on also owns the workspace, sampi_work.
-
-   Settings never change after the constructor. A draw changes only `now`, which is restored if the draw fails. A token
-   is accepted only after every step that can fail. */
+  The object behind every samp_sampler, and the table of kinds, which describes each kind (type) of sampler. */
 
 typedef struct sampi_sampler sampi_sampler;
 
@@ -6159,13 +5915,7 @@ typedef struct sampi_record sampi_record; /* life/past.h */
 typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
-
-   The list of all kinds, each with its plan (samplers/plans.h). A plan is the sampler's algorithm for slices and
-   devices; a kind with `none` has no plan, so there the sampler runs step by step over an array. The order of the list
-   is the default order of a chain. The file of each sampler ends with the kind's row of the table: the macro
-   SAMPI_<id>_ROW, which has the members of sampi_traits in order. The rows decide the samplers' names, checks, saved
-   states, descriptions, how samp_params make them, and which executor a draw uses. core/kinds.h makes the table; a kind
-   whose optional part is not compiled has an empty row there. */
+  The list of all kinds, each with its plan (samplers/plans.h). */
 /* clang-format off */
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_GUMBEL_KIND(X) X(GUMBEL, gumbel)
@@ -6212,9 +5962,7 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(SBW, none)
 /* clang-format on */
 
-/* The number of a kind is its index in the list. It is never stored (a fingerprint has the name instead), so kinds may
-   move in the list. SAMPI_N_KINDS is the length of arrays indexed by kind, and the result of a search by name that
-   finds no kind. */
+/* The number of a kind is its index in the list. */
 typedef enum sampi_kind {
 #define SAMPI_KIND_ID(id, plan) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
@@ -6222,9 +5970,7 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* Properties of a kind. Most flags are promises about its apply function. The fast path (which works on the row without
-   an array) and the GPU rely on them, and a broken promise gives another token than the apply functions give. Without a
-   flag a kind is run in the slower way, which is always right. */
+/* Properties of a kind. */
 enum {
     SAMPI_SELECTS = 1, /* the sampler selects a token, so it should be the last sampler of a chain */
     /* the sampler leaves p as it was, and the order too unless it has SAMPI_SORTS or SAMPI_KEEPS_SOME */
@@ -6248,10 +5994,7 @@ enum {
         0x4000,               /* the sampler has no apply in the table; the functions of its interface do the work */
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
-    /* A view is a long array, given to samp_apply, that is worked on as a row. The flag is the last state of a view in
-       which the kind's function on rows gives the same result as its apply. The states, in this order: nothing is cut;
-       tokens are masked; tokens are removed; the rest is in order. For a kind without a flag the view is turned back
-       into an array first. */
+    /* A view is a long array, given to samp_apply, that is worked on as a row. */
     SAMPI_VIEW_DENSE = 0x10000,
     SAMPI_VIEW_MASKED = 0x20000,
     SAMPI_VIEW_DROPPED = 0x30000,
@@ -6281,30 +6024,7 @@ enum {
         0x40000000 /* the sampler cuts by typical's score, and leaves the candidates in order of that score */
 };
 
-/* The hooks of a kind: functions besides apply that common code calls. Each may be NULL.
-     params:    copies those parameters from samp_params that no field describes.
-     prepare:   checks conditions beyond the ranges of fields, and sizes the parts (the arrays behind the record). Each
-                field is already in its range. If `make` is false, no sampler will be made, and checks that walk over
-                the vocabulary are left out.
-     build:     fills the parts of a new sampler; it reads the caller's list or breakers for the last time.
-     settings:  adds the parts to the fingerprint.
-     accept:    updates the state with a chosen token. It cannot fail, because other samplers may have accepted it
-                already.
-     reset:     sets the state to that of a new sampler: in the constructor and in samp_reset.
-     state:     writes the state to bytes, or reads it (>>state).
-     take_over: copies the state of `old`, the same sampler with other parameters. If old is NULL, there was no such
-                sampler, and the accepted tokens are taken from the chain's samp_prev.
-     past:      writes what a draw and an accepted token change to the words of a rollback's record, or reads it from
-                them, without the mt19937 (>>rollback). It is called unless the sampler is off.
-     clone:     copies a sampler that has memory of its own, and returns NULL if there is no memory. Without this hook
-                the bytes are copied.
-     free:      frees the sampler's own memory; the caller frees the record.
-     mask:      called on a chain's first member when `chain` draws from a row of *n tokens. It sets *bits to the tokens
-                that may be chosen, or NULL for all; the caller may change the bits until the next call. It may lower
-                *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects.
-     ready:     prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards.
-     kept:      returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
-                without them the interface is called directly. */
+/* The hooks of a kind: functions besides apply that common code calls. */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -6322,18 +6042,17 @@ typedef struct sampi_hooks {
     int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
-/* The last hooks (clone, free, mask, ready, kept) of a sampler that has no memory besides its bytes and masks no
-   row. */
+/* The last hooks (clone, free, mask, ready, kept) of a sampler that has no memory besides its bytes and masks no row.
+   */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
 static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
-/* A row of the table, the properties of one kind. Rows do not name the members, because C++11 has no designated
-   initialisers. */
+/* A row of the table, the properties of one kind. */
 typedef struct sampi_traits {
     /* the name that samp_name returns; it is part of a saved state's fingerprint, so it must never change */
     const char *name;
-    /* the kind's number in Philox's counter, or 0 if the kind never draws; it decides tokens, so it must never
-       change */
+    /* the kind's number in Philox's counter, or 0 if the kind never draws; it decides tokens, so it must never change
+       */
     uint32_t draws;
     char letter;       /* the kind's letter in samp_params.order, or 0 for no letter */
     const char *steps; /* the kind's names in samp_params.order, separated by ';', or "" for no name */
@@ -6367,12 +6086,10 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
 /* ---- src/core/windows.h ---- */
 /* ---- windows of accepted tokens ----
-   Rings of the last accepted tokens, which penalties, dry and chains have, and sorted lists of counts, which penalties
-   and dry make from their rings. This file comes before core/record.h, whose struct holds rings. Saved states use both
-   too. */
+  Rings of the last accepted tokens, which penalties, dry and chains have, and sorted lists of counts, which penalties
+     and dry make from their rings. */
 
-/* A ring of the last `cap` tokens: `size` tokens are in it, and the next one is written at index `head`. The array of
-   tokens is part 0 (the first array behind the record) of penalties and dry, and `prev` of a chain. */
+/* A ring of the last `cap` tokens. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
@@ -6390,8 +6107,7 @@ static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, ui
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Adds x as the newest token: a token that was accepted, or that a device has drawn. Returns the token that falls out
-   of the ring, which penalties must stop counting; -1 if no token does; x itself if the ring has no room at all. */
+/* Adds x as the newest token: a token that was accepted, or that a device has drawn. */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -6411,8 +6127,7 @@ static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* Returns the entry of a token in a sorted list of *n counts. If there is no such entry, the function inserts one with
-   count 0 and *n grows. The list must have room; the lists of penalties are as long as the window, so they have. */
+/* Returns the entry of a token in a sorted list of *n counts. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -6448,8 +6163,7 @@ static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
     }
 }
 
-/* Sorts n entries by their tokens, without memory, with one walk over them for each bit in which tokens differ. It
-   sorts the list of dry, and counts that are made anew from a window. */
+/* Sorts n entries by their tokens, without memory, with one walk over them for each bit in which tokens differ. */
 static void sampi_count_sort(sampi_count *list, uint32_t n)
 {
     uint32_t differ = 0, bit = (uint32_t)1 << 30;
@@ -6460,9 +6174,7 @@ static void sampi_count_sort(sampi_count *list, uint32_t n)
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ---- src/constraints/record.h ---- */
 /* ---- constraints: settings and state ----
-   The part of a sampler's record (core/record.h) that the kind SAMPI_CONSTRAINT has. Constructors
-   (constraints/constructors.h) set its numbers; an accepted token changes its state (constraints/accepting.h). This
-   file has the structs, and the function that says whether a schedule is active. */
+  The part of a sampler's record (core/record.h) that the kind SAMPI_CONSTRAINT has. */
 
 /* How a constraint chooses tokens (constraints/drawing.h). */
 typedef enum sampi_constraint_kind {
@@ -6527,12 +6239,9 @@ static bool sampi_is_time(const sampi_constraint *r)
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/record.h ---- */
 /* ---- watermarks: settings and state ----
-   The part of a sampler's record (core/record.h) that the three kinds of watermarks have. The constructor
-   (watermark/making.h) sets the numbers; an accepted token changes the text (watermark/text.h). */
+  The part of a sampler's record (core/record.h) that the three kinds of watermarks have. */
 
-/* A watermark's settings, and the text so far. Positions are counted from the first token that counts; a context
-   belongs to the position that it precedes. The sampler's part 1 is the last history + width tokens, part 2 the
-   table of positions + 1, with 0 in empty slots. */
+/* A watermark's settings, and the text so far. */
 typedef struct sampi_watermark {
     samp_watermark_kind what;
     uint64_t key[2]; /* the key itself, or the derived keys A and B */
@@ -6549,7 +6258,7 @@ typedef struct sampi_watermark {
 #endif
 /* ---- src/rows/work.h ---- */
 /* ---- the workspace ----
-   The memory of a draw. It belongs to the sampler that samp_sample was called on; rows/reserve.h allocates it. */
+  The memory of a draw. */
 
 /* A changed element of a dense row (>>fast): token `id` has x in place of the caller's element. */
 typedef struct sampi_change {
@@ -6576,13 +6285,10 @@ typedef struct sampi_work {
 
 /* ---- src/life/past.h ---- */
 /* ---- rollback: the structs ----
-   A sampler that is in no chain keeps notes of its last accepted tokens (sampi_past), with which samp_rollback takes
-   tokens back. The room also has the functions with which the hooks `past` of samplers write and read these notes.
-   life/rollback.h uses them. */
+  A sampler that is in no chain keeps notes of its last accepted tokens (sampi_past), with which samp_rollback takes
+     tokens back. */
 
-/* The notes of a sampler: one record for each accepted token. A record has the old values of everything that the token
-   changed in the sampler and its members (life/rollback.h), as words of four bytes. The two arrays are in one block of
-   memory, which begins with `who`. */
+/* The notes of a sampler: one record for each accepted token. */
 typedef struct sampi_past {
     sampi_sampler **who;       /* [n_who] the samplers that have words in a record */
     uint32_t *word;            /* [depth + 1][width] the records */
@@ -6621,8 +6327,7 @@ static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n
     }
 }
 
-/* Notes or restores a window of tokens: the record has the token that the next one pushes out. Returns the token that
-   comes back into the window, or -1. */
+/* Notes or restores a window of tokens: the record has the token that the next one pushes out. */
 static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
 {
     if (ring->cap == 0) return -1;
@@ -6639,13 +6344,9 @@ static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ri
 
 /* ---- src/core/record.h ---- */
 /* ---- the record ----
-   sampi_sampler is what a user's samp_sampler pointer points to. The same struct is also the description of a sampler
-   that a constructor is about to make (t in >>params): then it is on the stack and has no parts, which are the arrays
-   behind it. */
+  sampi_sampler is what a user's samp_sampler pointer points to. */
 
-/* The state that an apply function may change. sampi_save_state copies it before each call, and a call that fails
-   restores it. The state of an mt19937 changes too, and `drawn` says how far to go back. Everything else, such as
-   windows and adaptive_p's average, changes only when a token is accepted. */
+/* The state that an apply function may change. */
 typedef struct sampi_state {
     float mu;           /* mirostat's mu */
     samp_token pending; /* for adaptive_p the token selected last, or -1; for watermarks 0 after the first draw */
@@ -6653,13 +6354,10 @@ typedef struct sampi_state {
     uint64_t drawn;     /* the number of outputs taken from the mt19937 */
 } sampi_state;
 
-/* Who has put a member into its chain: the user, samp_params, or a request's grammar. samp_chain_update replaces only
-   members that come from samp_params. */
+/* Who has put a member into its chain: the user, samp_params, or a request's grammar. */
 typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
 
-/* A chain's members, and its last accepted tokens (samp_prev). The chain owns its members and both arrays; samp_free
-   frees them. `prev` stays when members change: a member that was off, or that joins later, learns the accepted tokens
-   from it (the hook take_over). */
+/* A chain's members, and its last accepted tokens (samp_prev). */
 typedef struct sampi_chain {
     sampi_sampler **item; /* [n] the members, with memory for cap */
     int32_t n, cap;
@@ -6667,8 +6365,7 @@ typedef struct sampi_chain {
     sampi_ring ring;
 } sampi_chain;
 
-/* The parameters of samplers that need no arrays. An executor may copy them to where it runs, as a device does.
-   sampi_cut_numbers serves all samplers that cut: its p is tail_free's z, min_k's tau, and top_n_sigma's n. */
+/* The parameters of samplers that need no arrays. */
 typedef struct sampi_cut_numbers {
     float p;
     size_t min_keep;
@@ -6710,11 +6407,7 @@ typedef struct sampi_adaptive_numbers {
     sampi_mirostat_numbers mirostat; \
     sampi_adaptive_numbers adaptive;
 
-/* The record behind a samp_sampler. The constructor sets kind, off, seed, the offsets of the parts (the arrays behind
-   the record) and most of the union; they never change afterwards. The status never changes either, except a chain's.
-   Draws change now, position, perf, n_edits, past and work. Accepted tokens change the windows (ring) and the average
-   in the union. A new member needs care in three places: samp_clone copies all bytes, sampi_clone_chain does
-   not, and the hook `past` must cover what a draw or a token changes. */
+/* The record behind a samp_sampler. */
 struct sampi_sampler {
     samp_sampler base; /* must be the first member: users hold a pointer to it */
     sampi_kind kind;
@@ -6785,19 +6478,8 @@ struct sampi_sampler {
 
 /* ---- src/core/plans.h ---- */
 /* ---- plans ----
-   A plan is a sampler's algorithm in terms of questions about a row of logits ("what is the maximum?") and changes of
-   the row ("remove what is below this floor"). An executor runs plans: it is code that runs a chain in another way than
-   step by step over an array. There are two, one for a vocabulary divided into slices on several machines (>>shards),
-   one for a GPU. The plans are in the samplers' files, after #ifdef SAMPI_PLANS. samplers/plans.h lists these files. It
-   is included once for each executor, with SAMPI_ON(name) as the executor's own name of everything that a plan calls:
-   `sums` is sampi_shard_sums for slices and sampi_gpu_sums for a device. run/README.md describes each question that an
-   executor must answer.
-
-   A question returns one of three results: SAMPI_KNOWN with its answer; SAMPI_WAITS if the answer is not there yet (it
-   takes a round of messages, or a pass over the row); or a status, which may be one that only the executor understands.
-   If the result is not SAMPI_KNOWN, the plan returns it to the executor at once. After SAMPI_WAITS the executor calls
-   the plan again, from its beginning. So a plan asks all its questions before it changes anything. A plan that asks
-   again after a change counts its phases in sampi_memory; the phase is 0 when a sampler's turn begins. */
+  A plan is a sampler's algorithm in terms of questions about a row of logits ("what is the maximum?") and changes of
+     the row ("remove what is below this floor"). */
 
 enum { SAMPI_WAITS = 0, SAMPI_KNOWN = 1 };
 
@@ -6818,19 +6500,15 @@ typedef enum sampi_then {
     SAMPI_THEN_FLOOR    /* for a floor (a least logit) that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 
-/* What a cut shows of the candidates that it keeps: their order, their p, or both. Only executors that return an array
-   use these flags. */
+/* What a cut shows of the candidates that it keeps: their order, their p, or both. */
 enum { SAMPI_SHOWS_ORDER = 1, SAMPI_SHOWS_P = 2 };
 
 /* ---- src/core/fields.h ---- */
 /* ---- the numbers of the samplers ----
-   A field describes one parameter of a sampler: its name, its offsets in samp_params and in the sampler's record (the
-   struct behind samp_sampler), its type, range and default. The file of each sampler has the list of its fields. These
-   lists are the source of the checks in constructors and of parameters, the defaults of samp_params, the text of
-   samp_describe, the names of settings, and the fingerprint (a hash of settings) in a saved state. */
+  A field describes one parameter of a sampler: its name, its offsets in samp_params and in the sampler's record (the
+     struct behind samp_sampler), its type, range and default. */
 
-/* The type of a field. Switches over this type have no default case, so the compiler reports each switch that does not
-   handle a new type. */
+/* The type of a field. */
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
@@ -6855,8 +6533,7 @@ enum {
     SAMPI_LATER = 64
 };
 
-/* A field. It has the same type in samp_params and in a sampler, so sampi_from_params copies bytes from one offset to
-   the other. */
+/* A field. */
 struct sampi_field {
     sampi_type type;
     const char *param; /* the name that samp_status reports */
@@ -6871,8 +6548,7 @@ struct sampi_field {
 #define SAMPI_NOWHERE    (~(size_t)0)
 #define SAMPI_MAX_WINDOW (1 << 22) /* the largest window of penalties and dry, in tokens */
 
-/* These macros write the entries of a sampler's list of fields. The order of the list is that of samp_describe's text
-   and of the fingerprint, and samp_status reports the first bad field. So a field must never move in its list. */
+/* These macros write the entries of a sampler's list of fields. */
 #define SAMPI_FIELD(type, param, member, usual, lo, hi, how, label) \
     { \
         SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how, \
@@ -6884,8 +6560,7 @@ struct sampi_field {
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
-/* sampi_number returns the value of a field as a double, for checks and texts. `at` points to the value, in a sampler
-   or in samp_params. A double holds floats and int32 exactly, and a SAMPI_SIZE well enough to compare it with 1. */
+/* sampi_number returns the value of a field as a double, for checks and texts. */
 static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
     if (f->type == SAMPI_FLOAT) return (double)*(const float *)at;
@@ -6916,25 +6591,21 @@ static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 
 /* ---- src/core/owners.h ---- */
 /* ---- the record's parts, and its owners ----
-   Functions on one sampler: where its parts (the arrays behind its record) are, how an edit is counted in all chains
-   that hold it, its serial number, and how it affects a selection. */
+  Functions on one sampler: where its parts (the arrays behind its record) are, how an edit is counted in all chains
+     that hold it, its serial number, and how it affects a selection. */
 
-/* Returns part i of a sampler, an array behind its record, to read or to write. The comments on the record's union say
-   what each part holds. */
+/* Returns part i of a sampler, an array behind its record, to read or to write. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 
-/* Returns n rounded up to a multiple of 16. Parts begin at such multiples, which are aligned enough for every type in
-   them. The cache of >>kv lays out its block in the same way. */
+/* Returns n rounded up to a multiple of 16. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* Chains and custom samplers have no apply function in the table of kinds. A custom sampler works through its
-   interface, samp_sampler_i: the user's own samplers do, and those samplers of the optional parts that are made in the
-   same way. A loop over samplers checks both before it looks up an apply function. */
+/* Chains and custom samplers have no apply function in the table of kinds. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part in some draws only)?
-   sampi_n_active returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
+/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part in some draws only)? sampi_n_active
+   returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static bool sampi_is_clock(const sampi_sampler *s)
 {
@@ -6958,20 +6629,14 @@ static int32_t sampi_n_active(const sampi_sampler *s) { return sampi_is_chain(s)
 /* Does the sampler change nothing, so that a draw may skip it? */
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
 
-/* Counts an edit of s, and of all chains that hold it. Every public function that changes what s would draw, or what it
-   has accepted, calls this function first; functions that draw or accept call sampi_moves (>>rollback) instead. The
-   counts of the chains are atomic, because a batch may use members of one chain in several threads. A GPU's copy of a
-   chain is valid as long as the chain's count is the same, so without this call a device would draw with old
-   settings. */
+/* Counts an edit of s, and of all chains that hold it. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
-/* Returns a number that no sampler of this process has had before; each sampler that is made or cloned gets one. An
-   address would not do, because a new sampler may get a freed sampler's address. The counter is atomic, because several
-   threads may make samplers. */
+/* Returns a number that no sampler of this process has had before; each sampler that is made or cloned gets one. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
@@ -6979,10 +6644,7 @@ static size_t sampi_next_serial(void)
 }
 
 /* Returns the effect of a sampler on a selection: 1 if it selects a token, 0 if it undoes a selection made before it
-   (sampi_run), -1 if it does neither. A chain has the effect of its last member with an effect other than -1. Under
-   MT19937 no sampler undoes a selection, except a custom sampler of the library that masks rows (a grammar): behind a
-   sampler that selects, it would mask a token that is chosen already. For samplers that are off and for the user's own
-   samplers the result is -1. */
+   (sampi_run), -1 if it does neither. */
 static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     int word = -1;
@@ -6996,9 +6658,8 @@ static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng
 #ifndef SAMP_NO_MT19937
 /* ---- src/core/mt19937.h ---- */
 /* ---- a sampler's mt19937 ----
-   The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); its state is the sampler's part
-   0 (the first array behind its record). The core calls that arithmetic only through this room and the rooms called
-   llama_cpp. With SAMP_NO_MT19937, core/no_mt19937.h takes their place. */
+  The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); its state is the sampler's part
+     0 (the first array behind its record). */
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 
@@ -7013,16 +6674,13 @@ static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_R
 
 static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
 
-/* Returns how many bytes a sampler of this kind needs for the state of its mt19937. All kinds that draw reserve them,
-   whatever their random source, because samp_set_rng must not allocate. A sampler that carries an error has no such
-   memory. */
+/* Returns how many bytes a sampler of this kind needs for the state of its mt19937. */
 static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
 
 /* Does the sampler have an mt19937 of its own? */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 
-/* Returns the sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other arrays behind their
-   record, so part 0 is free for it. */
+/* Returns the sampler's mt19937; call it only if sampi_has_mt. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
 /* Sets the mt19937 back to the seed. An mt19937 that is not in use stays unseeded, because seeding takes 624 steps. */
@@ -7055,9 +6713,7 @@ static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler 
 #else
 /* ---- src/core/no_mt19937.h ---- */
 /* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
-   The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. Each
-   function or macro here says that no sampler computes as llama.cpp does, so the compiler drops the code for that
-   case. */
+  The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. */
 
 #define SAMPI_RNG_NAMES "philox"
 
@@ -7089,12 +6745,10 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 #endif
 /* ---- src/core/making.h ---- */
 /* ---- making ----
-   How a sampler is made: a constructor fills a local record t (the struct behind samp_sampler), checks it, then moves
-   it to the heap. An error is noted in the record and not returned. The constructor returns a sampler even then: it
-   carries the error (samp_status) and does nothing. So a caller may build a whole chain and check its status once. */
+  How a sampler is made: a constructor fills a local record t (the struct behind samp_sampler), checks it, then moves it
+     to the heap. */
 
-/* Returns a record of this kind with every field at its default. Each constructor begins with this call. A field that
-   neither the constructor nor samp_params sets keeps its default. */
+/* Returns a record of this kind with every field at its default. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
     const sampi_traits *traits = sampi_traits_of(kind);
@@ -7108,8 +6762,7 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* Notes the status and the parameter's name in t, unless `good` or an earlier requirement has failed. Only the first
-   failure is noted, because samp_status reports one field. */
+/* Notes the status and the parameter's name in t, unless `good` or an earlier requirement has failed. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -7126,9 +6779,7 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
     sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
 }
 
-/* Do the sampler's values make it change nothing? sampi_prepare keeps the answer in s->off. Earlier callers are the
-   default order, which leaves such samplers out, and dry, which needs no breakers if it is off. The function only reads
-   fields, and they need not be valid. */
+/* Do the sampler's values make it change nothing? sampi_prepare keeps the answer in s->off. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -7136,9 +6787,7 @@ static bool sampi_is_off(const sampi_sampler *s)
 }
 
 /* Checks the whole record and writes its status, field, part_size and off, and what the hook `prepare` of its kind
-   writes. The function does not use the heap. If `make` is true, a sampler is going to be made of the record, so checks
-   that walk over the vocabulary run too; samp_check_params leaves these checks out. Constructors and samp_check_params
-   share this function, so they cannot disagree. */
+   writes. */
 static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_traits *traits = sampi_traits_of(t->kind);
@@ -7150,8 +6799,7 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     if (!t->status) t->off = sampi_is_off(t);
 }
 
-/* Sets the random source back to the seed, for a new sampler, samp_reset and samp_set_rng. Philox has no state except
-   the position, so only an mt19937 is seeded. */
+/* Sets the random source back to the seed, for a new sampler, samp_reset and samp_set_rng. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
@@ -7168,8 +6816,7 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* Returns the interface of all built-in samplers. It is never NULL, so users may call through it as with their own
-   samplers. */
+/* Returns the interface of all built-in samplers. */
 static const samp_sampler_i *sampi_builtin(void)
 {
     static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
@@ -7178,9 +6825,7 @@ static const samp_sampler_i *sampi_builtin(void)
 }
 
 /* Moves the record t to the heap: one block with the parts (the sampler's arrays) behind the record, the only
-   allocation of a constructor. A record with an error becomes a sampler that carries the error and has no parts.
-   Returns NULL without memory. Chains and clones of custom samplers call this function directly, because their records
-   need no checks. */
+   allocation of a constructor. */
 static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -7213,8 +6858,7 @@ static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
     return sampi_new(t);
 }
 
-/* Makes a sampler that has no parameters except perhaps a seed. The seed is a member of the record, not a field of the
-   kind, because all samplers that draw have one. */
+/* Makes a sampler that has no parameters except perhaps a seed. */
 static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -7224,13 +6868,10 @@ static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
 
 /* ---- src/core/streams.h ---- */
 /* ---- random numbers of a sampler ----
-   The random numbers of all samplers that draw: xtc, the samplers of >>selection, and their forms on rows, slices and a
-   device. Nothing is stored: the numbers are a function of the seed and the position (the number of the draw). So apply
-   can be repeated, and a row's token is the same in any batch. */
+  The random numbers of all samplers that draw: xtc, the samplers of >>selection, and their forms on rows, slices and a
+     device. */
 
-/* Writes 128 random bits to r, a function of (seed, position, stream, attempt). The function is inlined, because on a
-   GPU each lane has its own counter, which must stay in registers. sampi_random_bits returns the same bits and is not
-   inlined. */
+/* Writes 128 random bits to r, a function of (seed, position, stream, attempt). */
 SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
@@ -7252,12 +6893,10 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
     return r[0];
 }
 
-/* Returns the number of a sampler's stream of random numbers. It is made of the kind of sampler and its ordinal among
-   the samplers of this kind, so two samplers of a chain never share a stream. */
+/* Returns the number of a sampler's stream of random numbers. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
-/* Writes the sampler's random bits at its position to r. `attempt` is 0 for the first two numbers; a draw that needs
-   more numbers counts it up. */
+/* Writes the sampler's random bits at its position to r. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
@@ -7265,9 +6904,7 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 
 /* ---- src/life/state_fields.h ---- */
 /* ---- saved states: fields ----
-   The fields of a saved state: integers, tokens, floats, windows of tokens, an mt19937. Each function handles one field
-   in three modes (sampi_io_mode): it writes the field (or counts its bytes), checks that the bytes are valid, or loads
-   them. The hooks `state` of samplers call these functions in the same order in each mode. */
+  The fields of a saved state: integers, tokens, floats, windows of tokens, an mt19937. */
 
 /* Whether a walk over a state writes the bytes, checks them, or reads them into the sampler. */
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
@@ -7283,8 +6920,7 @@ struct sampi_io {
     void (*unmake)(void *made); /* frees these objects if the load fails */
 };
 
-/* Writes the integer x in n bytes, least significant first, or reads such an integer; returns the integer. All fields
-   use this function. If the bytes end too early, it sets io->bad and reads nothing. */
+/* Writes the integer x in n bytes, least significant first, or reads such an integer; returns the integer. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -7299,8 +6935,7 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
-/* Saves or loads a token that is at least `lowest`: 0, or -1 if the field may have no token. There is no upper limit,
-   because samplers do not know the vocabulary; samp_accept takes any token too. */
+/* Saves or loads a token that is at least `lowest`: 0, or -1 if the field may have no token. */
 static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
     samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
@@ -7308,8 +6943,7 @@ static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a float in [lo, hi], as its 32 bits. If damage to the bytes has the same checksum, the range makes
-   sure that no later draw computes a NaN from them. If lo is NaN, any value is valid. */
+/* Saves or loads a float in [lo, hi], as its 32 bits. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -7321,8 +6955,7 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* Saves or loads a window of tokens: their number, then the tokens, the oldest first. So the bytes do not depend on the
-   tokens' indices in the ring; a load puts the oldest at index 0. penalties, dry and chains have such windows. */
+/* Saves or loads a window of tokens: their number, then the tokens, the oldest first. */
 static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -7338,12 +6971,10 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 }
 
 #ifndef SAMP_NO_MT19937
-/* The most outputs of an mt19937 that a state may count: more than any generation draws. A state with more is
-   invalid. */
+/* The most outputs of an mt19937 that a state may count: more than any generation draws. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
-/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. The index `next` follows from that number.
-   New words are computed only when the next output is drawn, so after a multiple of 624 outputs `next` is still 624. */
+/* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
     if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
@@ -7361,32 +6992,18 @@ static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 #ifndef SAMP_NO_MT19937
 /* ---- src/samplers/llama_cpp.h ---- */
 /* =================================================================================================== >>llama
-   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): they compute or draw as llama.cpp 0.5 does on x86-64, so that
-   a seed gives llama.cpp's tokens. In this arithmetic sampi_run calls the function apply_llama in place of apply, with
-   the same arguments and meaning. Each function is in its sampler's file, beside the function in the library's own
-   (canonical) arithmetic; this file has what they share.
+  Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): they compute or draw as llama.cpp 0.5 does on x86-64, so that a
+     seed gives llama.cpp's tokens. */
 
-   This arithmetic differs from the canonical one: it has float sums in array order, libm's float functions, and no
-   fused multiply-add (sampi_roundf keeps products rounded). Masked tokens stay in the array, with p = 0, and count for
-   min_keep and n. Random numbers come one after another from the sampler's own std::mt19937 (part 0), which each draw
-   advances; sampi_restore_state can take it back.
-
-   The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
-   came. So an array is sorted where llama.cpp sorts it, and nowhere else. When samp_sample calls these functions, the
-   array has the tokens that rows/llama_cpp/ has left of the row. */
-
-/* The numbers from which probabilities follow: the maximum, and the sum of e^(l - max) in array order. With them, p of
-   a logit can be computed even after the array's logits have changed, as long as the old logit was kept. */
+/* The numbers from which probabilities follow: the maximum, and the sum of e^(l - max) in array order. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-/* Returns the probability of a logit. Where llama.cpp reads a stored p, the library computes it again, by the same
-   expression of the same floats. */
+/* Returns the probability of a logit. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* Returns the sums of an array, without writing p. As in llama.cpp, data [0] is the maximum if `sorted` is set.
-   adaptive_p calls this function, because its p holds the old logits then. */
+/* Returns the sums of an array, without writing p. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -7395,8 +7012,7 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 }
 
 /* Does what llama_sampler_softmax_impl does: sets p of all candidates, after sorting them if `sort`. Most samplers of
-   this arithmetic begin with this call, as llama.cpp's do. So p is also written by samplers that leave it in the
-   canonical arithmetic (temp_ext). */
+   this arithmetic begin with this call, as llama.cpp's do. */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
@@ -7423,9 +7039,7 @@ static void sampi_llama_divide(samp_token_data_array *cur, double sum)
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
-/* sampi_llama_share returns -p ln p, a token's term of the entropy. It is 0 for p = 0, where llama.cpp's entropy is
-   NaN.
-   sampi_llama_entropy returns the entropy of the array, from p after the softmax, for typical and temp_ext. */
+/* sampi_llama_share returns -p ln p, a token's term of the entropy. */
 static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
 
 static float sampi_llama_entropy(const samp_token_data_array *cur)
@@ -7451,20 +7065,9 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
 #endif
 /* ---- src/samplers/logit_bias.h ---- */
 /* ================================================================================================== >>logits
-   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each sampler has a list of tokens,
-   changes their logits, and leaves the array unsorted. The lists of penalties and dry are sorted, because sampi_patch
-   relies on it. A masked token stays masked; a result that overflows becomes +-FLT_MAX.
+  Samplers that change the logits of a few tokens: logit_bias, penalties, dry. */
 
-   Each sampler has these functions: `build` fills its arrays when it is made; `reset` and `accept` change its window of
-   tokens, and nothing else does; `apply` changes an array of candidates; `change` returns the new logit of one token.
-   The executors for rows and for the GPU use the lists and `change` too, so a token's new logit is computed in one way
-   only.
-
-   logit_bias adds biases to logits, entry by entry. Biases 1.5 and -0.5 of one token change its logit from 2 to 3. The
-   sampler's part 0 is a copy of the caller's list. */
-
-/* Checks each entry in order, because the first bad one is reported. A bias of +infinity gives SAMP_E_NAN, as NaN does;
-   -infinity bans the token. */
+/* Checks each entry in order, because the first bad one is reported. */
 static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
@@ -7490,8 +7093,7 @@ static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 /* Returns the new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
-/* Applies logit_bias. It does not use sampi_patch, because a token may be in the list twice. Then both biases are added
-   in the list's order, and each sum is rounded. */
+/* Applies logit_bias. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -7504,8 +7106,7 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Adds the entries to the fingerprint, which is a hash of the settings. Common code calls this function as logit_bias's
-   hook `settings`. The number of entries is in the fingerprint already, as a field. */
+/* Adds the entries to the fingerprint, which is a hash of the settings. */
 static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -7557,13 +7158,11 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
 
 /* ---- src/samplers/patch.h ---- */
 /* ---- patches ----
-   How the logits of a few tokens are changed, each by a rule (penalties, dry, the lists of constraints), and how a new
-   sampler takes over the window of penalties or dry from a sampler with other parameters. */
+  How the logits of a few tokens are changed, each by a rule (penalties, dry, the lists of constraints), and how a new
+     sampler takes over the window of penalties or dry from a sampler with other parameters. */
 
 /* Changes the logits of the tokens in a list, by the function `change`. The apply functions of penalties, dry and some
-   constraints call it. If each token is at data[id], as in an array that is not reordered, the logits are changed
-   directly; otherwise each candidate is looked up in the list. The list is sorted, so its last id is the largest. Only
-   logits and `sorted` are written; `change` must leave a masked logit masked. */
+   constraints call it. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -7582,7 +7181,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 }
 
 /* Returns whether a sampler's window is full, and the chain's list of accepted tokens has the same newest tokens and
-   also tokens that are older than the window. `ring` and `token` are the window. */
+   also tokens that are older than the window. */
 static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
 {
     const sampi_ring *prev = &chain->u.chain.ring;
@@ -7592,9 +7191,7 @@ static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_
     return more;
 }
 
-/* Fills the window of a new sampler with the old sampler's tokens, oldest first. If there is no old sampler (ring
-   NULL), or the chain has more tokens, it uses the chain's accepted tokens. The tokens are added by `accept`, because
-   the new window may have another length; so the counts that follow from the window are right at once. */
+/* Fills the window of a new sampler with the old sampler's tokens, oldest first. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {
@@ -7609,10 +7206,8 @@ static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_samp
 
 /* ---- src/samplers/penalties.h ---- */
 /* ---- penalties ----
-   Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
-   0 ? l * repeat : l / repeat) - (c * freq + present). With repeat 1.25, freq 0.1, present 0.2 and c = 3 a logit of 2
-   becomes 1.6 - 0.5 = 1.1. The sampler's part 0 is the window of accepted tokens, part 1 the sorted list of these
-   tokens with their counts c. `accept` keeps the counts up to date, so `apply` never walks over the window. */
+  Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
+     0 ? l * repeat : l / repeat) - (c * freq + present). */
 
 /* Returns the list of counts [u.penalties.n], which has memory for a whole window. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
@@ -7653,15 +7248,13 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 }
 
 /* Returns the number that the frequency and presence penalties subtract from the logit, after the repetition penalty.
-   The subtraction itself is not part of this function, because the GPU has its own. The product is rounded, so that no
-   compiler makes an fma of product and sum. */
+   */
 static float sampi_count_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
-/* Returns the new logit of a token. The repetition penalty divides logits above 0 and multiplies others (Hugging Face's
-   rule for CTRL's penalty), so that repeat > 1 always makes a token less likely. */
+/* Returns the new logit of a token. */
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
@@ -7675,8 +7268,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Takes back an accepted token, or notes it for that (the past hook). The count of the token that leaves is lowered
-   before that of the token that comes back is raised, because the list has memory for a full window only. */
+/* Takes back an accepted token, or notes it for that (the past hook). */
 static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -7690,8 +7282,7 @@ static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old
     sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
 }
 
-/* Writes the sorted list of the different tokens in token [n], with their counts, to list [n]. Returns the length of
-   the list. */
+/* Writes the sorted list of the different tokens in token [n], with their counts, to list [n]. */
 static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
@@ -7765,18 +7356,9 @@ static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
 
 /* ---- src/samplers/dry.h ---- */
 /* ---- dry ("don't repeat yourself") ----
-   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). After "a b c d
-   a b c" the token d would continue a repetition of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 *
-   1.75 = 1.4. The sampler has four arrays (parts): 0 the window of accepted tokens; 1 memory for the list of such
-   tokens; 2 memory for lengths; 3 tails, heads and texts of breakers.
+  A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). */
 
-   A breaker is a text, such as "\n", that ends a repetition. The breakers are tokenised when the sampler is made
-   (sampi_dry_build). A breaker may begin inside one token and end inside another, so it is stored as heads and tails: a
-   head is a token that contains the breaker, or ends with a beginning of it; the tail is the rest of the breaker as
-   tokens. */
-
-/* A head is a token with which a breaker (a text that ends repetitions) can begin. If `tail` is -1, the token contains
-   the whole breaker; otherwise the tokens of that tail must follow. */
+/* A head is a token with which a breaker (a text that ends repetitions) can begin. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
@@ -7814,8 +7396,7 @@ static samp_token sampi_longest_token(const samp_vocab *v, const char *text, siz
     return best;
 }
 
-/* Tokenises a text, by the vocabulary's function or by greedy longest match. Writes at most n_max tokens to out, and
-   returns their number; -1 if no tokens spell the text. */
+/* Tokenises a text, by the vocabulary's function or by greedy longest match. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
     int32_t n_out = 0;
@@ -7844,8 +7425,7 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
-/* Appends a head (a token with which a breaker can begin) to heads, if heads is not NULL. Returns the new number of
-   heads. */
+/* Appends a head (a token with which a breaker can begin) to heads, if heads is not NULL. */
 static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
 {
     if (heads) {
@@ -7855,10 +7435,7 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
     return n + 1;
 }
 
-/* Finds all heads, in order of ids, and returns their number. A head is a token that contains a breaker (tail -1), or
-   ends with a beginning of a breaker (the tail is the breaker's rest). Tails are numbered through all breakers, one for
-   each proper suffix. A token may be several heads. sampi_dry_prepare passes NULL for heads to count them;
-   sampi_dry_build has them written. */
+/* Finds all heads, in order of ids, and returns their number. */
 static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
                                          sampi_head *heads)
 {
@@ -7911,9 +7488,7 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
-/* Checks the parameters and sizes the parts (the prepare hook). The window is the smaller of last_n and n_ctx_train. A
-   sampler that is off needs neither breakers nor a vocabulary. A breaker has a tail for each of its proper suffixes.
-   Heads are counted by a walk over the vocabulary, but only if a sampler is going to be made. */
+/* Checks the parameters and sizes the parts (the prepare hook). */
 static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -7942,8 +7517,7 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
-/* Fills the tails, heads and texts of breakers (the build hook). Tail k - 1 of a breaker is its rest after k bytes, as
-   sampi_dry_heads numbers them. */
+/* Fills the tails, heads and texts of breakers (the build hook). */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
@@ -7962,8 +7536,7 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-/* Returns the token `back` positions before the newest in the window, so 0 is the newest. The functions below read the
-   window from its end. */
+/* Returns the token `back` positions before the newest in the window, so 0 is the newest. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
     return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
@@ -8010,9 +7583,7 @@ static void sampi_dry_reset(sampi_sampler *s)
 }
 
 /* Decides whether a breaker begins `back` positions before the newest token, when all tokens that its tail may have are
-   in the window, so that the answer can no longer change. The nearest such breaker is remembered (its position and the
-   length of its tail), so that it is not searched for again. `back` must be nearer than all positions decided
-   before. */
+   in the window, so that the answer can no longer change. */
 static void sampi_dry_settle(sampi_sampler *s, int32_t back)
 {
     int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
@@ -8021,8 +7592,7 @@ static void sampi_dry_settle(sampi_sampler *s, int32_t back)
     s->u.dry.settled_tail = tail;
 }
 
-/* Adds a token to the window; the remembered breaker is then one position farther back. sampi_dry_list finds the
-   repetitions when the next token is drawn. */
+/* Adds a token to the window; the remembered breaker is then one position farther back. */
 static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 {
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
@@ -8042,9 +7612,7 @@ static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 }
 
 /* Writes length [k] for 0 < k < n: the length of the common suffix of the window and of the window k tokens ago, at
-   most `limit`. It uses the Z algorithm (Gusfield 1997) on the window read from its end, in n steps. The tokens [left,
-   right) of its farthest match equal the newest right - left tokens, so within this match an earlier length can be
-   reused. */
+   most `limit`. It uses the Z algorithm (Gusfield 1997) on the window read from its end, in n steps. */
 static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
 {
     int32_t left = 0, right = 0;
@@ -8075,8 +7643,7 @@ static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 }
 
 /* Returns the number that is subtracted from a token's logit. entry->count is the length of the repetition that the
-   token would continue. The power is bounded so that base^power fits a float. In llama.cpp's arithmetic the number is
-   computed as in llama.cpp. */
+   token would continue. */
 static float sampi_dry_penalty(const sampi_sampler *s, const sampi_count *entry)
 {
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
@@ -8097,8 +7664,7 @@ static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count
 }
 
 /* Lists the tokens that would continue a repetition, sorted by token, each with the length of its longest repetition.
-   Returns their number, which is at most the window's size. The function writes the list, usually to part 1, and uses
-   part 2. It is called before each draw: by apply, or by the fast path or the GPU's host instead of apply. */
+   */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
@@ -8147,8 +7713,7 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
     sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
 }
 
-/* Saves or loads the window, which is the whole state of dry. After loading, the breakers in the window are searched
-   for again. */
+/* Saves or loads the window, which is the whole state of dry. */
 static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
@@ -8157,8 +7722,7 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
-/* Adds the breakers' tokens to the fingerprint (the hash of settings). With another vocabulary these tokens would be
-   different, and a saved window would have another meaning. */
+/* Adds the breakers' tokens to the fingerprint (the hash of settings). */
 static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -8232,18 +7796,7 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
 
 /* ---- src/samplers/cut.h ---- */
 /* ============================================================================================== >>truncation
-   Samplers that remove tokens from the array: they are in this file and the next ones down to xtc. Each file has the
-   function sampi_..._apply, which the table of kinds names, and the arithmetic of the threshold, which the executors
-   for rows, slices and the GPU use too. sampi_run calls an apply function after sampi_check, and never for a sampler
-   that is off. So the parameters are in range and the row has a maximum. The function changes the array, not the
-   sampler, and leaves at least one token.
-
-   Whether a token stays depends on its logit and on sums over the row, never on its index in the array. So the executor
-   for rows may find the same tokens in another way. An apply function first computes the threshold (an integer sum of
-   weights, or a double); functions of >>array then cut.
-
-   Many of these samplers cut by one parameter, u.cut.p, which has another meaning in each sampler. This file has their
-   common functions. */
+  Samplers that remove tokens from the array: they are in this file and the next ones down to xtc. */
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }
@@ -8258,8 +7811,7 @@ static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t 
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 /* ---- top_n_sigma (Tang et al. 2024) ----
-   The sampler top_n_sigma masks tokens with l < max - n * sigma, where sigma is the standard deviation of the logits.
-   For the logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
+  The sampler top_n_sigma masks tokens with l < max - n * sigma, where sigma is the standard deviation of the logits. */
 
 /* Returns the scale with which the variance is computed exactly: each x = max - l becomes an integer in units of 2^-40
    of the range's power of two, so that the sums of x and x^2 are exact in 128 bits. */
@@ -8312,8 +7864,7 @@ SAMPI_INLINE bool sampi_is_within(const void *what, float l)
     return of[0] - (double)l <= of[1];
 }
 
-/* Masks the tokens that are farther below the maximum than n_sigma deviations. The array keeps its size, and p is not
-   set. */
+/* Masks the tokens that are farther below the maximum than n_sigma deviations. */
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
@@ -8325,8 +7876,7 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Computes mean and deviation in two passes of float sums. Each square is added in double and the sum is rounded to
-   float, as in C++ with std::pow, which returns a double. */
+/* Computes mean and deviation in two passes of float sums. */
 static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
@@ -8371,8 +7921,8 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 /* ---- src/samplers/top_k.h ---- */
 /* ---- top_k ----
-   The sampler top_k keeps the first k tokens in order: of the logits 4, 2, 2, 1, k = 2 keeps 4 and the 2 with the
-   smaller id. With `ties` it also keeps all tokens whose logits equal the last one, here both tokens with 2. */
+  The sampler top_k keeps the first k tokens in order: of the logits 4, 2, 2, 1, k = 2 keeps 4 and the 2 with the
+     smaller id. */
 
 /* top_k needs no probabilities, so it does not set p. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -8429,11 +7979,7 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 
 /* ---- src/samplers/tail_free.h ---- */
 /* ---- tail_free (Bricken 2019) ----
-   Tail-free sampling sorts the probabilities p_i. a_i = |p_i - 2 p_i+1 + p_i+2| is how much their curve bends at i.
-   Divided by their sum, the a_i are a distribution. The cut is made at the first i at which the running sum of the a_i
-   exceeds the parameter z: the tail after it is flat. For p = 0.5, 0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95
-   keeps two. All numbers are in units of weight. If the sum of the a_i is below 1e-6, all a_i count the same, as in the
-   original implementation. */
+  Tail-free sampling sorts the probabilities p_i. a_i = |p_i - 2 p_i+1 + p_i+2| is how much their curve bends at i. */
 
 /* Returns the bend a_i = |w_i - 2 w_i+1 + w_i+2| of three neighbours' weights; w points to w_i. */
 static uint64_t sampi_bend(const uint64_t *w)
@@ -8457,8 +8003,7 @@ typedef struct sampi_bends {
     uint64_t w[3];
 } sampi_bends;
 
-/* Begins a loop over the bends a_i. The array must be sorted, have at least two candidates, and not change during the
-   loop. */
+/* Begins a loop over the bends a_i. */
 static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -8478,8 +8023,7 @@ static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
     return bend;
 }
 
-/* Returns how many tokens of the row stay: those before the cut, at least min_keep. If the running sum of bends never
-   exceeds the share, all stay. */
+/* Returns how many tokens of the row stay: those before the cut, at least min_keep. */
 static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
                                    size_t min_keep)
 {
@@ -8557,20 +8101,16 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
 
 /* ---- src/samplers/typical.h ---- */
 /* ---- typical (Meister et al. 2022) ----
-   The sampler typical orders tokens by their score |surprise - entropy|, where the surprise of a token is -ln p_i. It
-   keeps the shortest prefix of this order whose probability exceeds p. For p = 0.5, 0.3, 0.15, 0.05 the entropy is 1.14
-   and the surprises are 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps only the second token. */
+  The sampler typical orders tokens by their score |surprise - entropy|, where the surprise of a token is -ln p_i. */
 
 /* Returns the score |surprise - entropy|; ln Z is in surprise and entropy, so it cancels. order->max is the row's
-   maximum, order->mean the mean of max - l under p. The fast path (the executor for rows) sorts by this function
-   too. */
+   maximum, order->mean the mean of max - l under p. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
-/* Applies typical. The probability of the prefix must exceed p, so its weight must be at least one unit above the share
-   of the sum, rounded down. */
+/* Applies typical. */
 static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -8584,8 +8124,7 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* Returns the distance of the surprise -ln p from the entropy. A p of 0 comes last; in llama.cpp its distance is NaN,
-   which breaks the order. */
+/* Returns the distance of the surprise -ln p from the entropy. */
 static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
 
 /* Returns the score, which has been stored in p, for sampi_sort. */
@@ -8636,8 +8175,7 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 
 /* ---- src/samplers/top_p.h ---- */
 /* ---- top_p (Holtzman et al. 2019) ----
-   The sampler top_p keeps the shortest prefix in order whose probability is at least p. Of tokens with p = 0.5, 0.3,
-   0.15, 0.05 top_p 0.7 keeps two. */
+  The sampler top_p keeps the shortest prefix in order whose probability is at least p. */
 
 /* Applies top_p. The prefix must have a probability of at least p, so the share of the sum of weights is rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -8649,8 +8187,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 #ifndef SAMP_NO_MT19937
-/* Applies top_p as llama.cpp does. It computes the sum before it sorts, so p may differ from typical's in the last
-   bits. */
+/* Applies top_p as llama.cpp does. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, false);
@@ -8682,8 +8219,7 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
 
 /* ---- src/samplers/min_p.h ---- */
 /* ---- min_p (Nguyen et al. 2024) ----
-   The sampler min_p keeps the tokens with p_i >= p * p_max. This needs no sum, because it is equivalent to l >= max +
-   ln p. Of tokens with p = 0.5, 0.3, 0.15, 0.05 min_p 0.2 keeps three. */
+  The sampler min_p keeps the tokens with p_i >= p * p_max. */
 
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -8725,18 +8261,12 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 
 /* ---- src/samplers/by_sums.h ---- */
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ----
-   Each of these samplers keeps the tokens with p_i >= a threshold, and always the first token. The thresholds come from
-   sums over the row: top_a a * p_max^2; p_less scale * sum p^2; p_less_norm scale * (n sum p^2 - 1) / (n - 1); epsilon
-   itself; eta min(epsilon, sqrt(epsilon) e^-H), where H is the entropy. For p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125)
-   keeps three tokens, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three. (The
-   thresholds are in brackets.) As a logit, the threshold is at most the maximum. */
+  Each of these samplers keeps the tokens with p_i >= a threshold, and always the first token. */
 
 static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
 /* Returns the smallest logit that is kept. ln_p is the logarithm of the sampler's parameter. n is the number of
-   unmasked tokens, for p_less_norm. z is the sum of weights. `more` is a second sum in units of 2^-40: of distances
-   from the maximum for eta, of squared weights for p_less. n, z and `more` are doubles, because the fast path (the
-   executor on rows) passes both ends of an estimate. */
+   unmasked tokens, for p_less_norm. z is the sum of weights. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
@@ -8790,8 +8320,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 }
 
 #ifndef SAMP_NO_MT19937
-/* Applies top_a in llama.cpp's arithmetic, although llama.cpp has no top_a. Like other samplers in this arithmetic it
-   uses float probabilities: it cuts before the first p below a p_max^2. */
+/* Applies top_a in llama.cpp's arithmetic, although llama.cpp has no top_a. */
 static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
@@ -8881,9 +8410,8 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 
 /* ---- src/samplers/top_h.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) ----
-   The sampler top_h keeps the longest prefix in order whose own entropy is at most alpha H, where H is the entropy of
-   the row. For p = 0.5, 0.3, 0.15, 0.05 H is 1.14; the first two tokens have 0.66, the first three 0.99, so alpha 0.6
-   keeps two. Only as many candidates as necessary are sorted. */
+  The sampler top_h keeps the longest prefix in order whose own entropy is at most alpha H, where H is the entropy of
+     the row. */
 
 /* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`, but at
    least 1. *over gets the entropy with one more token, if there is one. */
@@ -8935,14 +8463,13 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
 
 /* ---- src/samplers/min_k.h ---- */
 /* ---- min_k (Ding et al. 2026) ----
-   The sampler min_k keeps the first k tokens in order of logits l_1 >= l_2 >= ..., where k has the largest quotient
-   (l_k - l_k+1) / k. For 5, 4.9, 2, 1 the quotients are 0.1, 1.45, 0.33, so it keeps two. */
+  The sampler min_k keeps the first k tokens in order of logits l_1 >= l_2 >= ..., where k has the largest quotient (l_k
+     - l_k+1) / k. */
 
 /* Returns (l_i - l_i+1) / i, the fall of the logit after the i-th token, divided by i. */
 static double sampi_mean_drop(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* Returns how many of n tokens min_k keeps, if the largest logit is max and the smallest low. `cliff` is the number of
-   tokens before the steepest fall. The result is larger if the logits are flat. */
+/* Returns how many of n tokens min_k keeps, if the largest logit is max and the smallest low. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
     double flat = tau / ((double)max - (double)low + 0.0); /* + 0.0, because -0 - 0 is -0 */
@@ -8994,9 +8521,8 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 
 /* ---- src/samplers/xtc.h ---- */
 /* ---- xtc, "exclude top choices" (p-e-w) ----
-   With probability p (the coin) the sampler xtc removes all tokens of probability >= t except the least likely of them.
-   Of tokens with 0.5, 0.3, 0.15, 0.05 it leaves 0.15 and 0.05 for t = 0.1. The coin is made of 64 random bits, a
-   function of the seed and the position. */
+  With probability p (the coin) the sampler xtc removes all tokens of probability >= t except the least likely of them.
+     */
 
 /* Is this candidate's probability at least t? Then its weight is at least `required`. */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
@@ -9005,7 +8531,7 @@ static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, ui
 }
 
 /* Applies xtc: with probability p, removes all candidates with a probability of at least t except the last of them in
-   order. If fewer than min_keep candidates would be left, none is removed. The position advances in either case. */
+   order. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -9040,8 +8566,7 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
     memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
 }
 
-/* Applies xtc as llama.cpp does. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is
-   more than one candidate. */
+/* Applies xtc as llama.cpp does. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -9080,9 +8605,8 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
 
 /* ---- src/samplers/infill.h ---- */
 /* ---- infill ----
-   llama.cpp's sampler for text that fills a gap, in llama.cpp's arithmetic (sums of floats, in order) with both random
-   sources. An example: if one of four candidates ends the text and has p = 0.1, 3 * 4 * 0.1 = 1.2 exceeds the others'
-   0.9, so only this candidate stays. The contract in api/samplers.h has the other rules. */
+  llama.cpp's sampler for text that fills a gap, in llama.cpp's arithmetic (sums of floats, in order) with both random
+     sources. */
 
 /* Returns a token's text, which is empty if the vocabulary does not contain the token. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
@@ -9098,8 +8622,7 @@ static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
     return false;
 }
 
-/* Merges each candidate with all candidates whose text begins with its own. The more likely of the two gets the sum of
-   both p; the other gets p = 0 and is masked. */
+/* Merges each candidate with all candidates whose text begins with its own. */
 static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -9119,8 +8642,7 @@ static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_da
 }
 
 /* Keeps the tokens that end the text, and other tokens with p of at least `least`. Returns the number of the other
-   tokens. If it is 0, p is not normalised. In llama.cpp's arithmetic (llama) a token that ends the text stays even if
-   it has been merged into another token. */
+   tokens. */
 static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
                                            bool llama)
 {
@@ -9199,12 +8721,8 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
 
 /* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
-   temp divides the logits by T; temp_ext first computes T in t - delta .. t + delta from the row's entropy (0 .. ln n).
-   At T = 2 logits 3 and 1 become 1.5 and 0.5. No token is removed. The order does not change, except at ties that
-   rounding makes. T = 0, and a T of temp_ext below 2^-20, masks all tokens but the first in order.
-
-   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. The executor for rows keeps the
-   factor instead of multiplying each logit (sampi_row's r), so it must get the same product later. */
+  temp divides the logits by T; temp_ext first computes T in t - delta .. t + delta from the row's entropy (0 .. ln n).
+     */
 
 /* Masks all candidates but the one at index `best`. */
 static void sampi_mask_all_but(samp_token_data_array *cur, size_t best)
@@ -9226,8 +8744,7 @@ SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* Multiplies all logits by 1 / t, for temp and temp_ext. Results that overflow become +-FLT_MAX, because only masked
-   tokens may be -infinity. */
+/* Multiplies all logits by 1 / t, for temp and temp_ext. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
@@ -9246,8 +8763,7 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023). It goes from t - delta for a row with
-   entropy 0 to t + delta for the entropy ln n of n equal tokens. */
+/* Returns the temperature of temp_ext (dynamic temperature, kalomaze 2023). */
 static float sampi_dynamic_temp(const sampi_temp_numbers *of, const sampi_sums *sums)
 {
     float lo = of->t > of->delta ? of->t - of->delta : 0.0f, hi = of->t + of->delta;
@@ -9269,8 +8785,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 }
 
 #ifndef SAMP_NO_MT19937
-/* Divides the logits by t. llama.cpp divides, and does not check ties, so `sorted` does not change. Results that
-   overflow become +-FLT_MAX, as in the canonical samplers. */
+/* Divides the logits by t. llama.cpp divides, and does not check ties, so `sorted` does not change. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
@@ -9288,8 +8803,7 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Returns the temperature of temp_ext for an entropy. The largest entropy is that of all n candidates, masked
-   candidates included. */
+/* Returns the temperature of temp_ext for an entropy. */
 static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
@@ -9372,15 +8886,14 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 /* ---- src/samplers/smoothing.h ---- */
 /* ---- smoothing, log_softmax ----
-   Two samplers that change every logit. smoothing sets l to max - factor d^2 (1 - c + c d), with d = max - l and c =
-   (curve - 1) / 2: with factor 0.2 and curve 1 a logit that is 2 below the maximum comes to be 0.8 below it.
-   log_softmax sets l to ln p, so that penalties after it do not depend on a constant added to all logits. */
+  Two samplers that change every logit. smoothing sets l to max - factor d^2 (1 - c + c d), with d = max - l and c =
+     (curve - 1) / 2: with factor 0.2 and curve 1 a logit that is 2 below the maximum comes to be 0.8 below it.
+     log_softmax sets l to ln p, so that penalties after it do not depend on a constant added to all logits. */
 
 static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
 /* Returns a logit after smoothing, computed in doubles, with each product rounded before it is added; c is the result
-   of sampi_bend_of. For c in [0, 1] the order (ties aside) and the maximum do not change, because each step is
-   monotone. */
+   of sampi_bend_of. */
 static float sampi_smoothed(double top, double factor, double c, float l)
 {
     double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
@@ -9394,16 +8907,14 @@ static float sampi_log_softmaxed(double all, float l) { return sampi_finite((flo
 /* Returns the maximum plus ln Z, the logarithm of the sum of e^l. z is the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
-/* Does what sampi_log_softmaxed does, for a tile (256 logits), in the compiler's vectors. No result can overflow; |all|
-   must be below 2^100. */
+/* Does what sampi_log_softmaxed does, for a tile (256 logits), in the compiler's vectors. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
 }
 
 /* Applies either sampler to the n logits at l, which are `stride` bytes apart: in candidates, or in a row on the fast
-   path. z is the sum of weights, for log_softmax; 0 for smoothing. A maximum of -0 counts as +0, because which of the
-   two zeros is found depends on the instruction set. */
+   path. z is the sum of weights, for log_softmax; 0 for smoothing. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
     double c = sampi_bend_of(s->u.smoothing.curve), top = (double)max + 0.0;
@@ -9461,7 +8972,7 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 
 /* ---- src/samplers/softmax.h ---- */
 /* ---- softmax ----
-   The sampler softmax sorts the candidates and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
+  The sampler softmax sorts the candidates and sets p: logits 1 and 0 get p = 0.73 and 0.27. */
 
 /* softmax is for users who need p and the order, but no token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -9495,12 +9006,10 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_pl
 
 /* ---- src/samplers/drafted.h ---- */
 /* ---- a row of a draft ----
-   The draft token that a drawing sampler has to test (s->draft), with the draft model's probabilities for this row of
-   logits, and the test. The usual test is the ratio test (ratio.h). Other tests are functions in the struct, so this
-   file names none of them. */
+  The draft token that a drawing sampler has to test (s->draft), with the draft model's probabilities for this row of
+     logits, and the test. */
 
-/* One token of a draft: the token that a cheaper model proposes for a row of logits. samp_verify and the functions of
-   drafts/ fill the struct, and give it to all samplers of a chain. */
+/* One token of a draft: the token that a cheaper model proposes for a row of logits. */
 typedef struct sampi_draft {
     samp_token token;
     const float *probs;      /* the draft model's probabilities; NULL if it was certain */
@@ -9524,19 +9033,9 @@ static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- src/samplers/greedy.h ---- */
 /* =============================================================================================== >>selection
-   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each writes its candidate's index to
-   cur->selected and (except greedy) p of all candidates. The apply functions change mirostat's mu (s->now.mu) and the
-   selected token that adaptive_p remembers until it is accepted (s->now.pending, pending_p). sampi_end_draw restores
-   s->now if a later sampler fails.
+  Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. */
 
-   All random samplers choose by sampi_draw: it draws (draw.h), or tests the token of a draft (ratio.h), so that mu
-   follows the token that was really chosen. A draw adds up the candidates by ascending id, not in the array's order,
-   because that order depends on which samplers have sorted, and the executor for rows does not sort.
-
-   This file has greedy, which selects the first candidate in order. */
-
-/* Applies greedy. It does not set p, because no sampler needs p afterwards, and it would take one exp for each
-   token. */
+/* Applies greedy. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (sampi_is_taken(s, cur)) return SAMP_OK;
@@ -9568,10 +9067,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
 
 /* ---- src/samplers/choose.h ---- */
 /* ---- the candidate at a mass ----
-   The search that all draws share. Each candidate has a mass, an integer. The search finds the first candidate, in
-   ascending id, at which the running sum of masses exceeds a random number: with masses 2, 5, 3 and the number 6 it
-   finds the second. A function computes the masses: for a draw they are envelopes (upper bounds of weights), after a
-   rejected draft token the residual max(0, p - q). */
+  The search that all draws share. */
 
 /* Returns the mass of a candidate in a draw. `draw` points to the function's own data. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
@@ -9587,8 +9083,7 @@ static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, 
 }
 
 /* Returns the index of the first candidate, in ascending id, whose running sum of masses exceeds t; t must be below the
-   total. The array may be in any order: the function does not sort it by id, but searches the id digit by digit, 8 bits
-   at a time, the highest first, in at most four passes. */
+   total. */
 static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
@@ -9632,10 +9127,8 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
 
 /* ---- src/samplers/ratio.h ---- */
 /* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
-   Tests a draft token that has the probability q in the draft and p in the row: accepts it with probability min(1, p /
-   q), and otherwise draws another token from the residual max(0, p - q). So the result has the distribution p. With q =
-   0.6 and p = 0.3 the token is accepted half of the time. A rejected token has p < q, so its residual is 0 and it is
-   never drawn. So samp_verify sees by comparing tokens whether the draft token was accepted. */
+  Tests a draft token that has the probability q in the draft and p in the row: accepts it with probability min(1, p /
+     q), and otherwise draws another token from the residual max(0, p - q). */
 
 #define SAMPI_DRAWS_RATIO 0x100 /* a flag in the number of the sampler's stream of random numbers */
 
@@ -9669,9 +9162,7 @@ static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_toke
 }
 
 /* Tests the draft token with two 64-bit random numbers r and v: accepts the draft's token if floor(r q / 2^64) < w,
-   which has the probability min(1, w / q). Otherwise it selects the first token, in ascending id, whose running sum of
-   residuals exceeds floor(v R / 2^64), where R is their total. The function only sets cur->selected. The numbers come
-   from a stream of their own, so they are independent of an ordinary draw at the same position. */
+   which has the probability min(1, w / q). */
 static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2], total = 0;
@@ -9700,20 +9191,11 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
 
 /* ---- src/samplers/draw.h ---- */
 /* ---- the draw ----
-   Draws a token with probability w / Z by rejection, where w is a token's weight and Z the sum of weights: proposes a
-   token by an upper bound q of its weight (the envelope), and accepts it by the weight w. q is computed by integer
-   arithmetic from a linear function of the logit. So it is cheap, and its sums are exact. It is at most 6.2 % above w,
-   so 4 % of the proposals are rejected. So the draw needs one exp for each proposal instead of one for each token. The
-   executor for rows draws in the same way. dist only draws; mirostat and adaptive_p end with a draw. If there is a
-   draft token, its test replaces the draw.
+  Draws a token with probability w / Z by rejection, where w is a token's weight and Z the sum of weights: proposes a
+     token by an upper bound q of its weight (the envelope), and accepts it by the weight w. q is computed by integer
+     arithmetic from a linear function of the logit. */
 
-   llama.cpp draws in another way: a std::mt19937 of the sampler (its part 0) gives the random numbers, and a running
-   sum in array order decides. */
-
-/* Draws with two 64-bit random numbers r and v; Q is the sum of the envelopes q. The function proposes the first token,
-   in ascending id, whose running sum of q exceeds floor(r Q / 2^64). It accepts the token if floor(v (2^14 q) / 2^64) <
-   w; otherwise it tries again with the random numbers of the next attempt. So token i has the probability q_i / Q * w_i
-   / (2^14 q_i), proportional to w_i. The function only sets cur->selected. */
+/* Draws with two 64-bit random numbers r and v; Q is the sum of the envelopes q. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
@@ -9749,8 +9231,7 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
 }
 
 #ifndef SAMP_NO_MT19937
-/* Selects the first candidate in array order at which the sum of p reaches the share u of the total. The terms are
-   floats, their sums doubles; p is divided by the total at the end. */
+/* Selects the first candidate in array order at which the sum of p reaches the share u of the total. */
 static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
@@ -9770,7 +9251,7 @@ static void sampi_llama_choose(samp_token_data_array *cur, double u)
 }
 
 /* Does what std::discrete_distribution does with the probabilities, for mirostat and adaptive_p: returns the first i at
-   which the running sum of p / sum reaches u. If there is a single candidate, no random number is drawn. */
+   which the running sum of p / sum reaches u. */
 static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     double sum = 0.0, run = 0.0;
@@ -9787,9 +9268,7 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
 
 /* ---- src/samplers/dist.h ---- */
 /* ---- dist ----
-   dist draws each token with its probability, and does nothing else. In llama.cpp's arithmetic dist draws one double u
-   from std::mt19937, and selects the first candidate in array order at which the running sum of e^(l - max) reaches the
-   share u of the total. */
+  dist draws each token with its probability, and does nothing else. */
 
 /* Applies dist. adaptive_p calls this function too, if its target is below 0. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -9820,10 +9299,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 
 /* ---- src/samplers/gumbel.h ---- */
 /* ---- gumbel ----
-   Coupled draws (SAMPLING_GUMBEL): each token gets the time E / w, where w is its weight and E = -ln u is exponential
-   noise, a function of (seed, position, token). The token with the shortest time is selected, with probability w / Z as
-   in dist. Weights 3 and 1 with E = 0.9 and 0.2 give the times 0.3 and 0.2, so the second token is selected. The noise
-   belongs to the token, so similar rows of logits mostly get the same token. */
+  Coupled draws (SAMPLING_GUMBEL): each token gets the time E / w, where w is its weight and E = -ln u is exponential
+     noise, a function of (seed, position, token). */
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 
@@ -9844,10 +9321,7 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
     return race;
 }
 
-/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u,
-   and the envelope q is at least w / 2^14, most candidates are rejected without a logarithm and an exp. The margin of
-   2^-40 covers the rounding of both sides of the comparison. The first in order wins a tie, so the order of the
-   candidates does not matter. */
+/* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];
@@ -9892,13 +9366,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/function.h ---- */
 /* ---- watermarks: the function ----
-   A watermark is a bias in a text that a key can detect. This file computes a random word of 32 bits from the key, the
-   context (the last tokens) and a token. A sampler prefers tokens with large words (watermark/draw.h); a detector tests
-   whether a text's tokens have large words (watermark/detect.h).
-
-   The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, into a state of 128 bits; one
-   more Philox computes the words of four tokens from the state and the tokens' id / 4. vLLM computes the same function,
-   so its detector recognises these texts. All functions are pure. */
+  A watermark is a bias in a text that a key can detect. */
 
 /* Computes SHA-256 (FIPS 180-4) of at most 55 bytes, which are one block. */
 static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32_t digest[8])
@@ -9994,8 +9462,7 @@ static inline double sampi_mark_uniform(uint32_t word)
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* Prepares the choice of the green tokens (the watermark SBW adds delta to their logits) that follow a context. In the
-   context 2^32 - 1 is the token -1: there is no token at this place. */
+/* Prepares the choice of the green tokens (the watermark SBW adds delta to their logits) that follow a context. */
 static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
@@ -10012,12 +9479,7 @@ static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, cons
 
 /* ---- src/watermark/text.h ---- */
 /* ---- watermarks: the text so far ----
-   Keeps the context of the next token (the last tokens), and whether it has occurred before. The last tokens are in a
-   ring (the sampler's part 1). A hash table (part 2, open addressing) has each context of the last `history` positions
-   once, with the last position at which it occurred. The hash depends on the key, so a writer without the key cannot
-   make a text whose contexts all collide. Contexts are compared token by token, so two contexts are never confused. An
-   accepted token adds a position and drops the oldest one; a rollback does the reverse, with the values in its
-   record. */
+  Keeps the context of the next token (the last tokens), and whether it has occurred before. */
 
 static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
 static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
@@ -10082,7 +9544,7 @@ static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *conte
 }
 
 /* Adds the next position to the text: its context is added to the table; the context of the position that leaves the
-   history is removed, unless it has occurred again since. Then the token is added to the ring. */
+   history is removed, unless it has occurred again since. */
 static void sampi_mark_push(sampi_sampler *s, samp_token token)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -10101,8 +9563,7 @@ static void sampi_mark_push(sampi_sampler *s, samp_token token)
     mark->count++;
 }
 
-/* Reverses sampi_mark_push. `old` is the token that fell out of the ring, or -1; `before` is what the slot contained
-   before the push. */
+/* Reverses sampi_mark_push. */
 static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
 {
     sampi_watermark *mark = &s->u.mark;
@@ -10166,8 +9627,7 @@ static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
     mark->generated = word[1];
 }
 
-/* Adds the settings to the fingerprint, the hash of settings. The key is added as a SHA-256, because the fingerprint
-   itself can be computed backwards. */
+/* Adds the settings to the fingerprint, the hash of settings. */
 static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -10205,16 +9665,12 @@ static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
 
 /* ---- src/watermark/draw.h ---- */
 /* ---- watermarks: the draws ----
-   The apply functions of the three kinds of watermarks, and their part in tests of drafts. Gumbel's watermark selects
-   the token with the shortest time -ln(u) / w, as samp_init_gumbel does, but u is a function of the key and the context
-   (the last tokens). SynthID changes the logits by a tournament, and dist draws. SBW raises the logits of green
-   tokens. */
+  The apply functions of the three kinds of watermarks, and their part in tests of drafts. */
 
 /* a flag in the number of the sampler's stream of random numbers, for the choice of the key */
 #define SAMPI_DRAWS_KEY 0x800
 
-/* Begins a draw; the first draw ends the prompt. Returns whether the draw uses the watermark. context [64] gets the
-   context. */
+/* Begins a draw; the first draw ends the prompt. */
 static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
 {
     s->now.pending = 0;
@@ -10222,8 +9678,7 @@ static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
     return !sampi_mark_is_repeated(s, context);
 }
 
-/* Returns the key of this draw. If there are two keys, it is B after a draft (is_behind), and otherwise chosen at
-   random. */
+/* Returns the key of this draw. */
 static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
 {
     const sampi_watermark *mark = &s->u.mark;
@@ -10253,8 +9708,7 @@ static void sampi_mark_start(sampi_mark_race *race, const sampi_sampler *s, cons
 }
 
 /* Computes the time of candidate `index`, with its weight w > 0; the candidate takes the lead if its time is shorter.
-   Because -ln u >= 1 - u, most candidates are rejected without a logarithm. The first in order wins a tie, so the
-   candidates may come in any order. */
+   */
 static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token id, uint64_t w, size_t index)
 {
     const double u = sampi_mark_uniform(sampi_word(&race->words, id));
@@ -10268,9 +9722,7 @@ static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token
     race->index = index;
 }
 
-/* Returns the index of the token that replaces a rejected draft token. It does what sampi_find_by_mass does, but with
-   the watermark (key B). If the context is repeated or s draws without a watermark, the token is found by its mass
-   `at`. */
+/* Returns the index of the token that replaces a rejected draft token. */
 static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
                                          const void *draw, uint64_t at)
 {
@@ -10291,7 +9743,7 @@ static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_toke
 }
 
 /* Draws the replacement of a draft token again, with the watermark, after the ratio test has rejected the draft token.
-   The replacement is never the rejected token itself, so an equal id means that the draft token was accepted. */
+   */
 static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->data[cur->selected].id == s->draft->token) return;
@@ -10331,8 +9783,7 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- SynthID ---- */
 
-/* Sums in one layer of SynthID's tournament: of all tokens' p, and of the p of tokens whose bit is 1. They are sums of
-   integers, p in units of 2^-40 of the largest p, rounded down. So they do not depend on the order. */
+/* Sums in one layer of SynthID's tournament: of all tokens' p, and of the p of tokens whose bit is 1. */
 typedef struct sampi_layer {
     uint64_t all, with;
 } sampi_layer;
@@ -10353,9 +9804,7 @@ static float sampi_layer_logit(float max, double p)
     return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
 }
 
-/* Runs the tournament of SynthID. During the layers a candidate's p is stored as a double in the memory of its logit
-   and p, or -1 if the candidate is masked. The random words of the first candidates are kept; those of the others are
-   computed again in each layer. */
+/* Runs the tournament of SynthID. */
 static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
 {
     enum { KEPT = 1024 };
@@ -10421,18 +9870,12 @@ static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *c
 #endif
 /* ---- src/samplers/mirostat.h ---- */
 /* ---- mirostat (Basu et al. 2020) ----
-   Both versions of mirostat steer the surprise of the chosen tokens, log2(1 / p), to a target tau. The state mu is the
-   surprise that is allowed now; it starts at 2 tau. Version 1 keeps as many tokens as a Zipf law with the row's
-   exponent gives for mu; version 2 keeps the tokens with a surprise of at most mu. Then a token is drawn, and mu -= eta
-   * (surprise - tau): with tau 3 and eta 0.1 a token of p = 1/4 (2 bits) raises mu by 0.1. mu changes when a token is
-   selected, not when it is accepted, as in llama.cpp. */
+  Both versions of mirostat steer the surprise of the chosen tokens, log2(1 / p), to a target tau. */
 
 /* Sets mu to its start value (the reset hook of both versions). */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* Returns the new mu after a token with the distance d = max - l from the maximum was chosen. Its surprise follows from
-   d and z, the sum of weights of the tokens kept. z is a double, because the fast path (the executor for rows) passes
-   both ends of an estimate. */
+/* Returns the new mu after a token with the distance d = max - l from the maximum was chosen. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
@@ -10448,9 +9891,7 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* The sums from which the exponent of Zipf's law follows, by least squares through 0. For neighbours i and i + 1 in
-   order, b = ln (p_i / p_i+1) is plotted against t = ln ((i + 2) / (i + 1)). The exponent is the sum of t b over the
-   sum of t^2. */
+/* The sums from which the exponent of Zipf's law follows, by least squares through 0. */
 typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
@@ -10472,7 +9913,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 }
 
 /* Returns how many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), with e = exponent - 1 and N =
-   n_vocab, clamped to 1 .. n. If k is NaN, the result is n. */
+   n_vocab, clamped to 1 .. n. */
 static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -10484,8 +9925,7 @@ static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab,
     return k >= 1.0 ? (size_t)k : 1;
 }
 
-/* Applies mirostat. The exponent needs the first m tokens in order. If more than m tokens are kept, they are sorted
-   afterwards. */
+/* Applies mirostat. */
 static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -10531,8 +9971,7 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
-/* Returns how many tokens version 1 keeps. All numbers are floats, computed by libm in this order, because the result
-   depends on the last bits of N^-e and of the powers. */
+/* Returns how many tokens version 1 keeps. */
 static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
     float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
@@ -10575,8 +10014,8 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
-/* Sets mu to its start value if it is not a finite number, except in llama.cpp's arithmetic, in which mu may
-   overflow. */
+/* Sets mu to its start value if it is not a finite number, except in llama.cpp's arithmetic, in which mu may overflow.
+   */
 static void sampi_restart_bad_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
@@ -10593,16 +10032,14 @@ static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sa
     sampi_restart_bad_mu(s);
 }
 
-/* Saves or loads mu, which is the whole state of both versions. Under MT19937 any value is valid, because llama.cpp's
-   arithmetic does not clamp mu. */
+/* Saves or loads mu, which is the whole state of both versions. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
-/* Makes either version. Version 2 has the same numbers; its n_vocab and m stay 0, and only the fingerprint (the hash of
-   settings) uses them. */
+/* Makes either version. */
 static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
                                                     float eta, int32_t m)
 {
@@ -10671,11 +10108,7 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 
 /* ---- src/samplers/adaptive_p.h ---- */
 /* ---- adaptive_p (MrJackSpade) ----
-   The sampler adaptive_p steers the probability of the chosen tokens to a target. For each draw it computes aim = 2
-   target - average so far (for target 0.5 and average 0.4 the aim is 0.6). A logit becomes 5 - 10 x^2 / (1 + x) with x
-   = |p - aim| / 0.3, which is largest at p = aim; then a token is drawn by these logits. The apply function notes the
-   selected token (pending). If that token is accepted, the accept hook adds its p to the decaying average, sum /
-   total. */
+  The sampler adaptive_p steers the probability of the chosen tokens to a target. */
 
 /* Sets the average as if all earlier tokens had had the target's probability, so that the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
@@ -10699,8 +10132,7 @@ static float sampi_decay(float sum, float decay, float x)
 }
 
 /* Replaces the logits of unmasked candidates by the adapted ones, computed from p. p becomes the old logit, which is
-   needed again when the token is known. The array is no longer sorted afterwards. The library's and llama.cpp's
-   arithmetic both use this function. */
+   needed again when the token is known. */
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(&s->u.adaptive);
@@ -10742,8 +10174,7 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 }
 
 #ifndef SAMP_NO_MT19937
-/* As in llama.cpp, the second softmax trusts `sorted`, although adapting the logits changes their order. So it uses the
-   first token's logit as the maximum, which shows in the last bits of p. */
+/* As in llama.cpp, the second softmax trusts `sorted`, although adapting the logits changes their order. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);
@@ -10826,11 +10257,9 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
-   A sampler that the user has written. The library stores its interface (samp_sampler_i) and its context. life/chain.h
-   calls the interface's functions and checks the array that they leave. */
+  A sampler that the user has written. */
 
-/* This is the only constructor that sets iface; other samplers get the built-in interface from sampi_new. The pointer
-   is kept, so *iface must outlive the sampler. */
+/* This is the only constructor that sets iface; other samplers get the built-in interface from sampi_new. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -10852,9 +10281,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const s
     return &copy->base;
 }
 
-/* Clones a custom sampler by the user's clone function, if there is one. That function returns a new sampler, to which
-   the library copies what the chain has set: otherwise a saved state would not fit the clone. Without a clone function,
-   a sampler with ctx NULL is copied with its iface; any other becomes a sampler that carries SAMP_E_UNSUPPORTED. */
+/* Clones a custom sampler by the user's clone function, if there is one. */
 static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -10889,14 +10316,9 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
 
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
-   Samplers as text (samp_describe). Names and fields come from the tables (core/table.h, core/fields.h), so a new
-   sampler needs no code here. These functions read samplers and write only to the caller's buffer. config/texts.h and
-   the GPU's samp_gpu_plan call them too.
+  Samplers as text (samp_describe). */
 
-   These functions do not use printf: the text must not depend on a locale, and the header does not need stdio. */
-
-/* A text in the buffer buf [size]. Characters beyond the buffer are counted in len but not written. The last byte is
-   kept for the final 0, which sampi_end_text writes. If size is 0, nothing is written. */
+/* A text in the buffer buf [size]. */
 typedef struct sampi_text {
     char *buf;
     size_t size, len;
@@ -10915,8 +10337,7 @@ static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
     while (*text) sampi_put_char(t, *text++);
 }
 
-/* Appends an unsigned integer. Its digits are computed from the last to the first, so they are reversed. 2^64 has 20
-   digits. */
+/* Appends an unsigned integer. */
 static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
@@ -10933,10 +10354,7 @@ static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Appends a float with `places` significant digits (6 .. 9); with six, the text is that of printf's %g. The value is m
-   * 2^e with an integer m. For e > 0 its decimal digits are those of m doubled e times. For e < 0 they are those of m *
-   5^-e, with the decimal point moved. So all digits are exact, and the only rounding is to `places` digits, ties to
-   even. */
+/* Appends a float with `places` significant digits (6 .. 9); with six, the text is that of printf's %g. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
     uint32_t bits, digits = 0, shown = places, end = 1;
@@ -10982,9 +10400,7 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
 }
 static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
-/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)". The fields are in the table's order,
-   without those that their flags leave out. The seed follows if the sampler draws. If there is nothing to write, there
-   are no brackets. A sampler with an error must not be given, because its values mean nothing. */
+/* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)". */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -11016,9 +10432,7 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* Appends the text of one sampler, or of the members of a chain with " -> " between them. A chain in a chain is in
-   brackets. A '?' before a name says that the sampler is off (changes nothing). A '!' says that it carries an error;
-   then only the name is written, and samp_status has the error. */
+/* Appends the text of one sampler, or of the members of a chain with " -> " between them. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -11043,8 +10457,7 @@ static SAMPI_COLD int sampi_end_text(const sampi_text *t)
     return (int)t->len;
 }
 
-/* The returned length is that of the whole text, even if the buffer is shorter. The text of an empty chain is
-   "logits". */
+/* The returned length is that of the whole text, even if the buffer is shorter. */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -11057,8 +10470,7 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
 
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
 
-/* The texts come from the same list as the enum, so every status has one. A positive number is a count, such as
-   samp_verify's, and not an error, so its text is "ok". */
+/* The texts come from the same list as the enum, so every status has one. */
 SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {
@@ -11072,20 +10484,9 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 
 /* ---- src/config/from_params.h ---- */
 /* ================================================================================================== >>params
-   How parameters become samplers, and samp_params a chain. A constructor, in its sampler's file, writes its arguments
-   into a blank record of its kind. sampi_init (core/making.h) checks the record by its fields and the hook `prepare`,
-   and moves it to the heap. samp_params fill a record by the same fields and the kind's hook `params`, so
-   samp_check_params makes the same checks without the heap.
+  How parameters become samplers, and samp_params a chain. */
 
-   A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the chain
-   that the sampler joins. A sampler with an error is never applied.
-
-   This file has the default parameters, and the function that makes the record of one kind (type of sampler) from
-   samp_params. Checking and building a chain (config/orders.h) both use it. Nothing here allocates memory. */
-
-/* Returns the defaults of all fields. Members that belong to no sampler's fields (seed, order, mirostat, rng) default
-   to 0 or NULL. Members that several kinds of samplers share (min_keep, temp) are written once for each kind, with the
-   same value. */
+/* Returns the defaults of all fields. */
 SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
@@ -11099,7 +10500,7 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 }
 
 /* Returns parameters that change nothing, with an order that names all samplers, because the user may switch any of
-   them on later. The default order would leave out samplers that are off. */
+   them on later. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();
@@ -11112,8 +10513,7 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     return p;
 }
 
-/* Returns the record of a kind of sampler with the values of the parameters. The record is not checked yet, so only
-   sampi_prepare and sampi_is_off may use it. It points to the parameters' lists until sampi_new has copied them. */
+/* Returns the record of a kind of sampler with the values of the parameters. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -11126,8 +10526,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 }
 
 /* Returns the kind of the sampler that selects the token, the last of the chain that sampi_add_steps builds. mirostat
-   takes precedence over adaptive_target, and adaptive_target over temp, as samp_chain_from_params says. The parameters
-   must be valid. */
+   takes precedence over adaptive_target, and adaptive_target over temp, as samp_chain_from_params says. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
@@ -11138,15 +10537,9 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 
 /* ---- src/config/orders.h ---- */
 /* ---- orders, and the chain from parameters ----
-   samp_params.order names samplers by name or by letter. sampi_steps reads an order and returns one kind (type of
-   sampler) after another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it
-   has a row. The default order is that of the table.
+  samp_params.order names samplers by name or by letter. */
 
-   There are two callers: samp_check_params only checks the parameters, and samp_chain_from_params makes a sampler of
-   each kind and adds it to a chain. */
-
-/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. The names of a kind are separated by ';' in the
-   table. */
+/* Returns the kind with this name, or SAMPI_N_KINDS if there is none. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -11160,8 +10553,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. In the table a kind without a letter has the
-   letter 0. */
+/* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. */
 static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -11169,8 +10561,7 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
     return SAMPI_N_KINDS;
 }
 
-/* The place of a reader in an order of samplers. The order's text has names separated by ';', or letters; a single name
-   counts as a name. If the text is NULL, the order is that of the rows of the table of kinds. */
+/* The place of a reader in an order of samplers. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;
@@ -11189,8 +10580,7 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* Finds the next kind of the default order. Kinds with SAMPI_IF_ON are in this order only if the parameters switch the
-   sampler on. Kinds without a letter, and kinds with SAMPI_IF_NAMED, are not in it. */
+/* Finds the next kind of the default order. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -11203,9 +10593,7 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name. The caller
-   must stop then, because an empty name at the end of the text would be returned again and again. samp_check_params
-   stops; sampi_add_steps gets only orders that have been checked. */
+/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
@@ -11224,9 +10612,7 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
-/* The members of samp_params that belong to no single sampler. Those that are numbers are checked first, because
-   samplers are made with them. Those that are texts and lists have checks of their own, and are set in config/set.h;
-   their `label` says which values are valid. */
+/* The members of samp_params that belong to no single sampler. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
@@ -11254,8 +10640,7 @@ static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params 
 }
 
 /* Checks all parameters, also those of samplers that the order leaves out, because a bad number is an error even where
-   it has no effect. Only mirostat 1, which needs n_vocab, is not checked unless it is chosen. `bad` keeps the first
-   error. The heap is not used. */
+   it has no effect. */
 SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
@@ -11291,8 +10676,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     return bad.status;
 }
 
-/* Makes one sampler and adds it to the chain. The only possible error is missing memory: then sampi_init returns NULL,
-   and samp_chain_add reports it. */
+/* Makes one sampler and adds it to the chain. */
 static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
                                      const sampi_sampler *dry)
 {
@@ -11305,8 +10689,7 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 }
 
 /* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the samplers of the
-   order, then the sampler that selects. With mirostat a temperature replaces the samplers of the order, as in
-   llama.cpp. `dry` is a sampler that may have the same breakers, which are copied then, or NULL. */
+   order, then the sampler that selects. */
 static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -11317,17 +10700,14 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
-/* Notes in the chain that a sampler could not be added, and returns the status. The chain keeps the first such error,
-   because a draw without the missing sampler would be wrong. */
+/* Notes in the chain that a sampler could not be added, and returns the status. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Builds the chain of samp_params, without the grammar. Bad parameters give an empty chain that carries the error, so
-   that the caller may check later. If memory runs out, everything is freed and the result is NULL. The chain's random
-   source is set first, because samp_chain_add hands it to the members. */
+/* Builds the chain of samp_params, without the grammar. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -11347,8 +10727,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     return chain;
 }
 
-/* The chain owns the grammar; if the chain cannot be built, the grammar is freed. A grammar that is in another chain
-   already is an error, and is not freed. */
+/* The chain owns the grammar; if the chain cannot be built, the grammar is freed. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     int bad;
@@ -11373,13 +10752,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
 
 /* ---- src/config/numbers.h ---- */
 /* ================================================================================================ >>settings
-   samp_settings holds samp_params whose members are set by name: a name and a text set a member, and a member's value
-   can be read as text. Members are found in the tables of fields, so a new field can be set as soon as it has a row.
-   Functions on settings check the form of a text; samp_check_params checks the value. This file has the struct and
-   reads numbers; config/set.h, config/texts.h and config/settings.h follow.
-
-   Settings own everything that the members of their parameters point to, one block of memory each, except a vocabulary
-   that the caller has lent (samp_settings_use_vocab). */
+  samp_settings holds samp_params whose members are set by name: a name and a text set a member, and a member's value
+     can be read as text. */
 
 struct samp_settings {
     samp_params params;
@@ -11387,9 +10761,8 @@ struct samp_settings {
 };
 
 /* ---- reading numbers ----
-   The library reads numbers itself, because strtof and strtol depend on the locale and accept blanks and hexadecimals.
-   Each function moves *text to the character after the number; the caller checks what follows. A number that is too
-   large is read to its end, because a wrong form (SAMP_E_FORMAT) is reported before a wrong value (SAMP_E_RANGE). */
+  The library reads numbers itself, because strtof and strtol depend on the locale and accept blanks and hexadecimals.
+     */
 
 static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -11426,9 +10799,7 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
 }
 
 /* An exact decimal is stored as a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind
-   the point, and `rest`, which says whether anything below the lowest word is not 0. A value half way between two
-   floats has at most 112 significant digits. x has memory for 150, so digits beyond these can only break a tie, for
-   which `rest` is enough. */
+   the point, and `rest`, which says whether anything below the lowest word is not 0. */
 enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
 
 /* Sets x = 10 x + digit. x must not have a fraction. */
@@ -11440,8 +10811,7 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
     }
 }
 
-/* Sets x = x / 10, rounded down, and returns the remainder. Dividing several times gives the same as one division by
-   the power of ten, rounded down. */
+/* Sets x = x / 10, rounded down, and returns the remainder. */
 static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
@@ -11453,9 +10823,7 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* Returns the float nearest to x, ties to even. The leading words make a double of 38 to 53 bits, whose last bit is set
-   if anything below is not 0. A double has more bits than a float, so its conversion to float rounds as x itself would,
-   also to a subnormal. */
+/* Returns the float nearest to x, ties to even. */
 static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
 {
     uint64_t leading = 0;
@@ -11471,8 +10839,7 @@ static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
     return (float)((double)(leading | (rest != 0)) * scale);
 }
 
-/* Reads a decimal number with an optional point and power of ten. A number that is not 0 but rounds to 0 gives
-   SAMP_E_RANGE. */
+/* Reads a decimal number with an optional point and power of ten. */
 static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 {
     uint16_t x[SAMPI_WORDS];
@@ -11517,13 +10884,9 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 
 /* ---- src/config/set.h ---- */
 /* ---- settings: set ----
-   samp_settings_set: a name and a text give one member of the settings a value. The name is looked up in the tables of
-   fields (core/fields.h). An entry of a list (logit_bias, dry's breakers) is added by copying the list to a new block
-   of memory. After an error nothing has changed. */
+  samp_settings_set: a name and a text give one member of the settings a value. */
 
-/* Returns the field with this name, or NULL. It is the first field in the tables with that name, or the first field of
-   the sampler that has this name in an order. The fields of logit_bias are left out; its list is one of
-   SAMPI_CHAIN_FIELDS. */
+/* Returns the field with this name, or NULL. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
     const sampi_kind step = sampi_step_named(name, strlen(name));
@@ -11581,7 +10944,7 @@ static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void 
 }
 
 /* Makes a new list of dry's breakers: the old breakers, then `value`. The block of memory has the pointers first, then
-   the texts. The value "none" makes the list empty. */
+   the texts. */
 static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
 {
     const char *const *old = p->dry_breakers;
@@ -11600,8 +10963,7 @@ static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *valu
     return SAMP_OK;
 }
 
-/* Sets a member that is a text or a list; if value is NULL, to its default. The new block of memory is made before the
-   old one is freed, so an error changes nothing. */
+/* Sets a member that is a text or a list; if value is NULL, to its default. */
 static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from, *block = NULL, *old;
@@ -11636,8 +10998,7 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
 }
 
 /* Sets the member of field f to the value that the text describes; if the text is NULL, to the default of
-   samp_default_params. On an error nothing is written. samp_check_params checks the ranges (f->lo, f->hi) of all
-   members later. */
+   samp_default_params. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;
@@ -11675,12 +11036,9 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
 
 /* ---- src/config/texts.h ---- */
 /* ---- settings: get, ranges, errors ----
-   Settings and errors as text. samp_settings_get writes a setting's value as the shortest text that reads back as the
-   same value. samp_settings_takes writes which values a setting may have. samp_error_text writes a sentence for a
-   status and its field. These functions write only to the caller's buffer. */
+  Settings and errors as text. */
 
-/* Appends a float with the fewest digits, at least six, with which sampi_read_float reads the same float again. Nine
-   digits are always enough. */
+/* Appends a float with the fewest digits, at least six, with which sampi_read_float reads the same float again. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 {
     char buf[24];
@@ -11806,9 +11164,8 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
 
 /* ---- src/config/settings.h ---- */
 /* ---- the settings object, and a vocabulary from a list of tokens ----
-   samp_settings holds parameters with copies of all lists (biases, breakers, the order), so that the caller may free
-   its own lists. samp_settings_params returns them as samp_params. The second half of this file makes a vocabulary from
-   a list of tokens; settings need one to tokenise texts (dry's breakers). */
+  samp_settings holds parameters with copies of all lists (biases, breakers, the order), so that the caller may free its
+     own lists. */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -11854,8 +11211,7 @@ SAMP_API SAMPI_COLD int samp_settings_use_vocab(samp_settings *s, const samp_voc
 }
 
 /* ---- a vocabulary from a list ----
-   A vocabulary made from a list of tokens. One block of memory holds the struct, the offset of each token's bytes, the
-   tokens that end a generation, and the bytes. */
+  A vocabulary made from a list of tokens. */
 
 typedef struct sampi_own_vocab {
     samp_vocab base; /* must be the first member: users hold a pointer to it */
@@ -11920,23 +11276,10 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 /* ---- src/life/rollback.h ---- */
 /* ================================================================================================ >>rollback
-   samp_rollback takes accepted tokens back. While a sampler draws and accepts tokens, this room notes what each token
-   changes. A token has one record, which has the old values of the sampler and of all members of its chain.
-   samp_rollback restores one record after another, the newest first.
-
-   A token changes few words. For a window of tokens, the record has the token that falls out; the token that comes in
-   is in the window. For an mt19937 it has the count of outputs, because the generator can run backwards
-   (sampi_mt_back). For positions, averages and mu it has the numbers. The values are those before the first draw since
-   the last accepted token, or those before samp_accept if there was no draw. So a draw whose token was not accepted is
-   undone together with the next token. Grammars and custom samplers keep notes of their own.
-
-   The outermost sampler keeps the records. A record is valid only as long as nothing but the sampler's own draws and
-   tokens changes the sampler. A change by anything else makes the sampler's count of edits (sampi_edited) differ from
-   the count that sampi_moves has noted. */
+  samp_rollback takes accepted tokens back. */
 
 /* ---- a sampler's words ----
-   The hook `past` of a sampler's kind decides which words of the sampler a record has. A kind with a hook `accept`, or
-   with a member in the struct `now`, must name all that these change: what the hook leaves out is not restored. */
+  The hook `past` of a sampler's kind decides which words of the sampler a record has. */
 
 /* Notes or restores the list of the chain's last tokens. */
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
@@ -11945,7 +11288,7 @@ static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 }
 
 /* Notes or restores the words of one sampler: those that its hook names, and the low half of its mt19937's count of
-   outputs. Fewer than 2^32 outputs lie between two records, so the low half is enough. */
+   outputs. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -11972,7 +11315,7 @@ static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
 }
 
 /* Lists in past->who those of s and its members that have words in a record, and adds the number of their words to
-   past->width. If past->who is NULL, it only counts. */
+   past->width. */
 static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
@@ -11985,8 +11328,7 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
     past->width += r.n;
 }
 
-/* Prepares s->past for records of the last `depth` tokens of s, without any record. A block of memory that is large
-   enough is reused. False: there is no memory, and s->past is unchanged. */
+/* Prepares s->past for records of the last `depth` tokens of s, without any record. */
 static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
 {
     sampi_past *past = &s->past, count;
@@ -12017,17 +11359,13 @@ static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
 /* Is there memory for records, and are the records in it valid for s as it is now? */
 static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
 
-/* Makes sure, before s draws or accepts, that there is memory for records. samp_reserve calls it, and so does a batch,
-   which must not allocate in its threads. False: there is no memory. A sampler in a chain, or with depth 0, needs no
-   records. */
+/* Makes sure, before s draws or accepts, that there is memory for records. */
 static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 {
     return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
 }
 
-/* Counts an edit of s, and writes the record of the next token, unless it has been written already. Every public
-   function that draws from s, or lets it accept a token, calls this in place of sampi_edited, before its first change.
-   If there is no memory, no record is written, and the older records are invalid. */
+/* Counts an edit of s, and writes the record of the next token, unless it has been written already. */
 static void sampi_moves(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
@@ -12050,8 +11388,7 @@ static void sampi_moved(sampi_sampler *s)
     past->next = past->next < past->depth ? past->next + 1 : 0;
 }
 
-/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. False: there is no
-   memory. */
+/* Copies the records of s to its clone, whose samplers are of the same kinds in the same order. */
 static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
 {
     const sampi_past *past = &s->past;
@@ -12083,8 +11420,7 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* ---- going back ---- */
 
-/* Returns the status that a user's function has returned. A number above 0 is not a status, and would be taken for a
-   token, so it becomes SAMP_E_RANGE. */
+/* Returns the status that a user's function has returned. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* The three rounds of a rollback over custom samplers; built-in samplers cannot refuse a rollback. */
@@ -12095,7 +11431,7 @@ typedef enum sampi_back {
 } sampi_back;
 
 /* Makes one round of a rollback of n tokens: calls the custom samplers of s in order until one refuses. *n_back counts
-   the samplers that have gone back. Returns a status. */
+   the samplers that have gone back. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -12124,9 +11460,7 @@ static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler
         (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
 }
 
-/* Rolls all custom samplers of s back by n tokens; if one refuses, all stay as they were. There is one exception: if
-   the chain's list of tokens is shorter than n (samp_set_n_prev), samplers that have gone back cannot accept them
-   again. */
+/* Rolls all custom samplers of s back by n tokens; if one refuses, all stay as they were. */
 static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 {
     int32_t n_back = 0;
@@ -12180,17 +11514,10 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 
 /* ---- src/life/chain.h ---- */
 /* =================================================================================================== >>chain
-   The operations on samplers: apply, accept, reset, free. Each takes a sampler of any kind, also a chain, and either
-   makes its whole change or returns an error and changes nothing. The room calls the hooks of the table of kinds
-   (core/table.h); it treats only chains and custom samplers by their kind. Lists of members follow in life/members.h,
-   copies in life/copy.h.
-
-   A chain may have chains as members, so functions walk it recursively. An apply first notes the state of every member
-   (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
-   noted state. An accept calls custom samplers first, because only they can refuse a token. */
+  The operations on samplers: apply, accept, reset, free. */
 
 /* Returns the member that masks a row before other members see it (a grammar, for example: its kind has the hook
-   `mask`), or NULL. Only a chain's first member that is on can be such a member. */
+   `mask`), or NULL. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
@@ -12203,8 +11530,7 @@ static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 }
 
 /* Does an apply use random numbers, so that the position advances? sampi_end_draw and samp_get_seed ask the outermost
-   sampler. A sampler that is off does not draw. One that draws only sometimes (xtc) counts as if it always drew, so
-   that the position depends on the settings alone. */
+   sampler. */
 static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -12213,8 +11539,7 @@ static bool sampi_draws(const sampi_sampler *s)
 }
 
 /* Notes the state that a draw may change, of s and all its members, in their records (now.drawn, before);
-   sampi_restore_state goes back to it. Each draw and each apply begins with this call, and the GPU's host calls it
-   before a draw that may fail. */
+   sampi_restore_state goes back to it. */
 static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -12223,7 +11548,7 @@ static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 }
 
 /* Restores the state that sampi_save_state has noted: after a draw that failed, or whose token a custom sampler
-   refused. The caller restores the position. */
+   refused. */
 static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
@@ -12231,8 +11556,7 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
     sampi_restore_mt(s);
 }
 
-/* Has a short array the same id twice? Each id sets a bit. If the bit was set before, by this id or by another, the id
-   is compared with all ids before it. */
+/* Has a short array the same id twice? Each id sets a bit. */
 static bool sampi_has_doubled_few(const samp_token_data_array *cur)
 {
     enum { BITS = 1 << 12 };
@@ -12246,8 +11570,7 @@ static bool sampi_has_doubled_few(const samp_token_data_array *cur)
     return false;
 }
 
-/* Has an array the same id twice? All ids are in [0, SAMP_MAX_VOCAB). The function marks the ids of a window of 2^16
-   ids in a bitmap, then moves the window to the smallest id above it: two walks over an array of 128k tokens. */
+/* Has an array the same id twice? All ids are in [0, SAMP_MAX_VOCAB). */
 static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
@@ -12267,9 +11590,7 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
     return false;
 }
 
-/* Calls a custom sampler's apply. Returns its status; SAMP_E_RANGE if the user's function left more candidates than
-   before or another array. sampi_check_left then checks the candidates themselves, which takes little time beside what
-   the user's function does with them. */
+/* Calls a custom sampler's apply. */
 static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -12279,8 +11600,7 @@ static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array 
 }
 
 /* Checks the candidates that a custom sampler has left: no logit may be NaN, all ids must be in [0, SAMP_MAX_VOCAB),
-   and no id may occur twice (if the ids ascend, this needs no search). The function that draws checks whether the
-   selected id is in the row's vocabulary (sampi_accept_selected). */
+   and no id may occur twice (if the ids ascend, this needs no search). */
 static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -12321,15 +11641,8 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     return status;
 }
 
-/* Applies s by its definition, as part of the draw with the number `position`.
-   `ordinal` counts the samplers of each kind that this draw has applied so far, members of inner chains included. It
-   gives two xtc of one chain different random numbers. Custom samplers and samplers that are off are not counted.
-   A sampler that does not select undoes an earlier selection, even if the selected candidate remains, so that a chain
-   draws a token from every row or from no row. llama.cpp keeps the index of the selection, whatever candidate is at
-   that index now.
-   sampi_apply_steps calls this function for a whole chain; the fast path and the GPU's host call it for members that
-   they do not run themselves. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal.
-   After an error the caller restores the members, and the array may be half changed. */
+/* Applies s by its definition, as part of the draw with the number `position`. `ordinal` counts the samplers of each
+   kind that this draw has applied so far, members of inner chains included. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -12354,7 +11667,7 @@ static int sampi_check_selected(const samp_token_data_array *cur)
 }
 
 /* Ends a draw of any executor: advances the position of the outermost sampler s, or restores the noted state if
-   `status` is an error. Returns `status`. */
+   `status` is an error. */
 static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
@@ -12364,9 +11677,7 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* Applies a sampler or a whole chain step by step; this defines samp_apply. After an error the samplers' state is
-   unchanged. The array is checked before an edit of the sampler is counted and before anything is written. Built-in
-   samplers check the array too; the check here is for chains that begin with a custom sampler, which does not. */
+/* Applies a sampler or a whole chain step by step; this defines samp_apply. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -12387,11 +11698,7 @@ static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
-/* Lets s and its members accept a token, in one of two rounds. The first round (custom: true) calls custom samplers.
-   Only they can refuse the token, and if one does, the built-in samplers have not changed. The second round calls the
-   accept hooks of built-in samplers, and adds the token to the list prev of chains. Built-in samplers that are off are
-   not called; when they are switched on, they learn the tokens from the chain's prev. samp_accept and the GPU's host
-   make both rounds. */
+/* Lets s and its members accept a token, in one of two rounds. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -12409,8 +11716,7 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 }
 
 /* Everything that can fail comes before the first change of a built-in sampler: the check of the status, then the round
-   of custom samplers. The functions that draw call samp_accept too, so on the CPU tokens are accepted by one
-   function. */
+   of custom samplers. */
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12435,9 +11741,7 @@ SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
-/* Resets the members first, each as if it were alone. A sampler that carries an error has no state, so nothing is
-   reset; if a chain itself carries an error, its members stay as they are. The workspace stays, because it holds no
-   state. */
+/* Resets the members first, each as if it were alone. */
 SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12457,8 +11761,7 @@ static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The kind's hook `free` needs the whole sampler, so it is called first. Most kinds have no such hook, because all
-   their memory is in the sampler's block. */
+/* The kind's hook `free` needs the whole sampler, so it is called first. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12471,10 +11774,7 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 
 /* ---- src/life/members.h ---- */
 /* ---- the members of a chain ----
-   samp_chain_init, _add, _insert, _get, _remove: the functions that make a chain and change its list of members. A
-   chain owns its members. Each member points to its chain (`owner`): the pointer is set when a member joins the chain,
-   and becomes NULL when it leaves. No sampler is in two chains or in itself, so every walk ends, down to the members
-   and up to the owners (sampi_edited). */
+  samp_chain_init, _add, _insert, _get, _remove: the functions that make a chain and change its list of members. */
 
 /* An empty chain takes two allocations: the list of accepted tokens, prev, is one of its own, because samp_set_n_prev
    may replace it. */
@@ -12489,9 +11789,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* Appends s to the chain's list, and does not change s otherwise: the caller handles random source and errors. Frees s
-   if there is no memory, because a chain owns what it is given. samp_chain_insert calls this function, and so does
-   samp_clone, which must not change a member's state. */
+/* Appends s to the chain's list, and does not change s otherwise: the caller handles random source and errors. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -12524,9 +11822,7 @@ static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
     return word;
 }
 
-/* The caller gives the sampler to the chain, so it is freed if it cannot be inserted. There are two exceptions: a
-   sampler that has an owner already, and one that contains this chain, stay as they are. The random source is set only
-   if it differs, because samp_set_rng sets the position back to 0. */
+/* The caller gives the sampler to the chain, so it is freed if it cannot be inserted. */
 SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
@@ -12571,8 +11867,7 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
     return c && sampi_is_chain(c) ? c->u.chain.n : 0;
 }
 
-/* The other members keep their order. The edit is counted in the member and in its chain, so it is counted before
-   `owner` becomes NULL. */
+/* The other members keep their order. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -12588,16 +11883,10 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 
 /* ---- src/life/update.h ---- */
 /* ---- new parameters for a chain in use ----
-   samp_chain_update gives a chain new parameters between two tokens. The function builds a new chain from the
-   parameters. The new members take over windows, mu and averages from the old members (hook take_over). Then it inserts
-   the samplers that the user has added by hand, and swaps the lists of members. Everything that can fail comes before
-   the first change of the old chain. A new setting needs no code here. samp_batch_from_params does the same for many
-   rows, and builds a chain for each row that has none. The room uses config/orders.h and life/members.h. */
+  samp_chain_update gives a chain new parameters between two tokens. */
 
 /* Returns the next member of c that is of this kind and was made from parameters, from the index *at on; *at becomes
-   the index behind it. NULL: there is no such member. The order of samplers may differ between the old and the new
-   chain, so their members are paired by kind and by ordinal within the kind. Members of inner chains are skipped,
-   because parameters make no inner chain. */
+   the index behind it. NULL: there is no such member. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
@@ -12609,9 +11898,7 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
 }
 
 /* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change but for
-   the field at_ordinal. That field is free between two draws; it becomes 1 + the index of the member that replaces this
-   one; 0: none does. A sampler that was off has not seen the tokens, so the hook gets NULL in its place; but its
-   mt19937 is taken over if seed and random source are the same. */
+   the field at_ordinal. */
 static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
@@ -12626,10 +11913,7 @@ static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_
     }
 }
 
-/* Decides where members that were added by hand go in the new list. Their at_ordinal becomes the number of new members,
-   of n, that come before them. A member added by hand follows the new member that replaces the nearest member before it
-   (of those that are replaced). Members directly in front of the last old member, which selects, stay directly in front
-   of the last new one. */
+/* Decides where members that were added by hand go in the new list. */
 static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
 {
     int32_t last = c->u.chain.n - 1, first = 0;
@@ -12706,8 +11990,7 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
     return false;
 }
 
-/* Replaces the members of c by the members of `fresh` and those members of c that were added by hand. If it fails, c is
-   unchanged but for the field at_ordinal of its members. */
+/* Replaces the members of c by the members of `fresh` and those members of c that were added by hand. */
 static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
@@ -12738,8 +12021,7 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     return SAMP_OK;
 }
 
-/* After an error the chain is unchanged. In any case it keeps its position, its list of tokens (prev), its counts and
-   its workspace. */
+/* After an error the chain is unchanged. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
@@ -12762,8 +12044,7 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     return status;
 }
 
-/* Rows are independent: a row that fails is unchanged, and the other rows are processed. No row gets a chain that
-   carries an error. */
+/* Rows are independent: a row that fails is unchanged, and the other rows are processed. */
 SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows,
                                                int *status)
 {
@@ -12785,16 +12066,9 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
 
 /* ---- src/life/copy.h ---- */
 /* ---- copies, and small questions to a sampler ----
-   samp_clone makes an equal sampler. A custom sampler is cloned by its own function, a chain member by member, and any
-   other sampler by a copy of its bytes. The copy is in no chain and has no workspace; everything that decides a token
-   is equal.
+  samp_clone makes an equal sampler. */
 
-   The second half of the room has small public functions that read or set one value: the status, the random source, the
-   seed, the position, the accepted tokens (samp_prev), the counts (samp_perf). */
-
-/* Clones a chain member by member. Returns NULL if memory runs out; all that was made is then freed. Members are
-   appended by sampi_chain_push, because samp_chain_add would set the random source, which starts it again from the
-   seed. */
+/* Clones a chain member by member. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -12819,8 +12093,7 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     return &c->base;
 }
 
-/* Clones a sampler by a copy of its bytes. The workspace, rollback's records, the owner and a running draft belong to
-   the original alone, so they are cleared in the copy. */
+/* Clones a sampler by a copy of its bytes. */
 static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
@@ -12849,8 +12122,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
     return NULL;
 }
 
-/* A chain's status is its own, or that of its first member with an error. It is searched at each call, so a member that
-   is removed takes its error along. */
+/* A chain's status is its own, or that of its first member with an error. */
 SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -12862,8 +12134,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     return status;
 }
 
-/* Sets the random source of the sampler and of all its members. Samplers that draw always have memory for an mt19937,
-   so the function cannot fail half way. */
+/* Sets the random source of the sampler and of all its members. */
 SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -12923,7 +12194,7 @@ SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 }
 
 /* Allocates the new list of tokens (prev) before it frees the old one, so a failed allocation changes nothing. prev is
-   never NULL, even if n is 0. The call counts as an edit: no draw depends on prev, but rollback's records do. */
+   never NULL, even if n is 0. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -12940,8 +12211,7 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     return SAMP_OK;
 }
 
-/* The counts are in the record of the sampler that the user has called, so threads of a batch never share them. The
-   functions that do what is counted write them: sampi_sample, samp_accept, the fast path. */
+/* The counts are in the record of the sampler that the user has called, so threads of a batch never share them. */
 SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
@@ -12956,85 +12226,7 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 
 /* ---- src/rows/row.h ---- */
 /* ==================================================================================================== >>fast
-   The fast path: from a row of logits to the token, without an array of candidates. The row stays in the caller's
-   memory as long as possible; it is then called dense. The first sampler that leaves few tokens copies them, ids
-   ascending, to the workspace. This copy is a compact row, and the next samplers work on it. If a sampler has no
-   function for rows, the row becomes an array, and the chain continues step by step: the samplers' apply functions go
-   over the array.
-
-   The token is always the one that the steps would select, because thresholds come from the same integers and doubles.
-   If a sampler needs a sum over the whole row, the kernel `sweep` estimates the sum. The estimate is used only if both
-   ends of its error bound lead to the same tokens; otherwise the exact sum is computed. Under MT19937 samplers work on
-   the dense row only, and the remaining tokens become an array for >>llama: see "in llama.cpp's arithmetic" below.
-
-   THE LIFE OF A ROW. A row takes the following shapes from top to bottom. It goes back only if a function has kept a
-   copy of its record (sampi_row):
-
-     dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
-               - or a copy of its logits in the workspace ("own")                               sampi_flatten
-               - a few elements have other values, kept aside ("changes")                       sampi_set_element
-               - logits are elements times r                                                    sampi_scale_row
-               - elements below a floor count as masked                                         sampi_raise_floor
-     compact   x [n] and id [n]: remaining tokens, none masked; no changes, r = 1, no floor     sampi_gather
-               - fewer tokens, in place, by ascending id: sampi_gather, sampi_cut_at
-               - other logits, in place                                                         sampi_set_element
-     array     samp_token_data [n], for the steps                                               sampi_row_array
-
-   sampi_gather, which makes a row compact, does not change the memory of the dense row. So a sampler may gather few
-   tokens with a copy of the record (variables called head, best or before), and return to the dense row if these tokens
-   were not enough. A compact row cannot become dense again.
-
-   SHAPES. The record's members have one of these combinations. (x points to other memory only in three cases: in rows
-   that a function makes for its own use, in slices, and after adaptive_p, whose logits only a view reads.)
-
-     shape          id     x points to                 r     floor   n_change   is_own   array
-     dense          NULL   data, or NULL: see dtype    any   any     any        no       NULL
-     dense, own     NULL   work->own                   any   any     any        yes      either
-     view           NULL   work->own, or NULL          any   any     any        no       the array
-     compact        set    work->x                     1     none    0          no       either, as before
-
-   EXPECTED AND RESULTING SHAPES. The table shows which shape a function expects, and which shape it leaves. In
-   llama.cpp's arithmetic functions leave no row compact, only copies:
-
-     sampi_open_row, sampi_open_view                -> dense, r = 1; a view
-     sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
-     sampi_begin_patch      no floor                -> compact, or dense with r = 1 and room for the changes
-     sampi_set_element      sampi_has_room          -> the same; top is right again after sampi_end_changes
-     sampi_scale_row        any                     -> dense with r, or compact
-     sampi_raise_floor      dense                   -> dense with a floor, or compact
-     sampi_gather           any with such a token   -> compact; so do sampi_gather_first, _keep_first, _compact
-     sampi_cut_at           compact                 -> compact
-     sampi_range_of         any                     -> dense and long, or compact
-     sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but see below for a floor
-
-   sampi_gather expects that at least one token reaches its floor. Only sampi_end_changes calls it without knowing that;
-   if no token is left, it returns SAMP_E_EMPTY.
-
-   INVARIANTS. sampi_open_row scans the row once. After that these statements hold before and after every function here:
-     - no logit is NaN or +infinity, and at least one token is not masked;
-     - top is the largest element of the row; the changes of a dense row are not counted (sampi_row_max counts them);
-     - until the draw ends, `line` holds the maxima of the dense row's lines (16 elements each), without its changes.
-   A fast function (the function with which a kind of sampler works on rows) may return SAMPI_DECLINED. Then the row has
-   the same logits as before, and the chain continues step by step. Only samplers with the flag SAMPI_TAKES_FLOOR get a
-   dense row with a floor; for all others the row is made compact first.
-
-   THE WORKSPACE is one block of memory (sampi_reserve), which belongs to one draw at a time. An array marked with *
-   stays valid after the function that wrote it has returned; the others are free for the next function.
-
-     line     * maxima of the dense row's lines
-     change   * changed elements of the dense row, by id
-     x, id    * the compact row. While the row is dense: the tokens that top_p reads, or a compact copy for a trial
-     w          12 bytes a token; each user keeps other values there:
-                  sampi_gather      the numbers of the lines from which it collects
-                  top_p, xtc        weights of the compact row, or of the tokens read
-                  typical           weights, scores and indices (sampi_scored), then the tokens that tie
-                  tail_free         keys to sort, then weights; the sorted logits behind them
-                  adaptive_p        the logits that it draws from
-     candidate * the array that the row has become
-     logits   * under MT19937 e^(l - max), and buckets of logits
-     own      * a copy of the logits of an array (>>apply) or of a dense row (sampi_flatten)
-     scratch    folded maxima of lines (sampi_row_bound); the maxima of a compact row's lines, which nothing reads
-     sum        dist's sum of the envelope for each tile of 256 elements */
+  The fast path: from a row of logits to the token, without an array of candidates. */
 
 /* The input of one draw from one row. */
 typedef struct sampi_job {
@@ -13090,9 +12282,7 @@ static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 
 #define SAMPI_DECLINED 1 /* result of a fast function that cannot work on the row: the chain continues step by step */
 
-/* The most changed elements that a dense row keeps aside; a row with more is copied (sampi_flatten). A few hundred are
-   usual. More would cost time: each change is inserted in order, and each makes the bound of sampi_row_bound one token
-   looser. */
+/* The most changed elements that a dense row keeps aside; a row with more is copied (sampi_flatten). */
 #define SAMPI_CHANGES 1024
 
 /* The length up to which rows are copied and summed exactly, which costs hardly more than an estimate. */
@@ -13133,10 +12323,7 @@ static bool sampi_logit_reaches(const void *what, float x)
     return sampi_scaled(of->row, x) >= of->l;
 }
 
-/* Returns the smallest element x whose logit x * r (rounded to f32) is at least l. A sampler's threshold is a logit,
-   but kernels compare elements. The rounded product never falls as the element grows, so both comparisons keep the same
-   tokens. The quotient l / r is not exact enough, because it may be an ulp or two off. (If the row is divided, a logit
-   is x / r, and the same holds.) */
+/* Returns the smallest element x whose logit x * r (rounded to f32) is at least l. */
 static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
@@ -13155,8 +12342,7 @@ static int sampi_max_status(float top)
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* Return the number of tiles (256 elements) and of lines (16 elements) of a row of n elements. The last tile may be
-   shorter, but the kernel maxima writes a maximum for all of its lines. */
+/* Return the number of tiles (256 elements) and of lines (16 elements) of a row of n elements. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
@@ -13262,10 +12448,7 @@ static bool sampi_has_room(const sampi_row *row, size_t n)
     return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
-/* Gives element i (an index from sampi_find_id) another value. The data of a dense row is the caller's, so the value is
-   kept aside as a change; in a compact row and in an own copy it is written in place. The caller has checked
-   sampi_has_room, and calls sampi_end_changes after the last change: until then a compact row's top is not right, and
-   the row may have masked tokens. */
+/* Gives element i (an index from sampi_find_id) another value. */
 static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
@@ -13278,7 +12461,7 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 
 /* ---- src/rows/reserve.h ---- */
 /* ---- memory for a draw ----
-   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
+  samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
 /* Adds `bytes`, rounded up to cache lines of 64, to the size of a block; returns the offset at which they begin. */
 static size_t sampi_add_to_block(size_t *size, size_t bytes)
@@ -13292,11 +12475,7 @@ static size_t sampi_add_to_block(size_t *size, size_t bytes)
 static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
 
 /* Allocates a workspace for rows of n tokens, or keeps the present one if it is large enough. with_array: the array of
-   candidates gets memory of its own; otherwise it shares that of w. Kernels write up to 16 elements beyond a result, so
-   each array is longer than its tokens need. The other sizes:
-     w           12 bytes a token, for the arrays that are laid over it (sampi_scored), and for candidates
-     line        a maximum for each line (16 elements); for folding it is filled up to less than twice as many
-     scratch     folded maxima, which are fewer than lines; or the maxima of a compact row's lines, at most as many */
+   candidates gets memory of its own; otherwise it shares that of w. */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
     size_t size = 0;
@@ -13350,16 +12529,10 @@ SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
 
 /* ---- src/rows/pieces.h ---- */
 /* ---- a row piece by piece ----
-   Reads any row as floats, whatever its dtype is (f32, f16, bf16, f64) and whatever is changed in it (biases,
-   penalties, masks). So a sampler's loop is written once. A tile is SAMPI_TILE (256) elements. */
+  Reads any row as floats, whatever its dtype is (f32, f16, bf16, f64) and whatever is changed in it (biases, penalties,
+     masks). */
 
-/* A walk over a row in pieces of floats:
-     sampi_pieces it;
-     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
-   If the row's elements are floats, a piece reaches up to the next tile with a changed element, without a copy.
-   Otherwise a piece is one tile (SAMPI_TILE elements), converted into buf. `at` is a multiple of SAMPI_TILE. A piece is
-   valid until the next one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single
-   tiles, and sampi_next_logits, which returns single tiles of logits in place of elements. */
+/* A walk over a row in pieces of floats. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
@@ -13402,8 +12575,7 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* sampi_tile_at makes the tile (256 elements) at index `at` the piece of the walk. sampi_next_tile goes to the next
-   tile; false: the row ends here. */
+/* sampi_tile_at makes the tile (256 elements) at index `at` the piece of the walk. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);
@@ -13466,9 +12638,7 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 
 /* ---- src/rows/thresholds.h ---- */
 /* ---- thresholds without a sort ----
-   The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. It bisects
-   over the keys of floats (integers in the same order), with one counting pass for each step. sampi_row_bound applies
-   the search to the maxima of a row's lines, and returns a value that at least k tokens reach. */
+  The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. */
 
 /* The numbers of a search. */
 typedef struct sampi_values {
@@ -13493,8 +12663,7 @@ typedef struct sampi_few {
     uint64_t w[SAMPI_TILE + 16];
 } sampi_few;
 
-/* Narrows a search to the numbers in [low, high), if they are at most SAMPI_TILE. Returns the mass of the numbers from
-   `high` on, which are then no longer among the values; 0 if the search is not narrowed. */
+/* Narrows a search to the numbers in [low, high), if they are at most SAMPI_TILE. */
 static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
 {
     const sampi_kernels *k = values->k;
@@ -13509,10 +12678,7 @@ static uint64_t sampi_narrow_search(sampi_values *values, float low, float high,
 }
 
 /* Returns the largest value such that the numbers at or above it have at least the mass `want`; -FLT_MAX if all numbers
-   together have less. Bisects the keys of floats (integers in the same order). The result may be smaller in two cases:
-   if the mass at or above it is at most `enough`, or if it is less than `fine` keys below the largest such value. The
-   search starts at `top` with steps that double, because the result is rarely far below `top`. (Scores are an
-   exception: their best value is 0, so the search starts with large steps.) */
+   together have less. */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
@@ -13551,10 +12717,7 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
 }
 
 /* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
-   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. If `want` is
-   small, the lines are folded into m sets, each with the maximum of its lines, and the search compares sets. m is
-   several times `want`, so that few sets hold two of the largest maxima. `line` has memory to be filled up to a
-   multiple of m. */
+   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;
@@ -13575,12 +12738,10 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
 
 /* ---- src/rows/compact.h ---- */
 /* ---- from dense to compact ----
-   Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. Only
-   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
-   tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
+  Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. */
 
 /* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
-   the old values of these elements are removed. Returns the new number of elements. */
+   the old values of these elements are removed. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
@@ -13613,7 +12774,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 }
 
 /* Collects the elements that reach the floor from these lines, as the kernel `pick` does, but for rows that are not
-   floats: lines are converted until a tile is full. Returns the number of elements. */
+   floats: lines are converted until a tile is full. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
@@ -13657,24 +12818,21 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Makes a dense row (all logits in place) compact, with all its unmasked tokens. A compact row (copied tokens) stays as
-   it is. */
+/* Makes a dense row (all logits in place) compact, with all its unmasked tokens. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Makes a dense row (all logits in place) compact, with at least its first `want` tokens in order (logit descending). A
-   compact row (copied tokens) stays as it is. */
+/* Makes a dense row (all logits in place) compact, with at least its first `want` tokens in order (logit descending).
+   */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keeps the tokens of a dense row (all logits in place) with an element x >= floor. If an eighth of the lines (16
-   elements each) has such a token, the tokens are not copied: the row gets a floor instead, below which elements count
-   as masked. At least row->n / 128 tokens reach this floor. */
+/* Keeps the tokens of a dense row (all logits in place) with an element x >= floor. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -13684,8 +12842,7 @@ static void sampi_raise_floor(sampi_row *row, float floor)
         row->floor = floor;
 }
 
-/* Returns the row's largest logit. If the row has changes, the tokens that may be the largest are gathered in the
-   workspace, which is free while the row is dense. */
+/* Returns the row's largest logit. */
 static float sampi_row_max(const sampi_row *row)
 {
     if (row->n_change == 0) return sampi_logit_of(row, row->top);
@@ -13733,8 +12890,7 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Keeps the first `keep` tokens in order (logit descending, id ascending), or all unmasked ones if there are fewer. The
-   row becomes compact. Its tokens stay sorted by id, and top stays. */
+/* Keeps the first `keep` tokens in order (logit descending, id ascending), or all unmasked ones if there are fewer. */
 static void sampi_keep_first(sampi_row *row, size_t keep)
 {
     sampi_gather_first(row, keep);
@@ -13743,13 +12899,9 @@ static void sampi_keep_first(sampi_row *row, size_t keep)
 
 /* ---- src/rows/sums.h ---- */
 /* ---- sums over a row: estimated with bounds, or exact ----
-   Samplers need Z, the sum of all weights w, and S, the sum of w (max - l). A sampi_range has a lower and an upper
-   bound of each; the bounds are equal if the sum is exact. An estimate takes one pass in floats, and half the time of
-   an exact sum. Samplers compute the exact sum only if the two bounds lead to different tokens. The room also finds the
-   shortest prefix of a compact row with a given mass (sum of weights). */
+  Samplers need Z, the sum of all weights w, and S, the sum of w (max - l). */
 
-/* Returns the exact sums of a row; the member `above` is the mass of the elements from `floor` on. For 128k tokens this
-   pass takes 35 us, and an estimate 15 us. */
+/* Returns the exact sums of a row; the member `above` is the mass of the elements from `floor` on. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -13779,7 +12931,7 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
 }
 
 /* Returns the exact range of a row: after an estimate whose two bounds led to different tokens, and for compact rows
-   (sampi_range_of). Counts the exact sums of dense rows in perf.n_exact. */
+   (sampi_range_of). */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range;
@@ -13789,16 +12941,7 @@ static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, boo
     return range;
 }
 
-/* Computes bounds of the exact sums of n weights from the estimates z and s of the kernel sweep.
-   Let d = max - l be a token's distance from the maximum, in nats, and m = s / z the mean of d under p. Sweep computes
-   each e^-d with a relative error of at most ROUNDING + SLOPE d (SAMPI_SWEEP_...). So the relative error of z is
-   ROUNDING + SLOPE m; m is an estimate itself, so the code allows 8 nats more. In s each error is multiplied by d once
-   more, and the mean of d^2 may be much larger than m^2; but sweep clamps d to 86, so the mean of d^2 is at most 86 m.
-   ROUNDING is 13 times SLOPE, so the error of s is at most SLOPE z (86 + 13) m; the code's factor
-   4 (1 + m) (13 + m + 8) is above 99 m for every m.
-   The exact sums are sums of integers. Each weight is rounded by at most half a unit, and exp has a relative error
-   below 1e-11. No weight is farther than 28 nats from the maximum, so this makes s differ by less than 64 times as much
-   as z. */
+/* Computes bounds of the exact sums of n weights from the estimates z and s of the kernel sweep. */
 static void sampi_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
@@ -13814,8 +12957,7 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimates the sums of a dense row (all logits in place) in one pass, and sets *range to their bounds. The exact sums
-   would fit 64 bits, because a row has at most 2^22 weights of at most 2^40. */
+/* Estimates the sums of a dense row (all logits in place) in one pass, and sets *range to their bounds. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -13830,9 +12972,7 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* Computes the range of a row: an estimate for a dense row (all logits in place) of more than SAMPI_SMALL tokens. A
-   shorter row becomes compact (copied) first, and a compact row is summed exactly. S is computed exactly only if
-   with_s. */
+/* Computes the range of a row: an estimate for a dense row (all logits in place) of more than SAMPI_SMALL tokens. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -13843,9 +12983,7 @@ static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
     *range = sampi_exact(row, row->top, with_s);
 }
 
-/* Return the bounds of Z as integers, and (sampi_mass_lo, sampi_mass_hi) the bounds of a share of Z. A double cannot
-   hold every Z above 2^53, so an exact Z is in a member of its own. The cast rounds down, so the upper bound is one
-   more. */
+/* Return the bounds of Z as integers, and (sampi_mass_lo, sampi_mass_hi) the bounds of a share of Z. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -13870,8 +13008,7 @@ typedef struct sampi_prefix {
 } sampi_prefix;
 
 /* Returns the shortest prefix with the mass `want`; w [n] are the weights of the row's tokens. n = 0: the whole row has
-   less mass. Tokens with the same logit as the last one have the same weight; the prefix has as many of them as are
-   needed. */
+   less mass. */
 static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;
@@ -13890,10 +13027,7 @@ static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, u
 
 /* ---- src/rows/changes.h ---- */
 /* ---- logit_bias, penalties, dry on a row ----
-   These samplers give a few tokens other logits. A dense row keeps such logits aside as changes, so that the row need
-   not be copied. If the row's logits are products (element times r, and r is not 1), it is copied first, because no
-   element may give the wanted logit exactly. The samplers' own functions compute the new logits (sampi_bias_change, for
-   example). */
+  These samplers give a few tokens other logits. */
 
 /* Finds a token's index in the row (*at) and its logit (*l). False: the token is not in the row, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
@@ -13909,8 +13043,7 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* Copies the logits of a dense row (all logits in place) to the workspace. The row stays dense, with r = 1 and without
-   floor or changes. */
+/* Copies the logits of a dense row (all logits in place) to the workspace. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -13921,8 +13054,7 @@ static void sampi_flatten(sampi_row *row)
     (void)sampi_scan(row);
 }
 
-/* Prepares a row for n changed elements. A dense row (all logits in place) is copied if its logits are products (r is
-   not 1), or if n changes would cost more than a copy. */
+/* Prepares a row for n changed elements. */
 static void sampi_begin_patch(sampi_row *row, size_t n)
 {
     if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
@@ -13945,8 +13077,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
-/* Changes the logits of the n tokens in a list, for penalties and dry. No token becomes masked, because `change` never
-   returns -infinity for an unmasked token. */
+/* Changes the logits of the n tokens in a list, for penalties and dry. */
 static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
                                float (*change)(const sampi_sampler *, float, const sampi_count *))
 {
@@ -13958,8 +13089,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
-/* Applies penalties to a row. The list has the tokens of the window with their counts; sampi_penalties_accept updates
-   the list. */
+/* Applies penalties to a row. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
@@ -13974,14 +13104,7 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/cuts.h ---- */
 /* ---- truncations and temperatures on a row ----
-   The fast functions of these samplers, which the table of kinds names. Each finds a threshold, not an order, and keeps
-   the tokens whose logits reach it. If the threshold needs a sum over the row, an estimate of the sum is enough
-   (sums.h), as long as its lower and its upper bound keep the same tokens; otherwise the sum is computed exactly.
-   Samplers that keep the first tokens in order (a prefix) read the row's largest logits first, then a band of logits in
-   which a sample of the row predicts the end of the prefix. typical.h and tail_free.h are rooms of their own.
-   A sampler also has a plan, its form for slices and devices. A function's comment says how much longer the plan would
-   take on a row. Without such a figure the plan reads the same and would be as fast (run/README.md, "Rows answer no
-   plans"). */
+  The fast functions of these samplers, which the table of kinds names. */
 
 /* ---- top_k, min_p ---- */
 
@@ -13998,10 +13121,7 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Checks the cut of a dense row (all logits in place). `before` is the row before the cut. If fewer than min_keep
-   tokens remain, the row becomes the first min_keep tokens of `before` in order. A row that is still dense needs no
-   count if min_keep is at most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches
-   the floor. */
+/* Checks the cut of a dense row (all logits in place). */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -14013,9 +13133,7 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row (all logits
-   in place) is cut first, and goes back to what it was if too few tokens remain, because counting them before would be
-   a pass over the row. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
@@ -14044,16 +13162,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_p ----
-   top_p keeps the nucleus: the shortest prefix with the share p of the mass (sampi_find_prefix). It finds the end of
-   the nucleus in one of three ways:
-     all    for a compact or short row: from the weights of all tokens;
-     head   for a long row with a short nucleus: from the weights of the first tokens, a few times as many as the
-            perplexity;
-     wide   for a long row with a long nucleus, whose copy and weights would take the most time: from the exact sum of
-            the tokens above a band of logits, and from the tokens of the band, which contains the end of the nucleus.
-            For such a row of 128,256 logits the way `all` would take 1.8 to 5.8 times as long.
-   The plan of top_p (its code for GPUs) sums exactly: it takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to
-   1.3 times on 3,000. */
+  top_p keeps the nucleus: the shortest prefix with the share p of the mass (sampi_find_prefix). */
 
 /* Returns a guess of the number of tokens in a nucleus: twice the perplexity e^H, but at least 24. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
@@ -14087,8 +13196,7 @@ static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_
 }
 
 /* Guesses from every 32nd token where a long nucleus ends: its last element most likely lies in the band [low, high).
-   To allow for the noise of the sample, the mass below `high` is an eighth more than the mass that top_p removes, and
-   the mass below `low` is an eighth less. */
+   */
 static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
 {
     float *l = row->work->x;
@@ -14104,9 +13212,7 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     return true;
 }
 
-/* Cuts in the way `wide` (above). The row stays dense (it is not copied), and its floor becomes the last logit of the
-   nucleus; surplus tokens equal to this logit are masked by changes. Returns SAMPI_DECLINED, with nothing changed, if
-   the end of the nucleus is not in the band. */
+/* Cuts in the way `wide` (above). */
 static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
@@ -14168,8 +13274,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* Multiplies all logits by 1 / t. The elements of a dense row (all logits in place) stay as they are, and its factor r
-   becomes 1 / t. */
+/* Multiplies all logits by 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -14192,8 +13297,7 @@ static int sampi_scale_row(sampi_row *row, float t)
 
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
 
-/* Applies temp_ext to a row. The temperature is a float that is computed from the entropy, so an estimate is not
-   enough. The entropy is that of the unmasked tokens, so a row with a floor becomes compact first. */
+/* Applies temp_ext to a row. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
@@ -14203,8 +13307,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* Applies smoothing or log_softmax to a row. All logits change, so a dense row (all logits in place) is copied
-   first. */
+/* Applies smoothing or log_softmax to a row. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -14215,8 +13318,7 @@ static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_n_sigma ---- */
 
-/* Keeps the tokens whose logits reach a threshold, which lies between lo and hi. False, with nothing changed: a logit
-   lies between lo and hi too, so the result depends on the threshold. */
+/* Keeps the tokens whose logits reach a threshold, which lies between lo and hi. */
 static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
@@ -14237,8 +13339,7 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
     return false;
 }
 
-/* Returns the mean of 16 elements. It is so close to the mean of the row that the squares of distances from it can be
-   added without a loss of precision. */
+/* Returns the mean of 16 elements. */
 static float sampi_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
@@ -14252,9 +13353,7 @@ static float sampi_sigma_pivot(const sampi_row *row)
     return n ? (float)(sum / n) : 0.0f;
 }
 
-/* Applies top_n_sigma to a row. Sums in floats give bounds of sigma, and these give two bounds of the threshold. The
-   sampler's plan (its code for GPUs) takes 18 to 30 times as long on 128,256 logits, because it asks for the exact
-   sigma, in integers of 128 bits. */
+/* Applies top_n_sigma to a row. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -14268,9 +13367,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     }
     double mean = moment[1] / moment[0], square = moment[2] / moment[0];
     if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* sums in floats may overflow or underflow */
-    /* Each f32 sum has at most 16 terms a lane of a vector, so its relative error is below 20 * 2^-24 = 1.2e-6. That is
-       the error of the mean square. The mean is at most the root of the mean square, so the error of its square is at
-       most twice that much: 3.6e-6 of the mean square together. */
+    /* Each f32 sum has at most 16 terms a lane of a vector, so its relative error is below 20 * 2^-24 = 1.2e-6. */
     double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
     double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
     double low = variance > error ? sqrt(variance - error) : 0.0;
@@ -14282,9 +13379,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
-/* Replaces s in *range by the sum of the squares of the weights. While z is an estimate, and few tokens are within
-   10 nats of the maximum, only the squares of these tokens are added: no other token has a weight above e^-10, so the
-   sum of the others' squares is below e^-10 z, which is added to the upper bound. */
+/* Replaces s in *range by the sum of the squares of the weights. */
 static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
@@ -14301,8 +13396,7 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* Returns the upper bound (high) or the lower bound of the floor. The floor rises with z and falls with s; for top_a
-   and the kinds that need squares (p_less, p_less_norm) it falls with z and rises with s. n: as in sampi_sums_floor. */
+/* Returns the upper bound (high) or the lower bound of the floor. */
 static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
     if (s->kind == SAMPI_TOP_A || sampi_needs_squares(s->kind)) high = !high;
@@ -14311,10 +13405,7 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
 }
 
 /* Applies top_a, p_less, p_less_norm, epsilon or eta to a row: each keeps the tokens above a floor that depends on
-   sums. If the lower and the upper bound of the floor keep different tokens, the sums are computed exactly; for a
-   compact row they always are. The samplers' plans (their code for GPUs) sum exactly, and take 1.6 to 2.8 times as long
-   on 128,256 logits; the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the
-   estimate is not enough for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
+   sums. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -14336,11 +13427,9 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_h, min_k ----
-   Both samplers need sorted tokens. For a long row the first tokens in order are mostly enough to find how many are
-   kept, so that few tokens are sorted. If they are not enough, more tokens are tried, and at last the whole row. */
+  Both samplers need sorted tokens. */
 
-/* Returns how many tokens top_h keeps; 0 if the first tokens, cur, are not enough to know. The number must be the same
-   for the lower and the upper bound of the row's entropy; otherwise *range is made exact. */
+/* Returns how many tokens top_h keeps; 0 if the first tokens, cur, are not enough to know. */
 static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
@@ -14353,10 +13442,7 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     }
 }
 
-/* Returns how many tokens min_k keeps; 0 if the first tokens, cur, are not enough to know. They are enough on two
-   conditions. No logit of the row may be so far below them that the fall to it could be steeper than the steepest fall
-   among them. And they may not be flat, with a number that depends on the range of the logits: the range of the whole
-   row is at least theirs, so the row is not flat either. */
+/* Returns how many tokens min_k keeps; 0 if the first tokens, cur, are not enough to know. */
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
@@ -14395,8 +13481,7 @@ typedef struct sampi_reach {
     bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 
-/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row (copied
-   tokens) is sorted by id, so of equal logits the later one is the last in order. */
+/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. */
 static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
                                            uint64_t mass_hi)
 {
@@ -14410,10 +13495,7 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
 }
 
 /* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
-   them. In a dense row (all logits in place) they are searched among the largest logits, in a compact copy: a weight w
-   >= t Z is at least t 2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the
-   rounding of ln and w. The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times as long on
-   128,256 logits. */
+   them. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -14447,15 +13529,11 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/typical.h ---- */
 /* ---- typical: a selection by score, no sort ----
-   A token's score is the distance of max - l (l: its logit) from the mean of max - l under p. typical keeps the tokens
-   with the smallest scores. As the logit falls, the score falls until the mean is reached, then rises. So the kept
-   tokens are an interval of logits, and the code has to find its two ends. It searches them among the row's largest
-   logits (the head), or in a band: two intervals of logits around the ends that every 32nd token predicts. If both
-   fail, it searches the whole row. The sampler's plan (its code for GPUs) sums exactly, and takes 1.1 to 2.7 times
-   as long on 128,256 logits. Without the band, a row whose head is not enough takes 1.3 to 2.7 times as long. */
+  A token's score is the distance of max - l (l: its logit) from the mean of max - l under p. typical keeps the tokens
+     with the smallest scores. */
 
 /* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
-   returns the number of its tokens; 0 if d has less mass. It is a quickselect; after 64 rounds a heap sort ends it. */
+   returns the number of its tokens; 0 if d has less mass. */
 static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t from = 0; /* the tokens before this index are in the prefix */
@@ -14483,9 +13561,7 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
     return 0;
 }
 
-/* The band: the tokens whose scores are compared. Tokens with a logit below `low` are not kept. Tokens with a logit in
-   [in_low, in_high), if this interval is not empty, are all kept; they are the inner part. The other tokens are the
-   band. */
+/* The band: the tokens whose scores are compared. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
@@ -14500,9 +13576,7 @@ static sampi_band sampi_band_above(float low)
 /* Is the inner part of the band (tokens that are kept without a comparison of scores) empty? */
 static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
-/* Tokens with their scores. The three arrays lie one behind the other in work->w, each with memory for 16 more
-   elements. That memory has 12 (row->n + 128) bytes. With indices a token takes 16 bytes, so there is room for half of
-   the row's tokens; without them a token takes 12 bytes. */
+/* Tokens with their scores. */
 typedef struct sampi_scored {
     size_t n;
     uint64_t *w;    /* [n] weights */
@@ -14521,8 +13595,7 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
     return t;
 }
 
-/* Collects the tokens of a compact row (copied tokens) that are in the band. Returns the mass of those with a logit
-   from in_high on. */
+/* Collects the tokens of a compact row (copied tokens) that are in the band. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -14531,8 +13604,7 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
     return k->weights(t->y + n, high, max, t->w + n, NULL);
 }
 
-/* Computes the weights of the tokens, and replaces their logits by minus their scores, rounded to f32. So the token
-   with the greatest y comes first. */
+/* Computes the weights of the tokens, and replaces their logits by minus their scores, rounded to f32. */
 static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
     k->weights(t->y, t->n, (float)o->max, t->w, NULL);
@@ -14567,11 +13639,7 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Masks, in a compact row (copied tokens), the tokens whose y (minus the score) is below the cut. Of the tokens with y
-   equal to the cut it masks all except the first that are wanted (for the mass `want` and min_keep). The caller then
-   removes masked tokens. The scored tokens t are overwritten: their memory gets first scores and indices of the tokens
-   up to the cut, then a list of the tokens at the cut, then these as an array, whose ids are indices in the row. The
-   array is written from its end on, because it takes more memory than the list, and overwrites it. */
+/* Masks, in a compact row (copied tokens), the tokens whose y (minus the score) is below the cut. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
@@ -14637,8 +13705,7 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
 
 /* Are the same tokens kept for every mean and every Z between the bounds? A different mean changes each score by at
-   most half of `apart`. So no other token may have a score within `apart` of the last kept token's. And that token must
-   be needed even for the smallest Z. */
+   most half of `apart`. So no other token may have a score within `apart` of the last kept token's. */
 static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
                               uint64_t want_lo, size_t min_keep)
 {
@@ -14648,9 +13715,7 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keeps the typical tokens of a compact row (copied tokens) if the cut lies in the band. If it lies elsewhere, or if
-   the sums are not exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass
-   of that part is needed; the pass that computes this mass makes the sums exact. */
+/* Keeps the typical tokens of a compact row (copied tokens) if the cut lies in the band. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -14690,9 +13755,7 @@ static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, con
     return SAMPI_FOUND;
 }
 
-/* Guesses the band of a long compact row from the scores of every 32nd token. The band lies between the ends of two
-   shares of the mass: the wanted share plus and minus 1/64 of the total at the first try, 1/16 at the second and 1/4 at
-   the third. */
+/* Guesses the band of a long compact row from the scores of every 32nd token. */
 static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
     const sampi_range *range = &typical->range;
@@ -14717,9 +13780,7 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 }
 
 /* Tries to find the cut among the largest logits of a dense row (the head), which succeeds if few tokens are near the
-   mean. At first the head has the tokens up to twice the mean below the maximum: all others are less typical than the
-   token of the maximum itself. Then it grows, up to 65 times the mean. False: the row is unchanged, and its sums may
-   have become exact. */
+   mean. */
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
@@ -14749,9 +13810,7 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
-/* Applies typical to a row. For a long row it first tries the head, with estimated sums; then the row becomes compact,
-   and its sums are exact. There it tries three guessed bands, each wider than the one before; at last all tokens get a
-   score. */
+/* Applies typical to a row. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -14778,13 +13837,9 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/tail_free.h ---- */
 /* ---- tail_free on a row ----
-   tail_free cuts by the second differences of the sorted probabilities. The first few hundred tokens, sorted, are
-   mostly enough, together with a bound for the sum over the others. If they are not enough (a flat row), the whole row
-   is sorted by a radix sort, which takes about 1 ms for 128,256 tokens. */
+  tail_free cuts by the second differences of the sorted probabilities. */
 
-/* Returns the logits of a compact row (copied tokens), the largest first. It is a radix sort of the logits' keys
-   (integers in the same order), 11 bits a round. The keys, 4 bytes each, move between the memory of the weights
-   (work->w) and the memory behind it. After three rounds they are behind it, so the memory of the weights is free. */
+/* Returns the logits of a compact row (copied tokens), the largest first. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -14806,11 +13861,7 @@ static float *sampi_sorted_logits(const sampi_row *row)
 }
 
 /* Cuts a compact row (copied tokens) in which up to `rest` tokens are missing; all missing tokens have smaller logits
-   than the row's. False: the missing tokens may matter, and nothing has changed.
-   Let w_i be the i-th largest weight, d_i = w_i - w_i+1, which is not negative, and a_i = |d_i - d_i+1|. The sum of
-   those a_i that need a missing token is at most the sum of their d_i + d_i+1, which is at most w_i + w_i+1 for the
-   first of them. (Because of rounding, w may rise by one unit from a token to the next, which adds at most four units
-   to each a_i.) */
+   than the row's. */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -14836,8 +13887,7 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     return true;
 }
 
-/* Applies tail_free to a row. It tries the first 256 tokens, then 8 times as many, and so on; if all of these leave a
-   doubt, it sorts the whole row. */
+/* Applies tail_free to a row. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);
@@ -14855,10 +13905,10 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/selecting.h ---- */
 /* ---- selection on a row: greedy, dist, gumbel, adaptive_p ----
-   Each of these functions selects the token that the sampler's apply function would select. dist sums the envelope (an
-   integer bound q of each weight) by tiles of 256 tokens, then finds the tile of the draw, then the token. gumbel is a
-   race in which the smallest time wins; it begins with the tile of the most weight, so that most other tokens cannot
-   win any more. adaptive_p writes its logits to the workspace, beside the row, and draws from them. */
+  Each of these functions selects the token that the sampler's apply function would select. dist sums the envelope (an
+     integer bound q of each weight) by tiles of 256 tokens, then finds the tile of the draw, then the token. gumbel is
+     a race in which the smallest time wins; it begins with the tile of the most weight, so that most other tokens
+     cannot win any more. adaptive_p writes its logits to the workspace, beside the row, and draws from them. */
 
 /* Applies greedy: selects the token with the largest logit; of equal ones that with the smallest id. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
@@ -14887,8 +13937,7 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* Computes the random times of those tokens of a tile (256 tokens) that may still win gumbel's race, which the smallest
-   time wins. It applies sampi_race_run's first test to the whole tile: if h are the upper 32 bits of a token's random
-   number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of the tile's q. */
+   time wins. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -14911,8 +13960,7 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* Applies gumbel: selects the winner of its race, the token with the smallest random time. It begins with the tile of
-   the most weight, whose winner has a short time, so that few other tokens need to be computed. */
+/* Applies gumbel: selects the winner of its race, the token with the smallest random time. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum;
@@ -14933,9 +13981,7 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 }
 #endif
 
-/* Draws the same token as sampi_draw (>>selection), by rejection. It proposes a token with probability proportional to
-   the integer q >= w / 2^14, accepts it with probability w / (2^14 q), and otherwise proposes again. The proposed token
-   is the first at which the running sum of q exceeds a random number; the sums of tiles lead to its tile. */
+/* Draws the same token as sampi_draw (>>selection), by rejection. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];
@@ -14959,8 +14005,7 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* Selects a token by adaptive_p. The sampler's new logits are written to the memory of w, as a row of the same shape,
-   from which dist draws. They depend on p, a float computed from the exact sum, so an estimate is not enough. */
+/* Selects a token by adaptive_p. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
@@ -14991,12 +14036,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/rows/mirostat.h ---- */
 /* ---- mirostat on a row ----
-   Version 2 keeps logits above a floor that depends on Z, the sum of the weights. An estimate of Z is enough if its
-   lower and its upper bound keep the same tokens. Version 1 computes the exponent of Zipf's law from the first m tokens
-   of the row (m <= 128; with a larger m it runs step by step). Both versions draw as dist does, and then change mu; if
-   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (their code for GPUs) sum exactly,
-   before and after the draw: on 128,256 logits the plan of version 2 takes 1.7 to 2.7 times as long as this code, and
-   that of version 1 1.5 times if it keeps all tokens. */
+  Version 2 keeps logits above a floor that depends on Z, the sum of the weights. */
 
 /* Draws among the kept tokens, and changes mu by the surprise of the drawn token. range: bounds of the sum of the kept
    tokens' weights, which mostly give the same mu; if they do not, or if range is NULL, the sum is computed exactly. */
@@ -15043,8 +14083,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 
 #define SAMPI_ZIPF_MAX 128 /* the largest m (tokens) that this code takes; llama.cpp's default is 100 */
 
-/* Returns the sums of Zipf's exponent over the tokens of a compact row (head). It sorts their logits first; for so few,
-   an insertion sort is the fastest. */
+/* Returns the sums of Zipf's exponent over the tokens of a compact row (head). */
 static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
@@ -15058,8 +14097,7 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* Applies mirostat (version 1) to a row. The number of tokens to keep depends on the first m logits and on the number
-   of tokens. If all tokens are kept, the row stays as it is. */
+/* Applies mirostat (version 1) to a row. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -15078,10 +14116,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/rows.h ---- */
 /* ---- watermarks on a row ----
-   These functions give the same results as the apply functions, but work directly on a row of logits. Gumbel's search
-   for the shortest time goes by tiles (256 tokens), the one with the most weight first, as in rows/selecting.h; in
-   other tiles only tokens whose word could still win are tested. A draw without the watermark is that of dist. SynthID
-   copies the row's tokens first, SBW changes the logits in place. */
+  These functions give the same results as the apply functions, but work directly on a row of logits. */
 
 /* Returns the token id of element i of the row. If the row is a view of an array, its ids are indices in that array. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
@@ -15100,9 +14135,7 @@ static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *
     if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
 }
 
-/* Computes the times of those tokens of tile t that may still win. No weight is more than 2^14 times the tile's sum of
-   envelopes q. In units of 2^-24, 1 - u is at least 1, and at least 2^24 - 1 minus the upper 24 bits of the token's
-   word. So only tokens with words of at least `least` can win. */
+/* Computes the times of those tokens of tile t that may still win. */
 static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -15193,8 +14226,7 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
 #endif
 /* ---- src/rows/flat.h ---- */
 /* ---- the members of a chain ----
-   A chain as one flat list of samplers, in which the members of inner chains take the place of these chains. The
-   executors for rows, slices and the GPU use it. */
+  A chain as one flat list of samplers, in which the members of inner chains take the place of these chains. */
 
 /* Lists all members of a chain and of its inner chains, in order, from member[n] on; returns the new n. -1: the list
    would be longer than SAMPI_MOST_MEMBERS, or some members compute as llama.cpp does and others do not; such chains run
@@ -15243,12 +14275,10 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 
 /* ---- src/rows/logprobs.h ---- */
 /* ---- log-probabilities ----
-   The room computes ln p and the rank of the drawn token, and the n most probable tokens; either of the row as it was
-   given, or of the tokens that the chain has left. It always computes the exact sum, even if the draw used an
-   estimate. */
+  The room computes ln p and the rank of the drawn token, and the n most probable tokens; either of the row as it was
+     given, or of the tokens that the chain has left. */
 
-/* Returns ln p of the logit l; z is the sum of all weights. It uses the logit, not the weight, because the weight is 0
-   for tokens whose ln p is still of interest. */
+/* Returns ln p of the logit l; z is the sum of all weights. */
 static float sampi_logprob(float l, float max, uint64_t z)
 {
     return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
@@ -15263,8 +14293,7 @@ static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t bef
     set->cumulative_logprob += (double)logprob;
 }
 
-/* Inserts a token with logit l into the sorted list of the n best tokens so far; returns the new n. Until
-   sampi_finish_top, the member logprob of an entry holds the logit. */
+/* Inserts a token with logit l into the sorted list of the n best tokens so far; returns the new n. */
 static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
 {
     samp_logprob *top = set->top_logprobs;
@@ -15286,8 +14315,7 @@ static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64
     }
 }
 
-/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. The rank of a token is 1 +
-   the number of tokens with a larger logit, or with the same logit and a smaller id. */
+/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. */
 static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
 {
     float max = sampi_row_max(row);
@@ -15295,8 +14323,7 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     size_t at = sampi_find_id(row, token);
     float l = sampi_logit_of(row, sampi_present(row, at));
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    /* Of the elements whose logit is l, the row's floor may mask some. A masked token has a rank too: then `from`
-       stays. */
+    /* Of the elements whose logit is l, the row's floor may mask some. */
     if (from >= -FLT_MAX && from < row->floor) from = row->floor;
     sampi_row before = *row;
     before.n = at;
@@ -15332,9 +14359,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 
 /* ---- src/rows/step.h ---- */
 /* ---- one sampler on the row ----
-   sampi_run_fast applies one member of a chain to the row by the fast function of the member's kind. It returns
-   SAMPI_DECLINED if there is no such function, or if the function declines. Draws (run/draw.h) and views of arrays
-   (run/arrays.h) call it for one member after another. */
+  sampi_run_fast applies one member of a chain to the row by the fast function of the member's kind. */
 
 static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
 {
@@ -15350,20 +14375,10 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
 #ifndef SAMP_NO_MT19937
 /* ---- src/rows/llama_cpp/sums.h ---- */
 /* ---- in llama.cpp's arithmetic: float sums over a row ----
-   The samplers of >>llama may work on a dense row (the caller's logits in place) instead of an array. Thresholds decide
-   which candidates remain. These become the array row->llama.cur, in llama.cpp's order, and the chain continues on the
-   array step by step. So no more samplers work on the row once row->llama.cur or row->token is set.
-
-   Float sums over the whole row are equal, bit for bit, to those that llama.cpp adds in its order (ascending id, or
-   descending logit), although few of their terms are computed (sampi_llama_add_terms). Sums of doubles are known up to
-   their rounding errors, and are used only if every sum within that error leads to the same tokens.
-
-   Masked tokens count as candidates in >>llama. If they could be among the kept candidates, a sampler declines, and the
-   chain runs its step on the array. If the sampler has drawn random numbers by then, sampi_run_llama takes them
-   back. */
+  The samplers of >>llama may work on a dense row (the caller's logits in place) instead of an array. */
 
 /* Does a float sum keep its sign and exponent while terms are added to it? m: the sum of all steps by which it grows;
-   w: the sum of the sizes of these steps. An infinite sum has no such exponent, and its m may be a NaN. */
+   w: the sum of the sizes of these steps. */
 static bool sampi_keeps_exponent(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
@@ -15374,9 +14389,7 @@ static bool sampi_keeps_exponent(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
 }
 
-/* Adds up the steps by which a float sum `from` would grow if each x [n] alone were added to it. No x is masked. *sum
-   grows by the steps, and *way by their sizes (exact below 2^24 ulps of `from`, estimates above). Returns false if the
-   sum of `from` and some x lies half way between two floats. */
+/* Adds up the steps by which a float sum `from` would grow if each x [n] alone were added to it. */
 static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
@@ -15411,10 +14424,7 @@ static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from
     return sure;
 }
 
-/* Returns sum + x [0] + x [1] + ..., each sum rounded to float, as a loop computes it. No x is masked. While the
-   running sum stays between two powers of two, it grows by multiples of one ulp. Then a term has the same effect on
-   every sum of its tile, so the terms may be added in any order. A loop adds the terms of a tile one by one if a sum
-   may lie half way between two floats (it is rounded to the even one), or if the tile may cross a power of two. */
+/* Returns sum + x [0] + x [1] + ..., each sum rounded to float, as a loop computes it. */
 static SAMPI_COLD float sampi_exact_float_sum(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
@@ -15428,9 +14438,7 @@ static SAMPI_COLD float sampi_exact_float_sum(const float *x, size_t n, float su
     return sum;
 }
 
-/* Returns the kernel that computes libm's expf; if libm's results differ from the kernel's, a loop that calls libm. The
-   test of 2048 arguments is made once for a workspace. Another algorithm of libm would differ for a few of these
-   arguments, and one that rounds e^x correctly for the first eight. */
+/* Returns the kernel that computes libm's expf; if libm's results differ from the kernel's, a loop that calls libm. */
 typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
 static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
@@ -15454,9 +14462,7 @@ static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
     row->llama.expf = sampi_expf_of(work, row->k);
 }
 
-/* Returns the candidates of a compact row as a sorted array; x and id of the workspace are overwritten. It is a stable
-   radix sort of keys with their ids, 11 bits a round. They move from x and id to w, back to both, and to w again, where
-   the array replaces them. */
+/* Returns the candidates of a compact row as a sorted array; x and id of the workspace are overwritten. */
 static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
@@ -15485,7 +14491,7 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 }
 
 /* Makes row->llama.cur a sorted array of at least the first `want` candidates in order, or of all if there are fewer.
-   The row itself does not change. */
+   */
 static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
@@ -15527,8 +14533,7 @@ static bool sampi_llama_sorts(const sampi_sampler *s)
            (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* Computes e^(l - max) for all tokens of `part` (the row, or some of its tokens), and writes them to work->logits. The
-   sum of each tile of 256 tokens, a double, goes to work->sum. Returns the sum of all. */
+/* Computes e^(l - max) for all tokens of `part` (the row, or some of its tokens), and writes them to work->logits. */
 static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
@@ -15553,11 +14558,7 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
     }
 }
 
-/* Adds the terms (e^(l - max), or its share in the entropy) of `part`, some tokens of a row, to *sum. The result is
-   that of a loop that rounds each sum to float. Estimates of the terms are enough, except for tiles with a term whose
-   estimate leaves a doubt, and for sums so small that terms below e^-32 change them. in_order: the terms are added in
-   the order of the part. Otherwise their order is unspecified, and the function returns false if the result could
-   depend on the order: if the sum crosses a power of two, or a sum may lie half way between two floats. */
+/* Adds the terms (e^(l - max), or its share in the entropy) of `part`, some tokens of a row, to *sum. */
 static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
                                              float *sum)
 {
@@ -15600,9 +14601,7 @@ static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
 }
 
 /* Returns the float sum, from 0 on, of the terms (e^(l - max), or its share in the entropy) of those elements of `part`
-   that are at least `floor`, in the order of descending logits. The elements are distributed to buckets of similar
-   logits, in work->logits. Usually the sum over some buckets does not depend on the order within them; if it does,
-   these buckets are sorted. Overwrites x, id and scratch of the workspace. */
+   that are at least `floor`, in the order of descending logits. */
 static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
 {
     sampi_work *work = part->work;
@@ -15666,8 +14665,7 @@ static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
 /* Makes row->llama.cur the head of a row (at least its first 512 candidates, sorted), and computes the sums over the
-   whole row. Returns false for a row that is short, is divided by a temperature, has masked tokens, or has so many
-   equal logits that the head is more than a quarter of it. */
+   whole row. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
     if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
@@ -15680,10 +14678,7 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
 
 /* ---- src/rows/llama_cpp/samplers.h ---- */
 /* ---- llama.cpp's arithmetic on rows: the samplers ----
-   The functions that the table of kinds names as fast_llama. They use the sums of sums.h. Each sets row->llama.cur, an
-   array of the kept candidates in llama.cpp's order, or row->token, or it changes the row. It declines if a sum is
-   known only up to its rounding error, and different sums within this error would lead to different tokens. The head of
-   a row is an array of its first candidates in order. */
+  The functions that the table of kinds names as fast_llama. */
 
 /* Applies top_k. If k is the number of all candidates or more, the row keeps its tokens, and counts as sorted. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
@@ -15727,9 +14722,7 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* Returns `sum` increased by the squares (x - mean)^2 of x [n], for top_n_sigma. No x is masked. llama.cpp adds each
-   square in double, and rounds the sum to float. So terms may be added in any order under the conditions of
-   sampi_exact_float_sum. */
+/* Returns `sum` increased by the squares (x - mean)^2 of x [n], for top_n_sigma. */
 static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
     const double half = (double)sampi_half_ulp(sum), from = (double)sum;
@@ -15771,8 +14764,7 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     return sum;
 }
 
-/* Applies top_n_sigma in two passes over the unmasked logits, tile by tile. The threshold becomes the row's floor:
-   tokens below it are masked, not removed. */
+/* Applies top_n_sigma in two passes over the unmasked logits, tile by tile. */
 static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
@@ -15817,9 +14809,7 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 }
 
 /* Finds the index *i of the token that the random number u in [0, 1) selects: the first at which the running sum
-   reaches u * sum. The sums are doubles, added in any order, with an error of less than `doubt` times their total.
-   False: this error could change the token. For a row that counts as sorted the search begins with its head, and *i is
-   an index in row->llama.cur. */
+   reaches u * sum. */
 static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
@@ -15846,10 +14836,7 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
 }
 
 /* Finds the same token as sampi_llama_find, for a row that does not count as sorted, from estimates of the sums of
-   tiles; only the terms of one tile are computed. An estimated term has the error of the kernel `sweep`, which
-   estimates exp, and the rounding errors of the logit l = x / t (or of its estimate x (1 / t)) and of l - max. These
-   rounding errors are at most 5e-7 for each nat that l is below max, plus 2e-7 for each nat of max. The variable `off`
-   bounds the error of two such sums. */
+   tiles; only the terms of one tile are computed. */
 static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
@@ -15925,8 +14912,7 @@ static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const samp
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
-/* Applies typical to the tokens of a row whose logits are at least `floor`. The row has no masked tokens. False:
-   typical may keep tokens below the floor too. */
+/* Applies typical to the tokens of a row whose logits are at least `floor`. The row has no masked tokens. */
 static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                 float entropy, float floor)
 {
@@ -15957,9 +14943,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
 }
 
-/* Applies typical. The head (the first candidates in order) is enough if the surprise -ln p of its last token is larger
-   than the entropy: every token outside of the head is less probable than that token, so it is less typical too.
-   Otherwise more tokens are read, at last all. */
+/* Applies typical. */
 static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
@@ -16120,8 +15104,7 @@ static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float
     return sum;
 }
 
-/* Applies mirostat or mirostat_v2. If few tokens are kept, they become an array. If many are, the drawn token is mostly
-   among the first of them, so only these are sorted. */
+/* Applies mirostat or mirostat_v2. */
 static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
@@ -16164,11 +15147,9 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 
 /* ---- src/rows/llama_cpp/step.h ---- */
 /* ---- one sampler on the row, in llama.cpp's arithmetic ----
-   In llama.cpp's arithmetic sums are floats, added in the order of the candidates. So a sampler works on the row only
-   if it knows in which order llama.cpp would have the candidates that it keeps; otherwise it declines. */
+  In llama.cpp's arithmetic sums are floats, added in the order of the candidates. */
 
-/* Runs one sampler on a dense row in llama.cpp's arithmetic. last: it is the last member of the chain. If the sampler
-   declines, the random numbers that it has drawn are taken back. */
+/* Runs one sampler on a dense row in llama.cpp's arithmetic. last: it is the last member of the chain. */
 static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
@@ -16196,25 +15177,7 @@ static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sample
 #endif
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
-   samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
-   life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: a dense row
-   (rows/row.h) whose logits are those of the array, so that the functions of rows/ can work on them. The row's ids are
-   indices in the array. Opening a view takes one pass over the array, which checks it and finds the maxima of its lines
-   (16 candidates each). Logits stay in the array; only if a sampler needs all of them does the pass copy them. Closing
-   a view takes one pass, which writes the row back to the array. The view is closed before a sampler that cannot work
-   on it. The next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a
-   view; run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
-
-   While a view (the array, worked on as a row) is open, the array itself is unchanged, and these statements hold:
-     - until a sampler removes masked tokens, tokens that are no longer in the row are masked candidates of the array;
-       afterwards the row's tokens are the only candidates;
-     - the candidates' p are those in the array. A sampler that writes another p closes the view, unless a later sampler
-       overwrites that p;
-     - the candidates' order is that of the array; if the member `sorts` of the view is set, it is the view's `order`.
-   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If a sampler makes an array of the
-   row, this array replaces the user's. If a sampler declines the view and its steps begin with a sort, a radix sort of
-   all candidates is made first. Only a sampler that masks the last unmasked token can fail on an open view: then the
-   view writes what the sampler's steps would leave, and the next sampler reports the error. */
+  samp_apply applies a sampler to the user's array of candidates, in place. */
 
 #define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
@@ -16230,8 +15193,8 @@ typedef struct sampi_view {
     sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_run */
 } sampi_view;
 
-/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such
-   sampler. */
+/* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such sampler.
+   */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
@@ -16283,12 +15246,10 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 
 /* ---- src/run/writing.h ---- */
 /* ---- samp_apply: closing a view ----
-   One pass writes the row of a view (run/apply.h) to the user's array: the remaining candidates, each with its logit;
-   with p, if a sampler has set it; and sorted, if the samplers' steps would have sorted them. The room has a radix sort
-   for this, and reads the row by rows/pieces.h. */
+  One pass writes the row of a view (run/apply.h) to the user's array: the remaining candidates, each with its logit;
+     with p, if a sampler has set it; and sorted, if the samplers' steps would have sorted them. */
 
-/* Sorts n candidates whose ids ascend: a radix sort of keys and indices, 11 bits a round. A key is the logit, or the
-   score rounded to f32; candidates with equal keys are then sorted by their exact scores. */
+/* Sorts n candidates whose ids ascend: a radix sort of keys and indices, 11 bits a round. */
 static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id, adjacent arrays, have room for n keys */
@@ -16318,7 +15279,7 @@ static bool sampi_is_sparse(const sampi_view *view)
 }
 
 /* Goes to the next tile (256 candidates) of the array, and sets it->x to the logits that the row gives them; those that
-   the row does not have are masked. False: the array ends here. */
+   the row does not have are masked. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -16409,10 +15370,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
 
 /* ---- src/run/arrays.h ---- */
 /* ---- samp_apply: one sampler on a view ----
-   A view is the user's array, worked on as a row (run/apply.h). From a sampler's kind and settings this room decides
-   whether the sampler can work on the view, whether a later sampler overwrites the p that it writes, and whether it
-   leaves the array sorted. sampi_view_step applies one sampler to the open view, by its fast function of rows/, and
-   closes the view if necessary. */
+  A view is the user's array, worked on as a row (run/apply.h). */
 
 /* Does this sampler always write p? */
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
@@ -16454,8 +15412,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 }
 
 /* Applies one sampler to the row of an open view (the user's array, worked on as a row), and closes the view if
-   necessary. Returns a status, or SAMPI_DECLINED, as fast functions do; if it is not SAMP_OK, the caller has to write
-   the array from the row as it is. */
+   necessary. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -16489,14 +15446,10 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 #ifndef SAMP_NO_MT19937
 /* ---- src/run/arrays_llama_cpp.h ---- */
 /* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
-   The counterpart of run/arrays.h under MT19937: a view is the user's array, worked on as a row. llama.cpp adds floats
-   and doubles in the order of the array, and the result depends on that order. These functions compute the same sums,
-   bit for bit, but by tiles of 256 elements, which is faster. sampi_view_llama applies one sampler. If the sampler
-   declines the view and its steps begin with a sort, the array is sorted here. */
+  The counterpart of run/arrays.h under MT19937: a view is the user's array, worked on as a row. llama.cpp adds floats
+     and doubles in the order of the array, and the result depends on that order. */
 
-/* Returns how much a sum of doubles that begins one ulp above `sum` grows when the elements e of a tile are added. A
-   sum that begins at `sum` grows by d. The two differ only at the first term that is half way between two sums; after
-   that term the last bit of both sums is 0. */
+/* Returns how much a sum of doubles that begins one ulp above `sum` grows when the elements e of a tile are added. */
 static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
     const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
@@ -16505,9 +15458,7 @@ static double sampi_llama_odd_sum(const float *e, double sum, double d)
     return d + (b - a - ulp);
 }
 
-/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] gets the sum after tile i. While the
-   sum stays between two powers of two, its growth by a tile depends only on whether the last bit of its mantissa was 0
-   before. So four tiles are added at once. */
+/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] gets the sum after tile i. */
 static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
 {
     double sum = 0.0;
@@ -16567,7 +15518,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 }
 
 /* Sets p of a sorted array that is not a view: e^(l - max), which it keeps in work->logits, divided by the sum of all.
-   The sum is what a loop of doubles computes; tile gets the sum after each tile of 256 candidates. Returns the sum. */
+   */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -16600,8 +15551,7 @@ static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x
     }
 }
 
-/* Makes the cut of xtc on an array that is not a view. The array becomes sorted; p are shares among all candidates,
-   including the removed ones. The caller has drawn the random number by which xtc cuts. */
+/* Makes the cut of xtc on an array that is not a view. */
 static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_kernels *k = sampi_use();
@@ -16656,8 +15606,7 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     view->is_open = false;
 }
 
-/* Applies one sampler to the row of an open view, as sampi_view_step does, but under MT19937. If the sampler declines
-   and its steps begin with a sort, the array is sorted here. */
+/* Applies one sampler to the row of an open view, as sampi_view_step does, but under MT19937. */
 static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -16694,13 +15643,10 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 #endif
 /* ---- src/run/walk.h ---- */
 /* ---- samp_apply: an array through a chain ----
-   The loop of samp_apply over the members of a chain. A member works on the view of the array (run/apply.h) if it can,
-   otherwise on the array, step by step. A custom sampler gets the array itself, so the view is closed before it. The
-   room uses the other rooms of samp_apply, and life/chain.h. run/finish.h calls it too, for a row that has become an
-   array (sampi_apply_members). */
+  The loop of samp_apply over the members of a chain. */
 
 /* Applies one built-in sampler to the array: as a row (the view), if the sampler can work on it, otherwise step by
-   step. Returns a status. */
+   step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
@@ -16718,8 +15664,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
-/* Applies a custom sampler to the array, and checks the candidates that it leaves. Opening the view again makes the
-   same check; if the view cannot be opened, sampi_check_left makes it. */
+/* Applies a custom sampler to the array, and checks the candidates that it leaves. */
 static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
@@ -16755,9 +15700,7 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
-/* Applies member[from] to member[n - 1] of a draw to the array that its row has become. Other than in samp_apply, the
-   draw has already noted the samplers' states, and if the array has no memory of its own in the workspace, there is no
-   view. */
+/* Applies member[from] to member[n - 1] of a draw to the array that its row has become. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
@@ -16803,16 +15746,10 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
 
 /* ---- src/run/finish.h ---- */
 /* ================================================================================================== >>sample
-   samp_sample and samp_draw return a token, or a negative status, for a row of logits. They try the fast path first
-   (run/draw.h). If it declines, the samplers are applied one by one to the array of all candidates (life/chain.h),
-   which is the definition of the token. Log-probabilities and counts are written at the end. After an error the
-   samplers' state is as before the draw.
-
-   This room has the end of a draw, by the fast path or by steps: it applies the remaining members of the chain to an
-   array one by one, as samp_apply does (run/walk.h), and accepts the selected token. */
+  samp_sample and samp_draw return a token, or a negative status, for a row of logits. */
 
 /* Lets the chain accept the token that is selected in an array, and writes its log-probabilities if the job asks for
-   them. If a custom sampler refuses the token, no log-probability is written, and the caller undoes the draw. */
+   them. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
@@ -16844,13 +15781,10 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 #ifndef SAMP_NO_MT19937
 /* ---- src/run/draw_llama_cpp.h ---- */
 /* ---- a draw in llama.cpp's arithmetic ----
-   The counterpart of run/draw.h under MT19937. Members work on the row (rows/llama_cpp/step.h) until one declines; the
-   chain then continues step by step on the array of the remaining tokens. This loop differs from that of run/draw.h in
-   three points: a member may turn the row into a sorted array (row->llama.cur), a member that is off may have to report
-   that no token remains, and the random numbers of a member that declines are taken back. */
+  The counterpart of run/draw.h under MT19937. */
 
 /* Finishes a draw in llama.cpp's arithmetic: applies member[from] to member[n - 1] to the array row->llama.cur, and
-   accepts the selected token. If the last member is dist and the array is long, kernels make the draw. */
+   accepts the selected token. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
@@ -16869,8 +15803,7 @@ static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *co
 }
 
 /* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, and the remaining members work on
-   the array step by step. A custom sampler must get exactly the array that the steps would give it, so no member that
-   works on the row before it may write p. SAMPI_DECLINED: nothing has changed. */
+   the array step by step. */
 static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
                                        samp_token *token)
 {
@@ -16920,17 +15853,10 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_ch
 #endif
 /* ---- src/run/draw.h ---- */
 /* ---- a draw ----
-   Draws one token from one row of logits, by the fast path. The members of the flat chain (rows/flat.h: the chain with
-   the members of nested chains) work on the row. If a member declines, the remaining members work on an array. Then the
-   chain accepts the token, and log-probabilities are written. A custom sampler must get the same array as step by step,
-   so members before it work on the row only as long as the code knows which array their steps would leave. samp_sample,
-   batches and samp_verify draw by sampi_draw_fast. */
+  Draws one token from one row of logits, by the fast path. */
 
 /* Returns how many members, from the first on, can work on the row before a custom sampler, because the array that
-   their steps would leave is known to the last byte. These members do not write p. If one of them sorts, the array has
-   the order of the last that does; otherwise it is sorted by id, as long as no member may have sorted (a member that
-   removes tokens may, depending on min_keep). The last of the counted members removes masked tokens, so the array has
-   no masked tokens. *sorted: the array is sorted by logit. */
+   their steps would leave is known to the last byte. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -16962,9 +15888,7 @@ static bool sampi_has_minus_zero(const sampi_row *row)
     return false;
 }
 
-/* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed; then the caller draws step by step. In
-   a chain with a custom sampler, the members that sampi_known_members counts work on the row; if one of them declines,
-   the whole draw is undone, and SAMPI_DECLINED returned. */
+/* Makes a whole draw. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -17000,13 +15924,10 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 
 /* ---- src/run/sample.h ---- */
 /* ---- samp_sample and samp_draw ----
-   A draw tries the fast path first (run/draw.h), then the steps. This room has the draw by steps, the mask that the
-   chain's first member may have for the row (a grammar, for example), log-probabilities and counts. It uses run/draw.h
-   and run/finish.h. */
+  A draw tries the fast path first (run/draw.h), then the steps. */
 
 /* Draws by steps, which define the token: the samplers are applied one by one to the array of all candidates. job->s is
-   given to sampi_finish_by_steps as a list of one sampler. The counts of samplers of each kind (ordinal) begin at 0,
-   because everything that the fast path has done is undone. */
+   given to sampi_finish_by_steps as a list of one sampler. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
@@ -17020,7 +15941,7 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 }
 
 /* Applies the mask of a chain's first member (sampi_first_mask): the job's mask becomes that member's mask, combined
-   with the job's own. The other members then sample the masked row. */
+   with the job's own. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -17032,8 +15953,7 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 }
 
 /* Makes a draw: applies the mask of a first member that masks, draws by the fast path or by steps, writes
-   log-probabilities, and counts. Returns the token or a negative status. A draw from a member alone is an edit of the
-   chains that hold the member. */
+   log-probabilities, and counts. */
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
@@ -17099,9 +16019,8 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/making.h ---- */
 /* ---- watermarks: making ----
-   The defaults, samp_watermark_set, which sets one member by its name, the constructors, and the rows of the three
-   kinds in the table of kinds. Each of the five watermarks has its sampler's name from its interface, as constraints
-   have. */
+  The defaults, samp_watermark_set, which sets one member by its name, the constructors, and the rows of the three kinds
+     in the table of kinds. */
 
 SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind kind)
 {
@@ -17129,8 +16048,7 @@ static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const c
     return -1;
 }
 
-/* Reads a decimal fraction as the nearest double. With at most 15 significant digits and 22 decimal places, digits and
-   power of ten are exact doubles, so one division rounds right. */
+/* Reads a decimal fraction as the nearest double. */
 static SAMPI_COLD int sampi_mark_fraction(const char *text, double *out)
 {
     uint64_t digits = 0;
@@ -17331,10 +16249,7 @@ static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.ma
 
 /* ---- src/watermark/tails.h ---- */
 /* ---- watermarks: tails of distributions ----
-   Computes ln P(X >= x) for a variable X with a Gamma(a, 1) distribution or a binomial one, for a and n up to 10^9.
-   Terms that would cancel are computed together, as Stirling's error and as the deviance (Loader 2000, "Fast and
-   accurate computation of binomial probabilities"). So the relative error of the logarithm is about 1e-12, near the
-   middle and in the tail. Logarithms are those of >>math, so a p-value is the same on every machine. */
+  Computes ln P(X >= x) for a variable X with a Gamma(a, 1) distribution or a binomial one, for a and n up to 10^9. */
 
 /* Returns ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), the error of Stirling's formula, for a > 0. */
 static SAMPI_COLD double sampi_stirling_error(double a)
@@ -17373,8 +16288,7 @@ static SAMPI_COLD double sampi_exp_of(double l)
     return l < 0.0 ? sampi_exp2(l * SAMPI_LOG2E) : 1.0;
 }
 
-/* Returns ln Q(a, x) = ln P(Gamma(a, 1) >= x). Below the mean it is computed by the series of P, above by the continued
-   fraction (Lentz). */
+/* Returns ln Q(a, x) = ln P(Gamma(a, 1) >= x). */
 static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
 {
     if (!(x > 0.0)) return 0.0;
@@ -17432,10 +16346,7 @@ static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
 
 /* ---- src/watermark/detect.h ---- */
 /* ---- watermarks: the detectors ----
-   A detector computes how likely a text is without the watermark of a key. It scores each token whose context is new in
-   the text. Without the watermark the sum of scores has a known distribution; p is the probability of at least this sum
-   (watermark/tails.h). Each call has a hash table of the contexts (the tokens before a token), whose hash depends on
-   the key. */
+  A detector computes how likely a text is without the watermark of a key. */
 
 /* The scores of a text, and two hash tables, which contain indices of tokens + 1: one by the context, and for SBW one
    by the pair of seed and token. */
@@ -17467,8 +16378,7 @@ static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
     return true;
 }
 
-/* Is the pair of a token and its seed new in the text? Then it is added to the table. `home` is the token's random
-   word. */
+/* Is the pair of a token and its seed new in the text? Then it is added to the table. */
 static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
 {
     uint32_t slot = home & (of->n_slots - 1);
@@ -17661,17 +16571,11 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
 #endif
 /* ---- src/run/verify.h ---- */
 /* ================================================================================================== >>verify
-   samp_verify serves speculative decoding: from the n tokens of a draft and n + 1 rows of logits it finds how many of
-   the tokens are accepted. Both methods (exact and ratio) use one loop: it samples a row, and continues as long as the
-   sampled token is that of the draft. In the ratio method, the accept test is part of the draw itself: sampi_draw
-   (samplers/draw.h) reads s->draft, so code after the draw, such as that of mirostat's mu, gets the token that was
-   really chosen.
-
-   s->draft points to a record on samp_verify's stack. samp_verify sets it in all samplers of the chain before it
-   samples a row, and sets it to NULL in all of them before it returns. */
+  samp_verify serves speculative decoding: from the n tokens of a draft and n + 1 rows of logits it finds how many of
+     the tokens are accepted. */
 
 /* Checks a draft: are tokens and ids in the vocabulary, and probabilities in [0, 1]? All rows are checked before
-   anything is drawn, so that a bad draft changes no state. Returns a status. */
+   anything is drawn, so that a bad draft changes no state. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
@@ -17693,8 +16597,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     return SAMP_OK;
 }
 
-/* Sets the pointer `draft` of s and of all its members to a row of the draft, or to NULL. Returns false if one of them
-   has another random source than Philox, which the ratio method needs. */
+/* Sets the pointer `draft` of s and of all its members to a row of the draft, or to NULL. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = !sampi_is_llama_cpp(s);
@@ -17718,7 +16621,7 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
 }
 
 /* Returns the next drafted token that may be accepted at this row: a plain draft has one, a tree of drafts one for each
-   sibling. *at: the index of the last one that was returned, -1 before the first. Returns -1 after the last. */
+   sibling. *at: the index of the last one that was returned, -1 before the first. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
     if (row->next) return row->next(row, at);
@@ -17740,8 +16643,7 @@ static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float 
 #endif
 }
 
-/* The last of the n + 1 rows, after the whole draft, is an ordinary draw with either method. If a row gives a status
-   instead of a token, the loop ends as after a rejection. */
+/* The last of the n + 1 rows, after the whole draft, is an ordinary draw with either method. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {
@@ -17767,18 +16669,12 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
 
 /* ---- src/run/batch.h ---- */
 /* =================================================================================================== >>batch
-   samp_sample_batch draws a token, or returns a status, for each of many rows of logits; each row has a sampler of its
-   own. Rows are independent, so the function is samp_sample in a loop, in several threads if OpenMP is on. A row gives
-   the token that it would give alone. The loop calls run/sample.h.
-
-   A thread works in a workspace that belongs to the sampler of one of the rows, mostly not of the row that it samples.
-   This is safe because a workspace holds nothing between two draws. So a batch of a thousand rows needs only as many
-   workspaces as threads, and memory that samp_reserve has allocated is used before more is allocated. */
+  samp_sample_batch draws a token, or returns a status, for each of many rows of logits; each row has a sampler of its
+     own. */
 
 #define SAMPI_MAX_THREADS 256
 
-/* Return the distance from one row to the next, in elements, and from one mask to the next, in words of 32 bits. A
-   stride of 0 in the batch means that there is no gap between rows. */
+/* Return the distance from one row to the next, in elements, and from one mask to the next, in words of 32 bits. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -17787,9 +16683,7 @@ static size_t sampi_mask_stride(const samp_logits *batch)
 }
 
 /* Does a batch have a sampler twice, or a chain together with one of its members? Then rows could not be sampled in
-   parallel, and their order would change their tokens. First each sampler is marked with the number of the last row
-   that has it (s->in_batch). If a row's sampler has the number of another row, the two rows share it. A chain that owns
-   a row's sampler is in the batch too if the row of the number in the chain has this chain. */
+   parallel, and their order would change their tokens. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
@@ -17804,7 +16698,7 @@ static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 }
 
 /* Checks what concerns all rows of a call, before any row is sampled; an error of one row becomes that row's status
-   later. Writes in_batch of the samplers. The GPU's batch calls it too. */
+   later. */
 static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch)
 {
     size_t size = SAMPI_SIZE_OF(batch->dtype);
@@ -17828,8 +16722,7 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
    its samplers do not change. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
-/* Samples one row in any workspace, as samp_sample does, but with the batch's dtype, mask and log-probabilities.
-   Changes the row's sampler and log-probabilities, and overwrites the workspace. */
+/* Samples one row in any workspace, as samp_sample does, but with the batch's dtype, mask and log-probabilities. */
 static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
 {
     samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
@@ -17853,8 +16746,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     return sampi_sample(&job);
 }
 
-/* Returns the number of threads for a batch. Waking threads takes about 40 us, as long as four rows of 128k tokens. So
-   if the caller gives no number, each thread must have at least 2^18 logits to work on. */
+/* Returns the number of threads for a batch. */
 static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
@@ -17873,8 +16765,7 @@ static int sampi_batch_threads(const samp_logits *batch)
 }
 
 /* Finds up to n workspaces that are large enough for the batch's vocabulary: first those that samplers have already;
-   then, if these are fewer than n, it allocates more. Returns their number, which is less than n if memory runs out.
-   Apart from this, a batch allocates only rollback's records and what grammars need. */
+   then, if these are fewer than n, it allocates more. */
 static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch, sampi_work **work, int n)
 {
     int have = 0;
@@ -17889,11 +16780,7 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* If there is memory for one workspace only, one thread samples all rows. If there is no workspace, the call fails,
-   unless no row has a sampler. Threads take one row at a time, because the times of rows differ (a row that runs step
-   by step takes many times longer). The number of a thread is below n, so each thread has a workspace of its own.
-   Besides the workspace, a row writes only to its sampler, which no other row has, and to its entries in out and
-   logprobs. */
+/* If there is memory for one workspace only, one thread samples all rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -17921,31 +16808,15 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 
 /* ---- src/life/state.h ---- */
 /* =================================================================================================== >>state
-   A sampler's state as bytes, for samp_state_save and samp_state_load. The fields, all little-endian:
-
-       "SAMP" u32   version u32   fingerprint of the settings u64   the sampler's part   checksum of all bytes before
-       u64
-
-   The part of a sampler is its position, its mt19937 if it draws from that, and what its kind adds; a chain adds the
-   parts of its members. Each kind with a state has one function (hook `state`) that counts, writes, checks and reads
-   the part, so the format is described in one place. A load checks all bytes before it changes anything. Values that
-   follow from others (the counts of a window's tokens) are not stored; a load computes them again. The hooks are in the
-   samplers' rooms; they use the functions of life/state_fields.h.
-
-   A function may write to the sampler only if io->mode is SAMPI_READ. By then the same bytes have passed the same
-   functions in mode SAMPI_CHECK, so nothing can fail any more. */
+  A sampler's state as bytes, for samp_state_save and samp_state_load. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
 /* ---- fingerprint ----
-   A state can only be loaded into a sampler with the same settings. The state has not the settings, but a hash of them
-   of 64 bits, the fingerprint. The values that are hashed and their order are part of the format: if they change, the
-   format needs a new version, unless the change is meant to refuse old states of some kinds only. */
+  A state can only be loaded into a sampler with the same settings. */
 
-/* Adds a sampler's parameters to the hash: first the floats, then the integers, as version 1 of the format has them.
-   Not added are fields that only the constructor uses (SAMPI_PASSING), and fields that were introduced later
-   (SAMPI_LATER) whose value is 0. */
+/* Adds a sampler's parameters to the hash: first the floats, then the integers, as version 1 of the format has them. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -17968,8 +16839,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* Adds to the hash everything that decides what a sampler does, except its state. It adds the name of the kind, because
-   the kind's number may change. */
+/* Adds to the hash everything that decides what a sampler does, except its state. */
 static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -17992,12 +16862,11 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 }
 
 /* ---- a sampler's part, and the public functions ----
-   The functions walk over a sampler and all its members. A load checks all bytes before the sampler changes. */
+  The functions walk over a sampler and all its members. */
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
-/* Saves or loads what a chain adds to its part: its list of tokens (prev), then the members' parts in order. The number
-   of members is not saved, because the fingerprint depends on it. */
+/* Saves or loads what a chain adds to its part: its list of tokens (prev), then the members' parts in order. */
 static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
@@ -18013,8 +16882,7 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
-/* Counts, writes, checks or reads a sampler's part, as io->mode says. An mt19937 from which the sampler does not draw
-   is not stored: its 2,504 bytes would have no effect. */
+/* Counts, writes, checks or reads a sampler's part, as io->mode says. */
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -18032,8 +16900,7 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
     return hash;
 }
 
-/* Counts, writes, checks or reads all of a state except the checksum. Magic number, version and fingerprint are
-   compared first, so the part of another sampler or of another version is never read. */
+/* Counts, writes, checks or reads all of a state except the checksum. */
 static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
@@ -18059,8 +16926,7 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
     return io.at + 8;
 }
 
-/* Everything that can fail comes before the first byte is written. The cast drops const, but in this mode s is only
-   read. */
+/* Everything that can fail comes before the first byte is written. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
@@ -18082,8 +16948,7 @@ static SAMPI_COLD int sampi_load_failed(sampi_io *io)
     return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
-/* Walks over the bytes twice. The first walk (SAMPI_CHECK) changes nothing; then size and checksum are compared, and
-   only the second walk changes the sampler. A load counts as an edit, so the GPU makes a new copy of the sampler. */
+/* Walks over the bytes twice. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
@@ -18104,23 +16969,13 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
 #ifndef SAMP_NO_OPERATOR
 /* ---- src/operator/weights.h ---- */
 /* ================================================================================================ >>operator
-   samp_random_sample, sampling as the operator of a tensor library: it computes an index from a row, a random number
-   and three settings. It has no sampler, no state, and no memory except the caller's workspace. By definition the row
-   is sorted, running sums of its weights are computed, and the random number is looked up in them.
-
-   The row is never sorted. A radix search finds the value at which a number of elements or a mass (sum of weights) is
-   reached, digit by digit of its key (sampi_key: floats as integers in the same order), the highest digit first: each
-   pass over the row adds up the number and the mass of the elements with each digit. The maxima of lines (16 elements
-   each) show which tiles (16 lines each) a pass may skip. Elements equal to the value are then counted by index.
-
-   Weights are computed from (x - top) / temperature, rounded to f32 twice, as the operator is defined. A weight never
-   falls as x grows, so all other comparisons are of x itself. */
+  samp_random_sample, sampling as the operator of a tensor library: it computes an index from a row, a random number and
+     three settings. */
 
 /* the number of values of a digit of 11 bits, so a float has three digits; the sums of a pass take 32 KiB */
 #define SAMPI_DIGITS 2048
 
-/* The elements with one digit in a pass: their number and the sum of their weights. Both are kept, although only one of
-   them is searched for, because the other says later how much is above. */
+/* The elements with one digit in a pass: their number and the sum of their weights. */
 typedef struct sampi_digit {
     uint64_t mass;
     size_t n;
@@ -18132,8 +16987,7 @@ struct samp_random_sample {
     size_t n;
 };
 
-/* A row that is searched: the caller's row, converted to f32 if necessary, or the maxima of its lines. Functions write
-   only to `digit`. */
+/* A row that is searched: the caller's row, converted to f32 if necessary, or the maxima of its lines. */
 typedef struct sampi_ordered {
     const float *x; /* [n] the elements, without NaN */
     size_t n;
@@ -18150,21 +17004,19 @@ typedef struct sampi_place {
 } sampi_place;
 
 /* ---- weights ----
-   The weight of an element is computed by the same two steps everywhere: with different roundings a search would look
-   for a mass that does not exist. */
+  The weight of an element is computed by the same two steps everywhere: with different roundings a search would look
+     for a mass that does not exist. */
 
 /* Returns the argument of exp, (x - top) / temperature, rounded to f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* Returns the weight of one element, with which equal elements are counted after a search. sampi_op_scale has
-   subtracted the maximum, so the maximum here is 0. */
+/* Returns the weight of one element, with which equal elements are counted after a search. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
 }
 
-/* Computes the weights w [n + 16] of x [n], n <= 256, which are a tile or elements collected from one. The kernel
-   writes up to 16 weights beyond n. Returns the sum of the weights. */
+/* Computes the weights w [n + 16] of x [n], n <= 256, which are a tile or elements collected from one. */
 static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -18193,14 +17045,10 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
 
 /* ---- src/operator/search.h ---- */
 /* ---- operator: the search for a value ----
-   Finds the element at which, counted from the largest, a number of elements or a mass (sum of weights) is reached.
-   sampi_op_find is a radix search over keys, which are integers that order as the floats do. sampi_op_digits makes a
-   histogram of the keys in the present range by their next digit, sampi_op_descend chooses a digit, and the next round
-   searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only to the
-   histogram in the workspace. */
+  Finds the element at which, counted from the largest, a number of elements or a mass (sum of weights) is reached. */
 
 /* Are all elements of the tile that begins at `at` below the floor? A tile has 16 lines of 16 elements, so its maxima
-   are 16 floats. Without maxima the answer is no. */
+   are 16 floats. */
 static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
     if (!row->tile) return false;
@@ -18211,7 +17059,7 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 }
 
 /* Adds up, in row->digit, the number and the mass of the elements with keys lo .. lo + span, for each digit (key - lo)
-   >> shift. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs of the floats. */
+   >> shift. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -18239,8 +17087,7 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
 }
 
 /* Goes from the last (highest) digit down, adding the digits' numbers and masses to *at, to the digit with which the
-   number (or the mass) reaches `required`. Writes it to *digit; *at then has the sums above it. Returns false if all
-   digits together are not enough. */
+   number (or the mass) reaches `required`. Writes it to *digit; *at then has the sums above it. */
 static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
                              sampi_place *at, uint32_t *digit)
 {
@@ -18258,9 +17105,7 @@ static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t r
 }
 
 /* Finds the largest value x such that at least `required` elements are >= x (by_mass: such that these elements have at
-   least that mass). By number it finds the k-th largest element, by mass the sampled one. Returns false if all elements
-   from `floor` up are not enough; then *at has their number and mass. The search takes at most three passes, because a
-   float has 32 bits and a digit 11. */
+   least that mass). */
 static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
 {
     uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
@@ -18280,8 +17125,7 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     return true;
 }
 
-/* Returns the index of the nth (1 = first) element equal to x. At least nth such elements must exist, or the loop would
-   not end. x is the value that a search has found; for the argmax it is the maximum, and nth is 1. */
+/* Returns the index of the nth (1 = first) element equal to x. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -18294,9 +17138,7 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* Returns the mass of the k largest elements. Raises *floor, so that all of these elements are >= *floor, except
-   elements of weight 0. The maxima of lines, a sixteenth of the row, are searched first: if k maxima are not below a
-   value, then k elements are not. Of the elements equal to the k-th largest, only those among the k count. */
+/* Returns the mass of the k largest elements. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -18312,8 +17154,7 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
 
 /* Returns the sampled index: the first at which the running sum of weights reaches the share `random` of the first k's
    mass, but at most random * topp of the row's mass. random, topp and temperature are above 0 (otherwise the caller
-   takes the argmax). The search finds a value; the equal elements that are needed to reach the required mass are then
-   counted. Their weight is not 0, because the search has found mass at the value. */
+   takes the argmax). */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
     /* below this floor weights are 0, because e^-28.4 rounds to 0 in units of 2^-40 */
@@ -18335,12 +17176,9 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
 
 /* ---- src/operator/run.h ---- */
 /* ---- operator: the public functions ----
-   samp_random_sample_create, _run and the others of api/operator.h. They check types and settings, lay out the caller's
-   workspace, convert the row to f32, and write the index in the type of the result. Only _create allocates memory. */
+  samp_random_sample_create, _run and the others of api/operator.h. */
 
-/* Converts a row that is not f32 to floats in out [n], in the workspace. For f64, the floats are the differences from
-   the largest element, to lose as little precision as possible. The function finds NaN in f64, because differences
-   would turn infinities into NaN. In rows of other types NaN is found later, in the maxima. */
+/* Converts a row that is not f32 to floats in out [n], in the workspace. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -18358,8 +17196,7 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* Returns the length of the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB. Returns 0 if the
-   type is not an integer type. */
+/* Returns the length of the longest row whose indices fit the result's type, at most SAMP_MAX_VOCAB. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -18375,8 +17212,7 @@ static size_t sampi_op_room(samp_dtype result)
     }
 }
 
-/* Writes the index to the result. An index has the same bytes in a signed and an unsigned type. memcpy allows any
-   alignment. */
+/* Writes the index to the result. */
 static void sampi_op_write(samp_dtype result, void *to, size_t index)
 {
     uint8_t i8 = (uint8_t)index;
@@ -18394,17 +17230,14 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
     }
 }
 
-/* Offsets in bytes in the workspace, counted from its first cache line. The workspace holds the digits' sums, the
-   maxima of lines (16 elements each), and the row as floats unless the row is f32. `end` gives the size of the
-   workspace. */
+/* Offsets in bytes in the workspace, counted from its first cache line. */
 typedef struct sampi_op_layout {
     size_t tile, x, end;
 } sampi_op_layout;
 
 #define SAMPI_OP_ALIGN 64
 
-/* The layout depends on the operator alone, so the workspace's size never changes. The maxima are stored for whole
-   tiles of 16 lines. */
+/* The layout depends on the operator alone, so the workspace's size never changes. */
 static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
 {
     size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
@@ -18416,8 +17249,7 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Checks the arguments of samp_random_sample_create, so that samp_random_sample_run need not check them. Types are
-   checked first, because the limit of n depends on them. */
+/* Checks the arguments of samp_random_sample_create, so that samp_random_sample_run need not check them. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -18504,33 +17336,17 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 #ifdef SAMPLING_KV_DECLARED
 /* ---- src/kv/cells.h ---- */
 /* ====================================================================================================== >>kv
-   A key-value cache for several sequences (SAMPLING_KV), after llama.cpp's. A cell is the place of one token in the
-   cache. It belongs to a set of sequences, and is free when the set is empty. Tokens of a batch get cells, and
-   operations on sequences change which sequences own the cells. The results are a mask for attention, and buffers of
-   keys and values that agree with the cells. Forks, rollbacks and sliding windows change sets and positions, never keys
-   and values; samp_kv_update brings keys and values up to date before the next batch.
-
-   Invariants after every function: pos is -1 exactly if seq is 0; `used` is the number of cells in use; `delta` (the
-   rotation that keys still need) is 0 in a free cell; has_shift is set if any delta is not 0; a function that returns
-   an error has changed nothing.
-
-   `pos` is the position to which a cell's keys should be rotated (RoPE), and pos - delta the position to which they are
-   rotated. So any number of moves takes one rotation in the end.
-
-   This part of the library uses its core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA,
-   sampi_round, sampi_round_up, sampi_leading_zeros, and for bytes sampi_little and sampi_checksum. */
+  A key-value cache for several sequences (SAMPLING_KV), after llama.cpp's. */
 
 /* Describes where the keys or the values of a layer are: element i of a cell is at the address data + cell * stride + i
-   * step, in bytes. The struct can describe a transposed buffer, a cell in a saved state, and a caller's array of
-   floats. */
+   * step, in bytes. */
 typedef struct sampi_kv_rows {
     char *data;
     size_t n, stride, step;
     bool half; /* true: the elements are f16; false: f32 */
 } sampi_kv_rows;
 
-/* A cache: the public members, then private ones. It is one block of memory, and its pointers never change
-   (sampi_kv_layout). */
+/* A cache: the public members, then private ones. */
 typedef struct sampi_kv {
     samp_kv base; /* must be the first member: users hold a pointer to it */
     /* the parameters, with defaults filled in; n_embd_k and n_embd_v are NULL, because `rows` has these numbers */
@@ -18544,9 +17360,7 @@ static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *
 
 /* ---- src/kv/making.h ---- */
 /* ---- key-value cache: making one ----
-   samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later. The buffers
-   of keys and values may be the caller's memory. The functions that check parameters and compute sizes need no cache
-   (samp_kv_check_params, samp_kv_size). */
+  samp_kv_init makes a cache from parameters, in one block of memory; nothing is allocated or moved later. */
 
 /* Returns a copy of the parameters in which defaults replace zeros. Checks, sizes and the cache use this copy. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
@@ -18564,8 +17378,7 @@ static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type 
 /* Returns the size of an element in bytes. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
-/* Returns the bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. The
-   limits of the parameters keep all sums far below 2^64; sampi_kv_check refuses a cache that size_t cannot count. */
+/* Returns the bytes of n_cells cells of n_embd elements, rounded up so that each layer begins on a cache line. */
 static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
     return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
@@ -18581,16 +17394,15 @@ static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
     }
 }
 
-/* Sets *field to the name of the first bad member, and returns its status. The checks below return this status; they
-   get parameters with defaults filled in. */
+/* Sets *field to the name of the first bad member, and returns its status. */
 static int sampi_kv_bad(const char **field, const char *name, int status)
 {
     *field = name;
     return status;
 }
 
-/* Checks the members that matter only with rope: n_embd_head must divide each layer's n_embd_k, and n_rot must be
-   even. */
+/* Checks the members that matter only with rope: n_embd_head must divide each layer's n_embd_k, and n_rot must be even.
+   */
 static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
@@ -18610,8 +17422,7 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 /* Is n_embd in its range? The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
-/* Checks the members that describe the layers. The number of layers is checked first, because it is the length of the
-   arrays; a NULL array is not read. */
+/* Checks the members that describe the layers. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -18647,8 +17458,8 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
-/* samp_kv_init and samp_kv_size also call this function, so the three agree. *field is NULL if all members are
-   valid. */
+/* samp_kv_init and samp_kv_size also call this function, so the three agree. *field is NULL if all members are valid.
+   */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -18677,8 +17488,7 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
     return (size_t)(k_bytes + v_bytes);
 }
 
-/* Offsets in bytes in the block of a cache. The struct sampi_kv is first; then come these arrays; then, unless the
-   caller gives memory, the buffers, aligned to a cache line. */
+/* Offsets in bytes in the block of a cache. */
 typedef struct sampi_kv_layout {
     size_t cells, rows, turn, end;
 } sampi_kv_layout;
@@ -18770,11 +17580,9 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
 
 /* ---- src/kv/slot.h ---- */
 /* ---- key-value cache: cells for a batch ----
-   samp_kv_find_slot finds a cell for each token of a batch. The checks and the search only read; then sampi_kv_take
-   writes cells, head and used. The search for neighbouring free cells is llama.cpp's, with its constants. */
+  samp_kv_find_slot finds a cell for each token of a batch. */
 
-/* Returns the number of cells up to the last one in use, or 0 if no cell is in use. The search begins at the end, where
-   most cells are free. */
+/* Returns the number of cells up to the last one in use, or 0 if no cell is in use. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -18783,8 +17591,7 @@ static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 }
 
 /* Sets n, the number of cells that attention reads: those up to the last cell in use, rounded up to a multiple of the
-   padding, but never 0. Every function that gives cells to tokens or moves cells calls this function last. Functions
-   that only free cells do not call it: n may then be larger than needed, which takes time but is not wrong. */
+   padding, but never 0. */
 static void sampi_kv_set_n(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -18795,8 +17602,7 @@ static void sampi_kv_set_n(samp_kv *kv)
 /* Returns the set of all sequences. n_seq_max is in 1 .. 64, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
-/* Removes the smallest sequence from a set that is not empty, and returns it. So a loop over a set takes as many steps
-   as the set has members. */
+/* Removes the smallest sequence from a set that is not empty, and returns it. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
     int seq = 63 - sampi_leading_zeros(*set & (~*set + 1));
@@ -18804,8 +17610,7 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Checks a batch without the cache's contents, for a slot and for a mask. sampi_kv_positions_ascend compares the
-   batch's positions with the cache's. */
+/* Checks a batch without the cache's contents, for a slot and for a mask. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -18817,8 +17622,7 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
     return SAMP_OK;
 }
 
-/* Sets last [64] to pos for the sequences of the set. Returns false if a sequence of the set is at pos already, or
-   beyond. */
+/* Sets last [64] to pos for the sequences of the set. */
 static bool sampi_kv_set_last(int32_t *last, uint64_t set, int32_t pos)
 {
     while (set) {
@@ -18830,8 +17634,7 @@ static bool sampi_kv_set_last(int32_t *last, uint64_t set, int32_t pos)
 }
 
 /* Do the positions of each sequence increase, within the batch and from the cache to the batch? Otherwise a sequence
-   could get two tokens at one position, and each would attend to the other. One pass over the cells finds the largest
-   position of each of the batch's sequences. */
+   could get two tokens at one position, and each would attend to the other. */
 static bool sampi_kv_positions_ascend(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
@@ -18851,15 +17654,13 @@ static bool sampi_kv_positions_ascend(const samp_kv *kv, const samp_kv_batch *ba
 }
 
 /* Returns the cell at which a search begins: 0 if head is far behind the number of used cells, because cells before it
-   are probably free. The bound is llama.cpp's. */
+   are probably free. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* Returns the first of n_tokens neighbouring free cells, or `size` if there are no such cells. They do not wrap around
-   the end of the cache: the search continues at 0 instead. `tested` counts the cells at which they cannot begin, so
-   that the search ends after one turn. */
+/* Returns the first of n_tokens neighbouring free cells, or `size` if there are no such cells. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -18877,9 +17678,7 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
     return kv->size;
 }
 
-/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough cells. `cells`
-   [n_tokens] gets their indices, or is NULL. Sets pos and seq of these cells (delta is 0 in free cells), head and used.
-   The caller sets n afterwards. */
+/* Gives the tokens of a batch the first free cells from `at` on, wrapping around; there must be enough cells. */
 static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
 {
     for (uint32_t i = 0; i < batch->n_tokens; i++) {
@@ -18913,10 +17712,7 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 
 /* ---- src/kv/sequences.h ---- */
 /* ---- key-value cache: operations on a sequence ----
-   The functions samp_kv_seq_... remove, copy or keep a sequence, or shift or divide its positions. They change the
-   cells (set of sequences, position, delta), `used` and `head`, but never a key or a value, and not `n`
-   (sampi_kv_set_n). Each function checks its arguments, then walks over all cells, so no list of a sequence's cells has
-   to be kept up to date. */
+  The functions samp_kv_seq_... remove, copy or keep a sequence, or shift or divide its positions. */
 
 /* Checks that the sequence exists, and replaces open ends of the range of positions, which are negative. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
@@ -18944,8 +17740,7 @@ static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, i
     return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
 }
 
-/* Frees cell i, and moves head back to it so that the next search begins no later than there. All cells are freed here,
-   except by samp_kv_clear and sampi_kv_move. */
+/* Frees cell i, and moves head back to it so that the next search begins no later than there. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
     kv->cells[i] = SAMPI_KV_FREE;
@@ -18972,8 +17767,7 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     return SAMP_OK;
 }
 
-/* A fork takes one bit in each cell. A cell that several sequences share is moved for all of them, see
-   samp_kv_seq_add. */
+/* A fork takes one bit in each cell. */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, src, &p0, &p1);
@@ -18993,8 +17787,7 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
     return SAMP_OK;
 }
 
-/* Moves cell i to position pos, for all sequences that share the cell; if pos is below 0, the cell is freed. The keys
-   do not change: `delta` notes the rotation that is still to be done. */
+/* Moves cell i to position pos, for all sequences that share the cell; if pos is below 0, the cell is freed. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
@@ -19049,12 +17842,10 @@ SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sa
 
 /* ---- src/kv/data.h ---- */
 /* ---- key-value cache: keys and values ----
-   The buffers of keys and values, read and written through sampi_kv_rows, which describes their type (f32, f16) and
-   layout. A caller's own kernels write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve
-   callers without kernels (samp_kv_put, samp_kv_get), kv/update.h and kv/state.h. */
+  The buffers of keys and values, read and written through sampi_kv_rows, which describes their type (f32, f16) and
+     layout. */
 
-/* Returns [2] descriptions, of the keys and of the values of a layer. Returns NULL if there is no such layer, or no
-   cache. */
+/* Returns [2] descriptions, of the keys and of the values of a layer. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
@@ -19100,8 +17891,7 @@ static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
     return x;
 }
 
-/* Copies a cell's elements between buffers of one type, bit for bit. If the elements are contiguous in both, one memcpy
-   is enough. Moving, saving and loading a cell use this function. */
+/* Copies a cell's elements between buffers of one type, bit for bit. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
@@ -19114,8 +17904,7 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* Returns the caller's array of floats described as a buffer with one cell, for sampi_kv_copy. The cast drops const,
-   because the array may be the source or the target; samp_kv_put's array is only read. */
+/* Returns the caller's array of floats described as a buffer with one cell, for sampi_kv_copy. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -19147,9 +17936,7 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
-/* For callers without kernels of their own. samp_kv_get returns the same numbers, rounded to the buffer's type. Which
-   token the cell has, or whether it is free, is not checked. If there is no such layer or cell, nothing is written.
-   While a shift of positions is pending, the given keys must be rotated to pos - delta. */
+/* For callers without kernels of their own. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -19173,14 +17960,9 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
 
 /* ---- src/kv/update.h ---- */
 /* ---- key-value cache: update and mask ----
-   Operations on sequences only note changes that the buffers still need (delta, has_shift, do_defrag). samp_kv_update
-   makes these changes: it rotates keys to their cells' positions, then moves cells into free cells. Nothing is
-   allocated. The second half of the file has samp_kv_mask, which says to which cells each token of a batch may
-   attend. */
+  Operations on sequences only note changes that the buffers still need (delta, has_shift, do_defrag). */
 
-/* Writes the cosines and sines of the angles for `delta` positions to kv->turn. Rotations add up, so keys that are
-   rotated to pos - delta need this rotation only. The angles are computed in double by libm's pow, cos and sin, because
-   keys need not have the same bits on every machine. */
+/* Writes the cosines and sines of the angles for `delta` positions to kv->turn. */
 static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -19192,7 +17974,7 @@ static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 }
 
 /* Rotates all heads of a cell's key in one layer by the angles in kv->turn, in place: (a, b) becomes (a c - b s, a s +
-   b c) for cosine c and sine s, each rounded once. Elements from n_rot on encode no position and do not change. */
+   b c) for cosine c and sine s, each rounded once. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -19208,8 +17990,7 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
     }
 }
 
-/* Rotates the keys of all cells whose delta is not 0, in all layers, and sets the deltas to 0. Without rope it only
-   sets the deltas to 0. */
+/* Rotates the keys of all cells whose delta is not 0, in all layers, and sets the deltas to 0. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
     int32_t turned = 0; /* the delta for which kv->turn was computed: neighbouring cells mostly have the same */
@@ -19234,8 +18015,7 @@ static bool sampi_kv_has_holes(const sampi_kv *kv)
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
-/* Moves a cell with its keys and values to a free cell. `used` does not change. Indices of cells that callers have kept
-   become invalid. */
+/* Moves a cell with its keys and values to a free cell. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -19243,8 +18023,7 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
 }
 
-/* Defragments the cache. As many cells from index `used` on are in use as cells before it are free, so each is moved
-   once. `hole` only increases, so one pass is enough. Afterwards the first `used` cells are in use, and no others. */
+/* Defragments the cache. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
     uint32_t hole = 0, used = kv->base.used;
@@ -19276,12 +18055,10 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 }
 
 /* ---- the mask ----
-   The mask for the model's attention. Cells are not in the order of their tokens, and belong to several sequences, so
-   each token needs a mask of its own. */
+  The mask for the model's attention. */
 
 /* A token that several sequences share sees only the cells that all of them have, because its keys serve all of them.
-   The condition that a cell's position is at most the token's own makes attention causal and includes the token
-   itself. */
+   */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -19301,18 +18078,12 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 
 /* ---- src/kv/state.h ---- */
 /* ---- key-value cache: a sequence as bytes ----
-   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits, little-endian:
-       fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
-       for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
-       a checksum of all that, 64 bits.
-   The indices of cells are not saved, so a loaded sequence may be in other cells. All bytes are checked before the
-   cache changes. */
+  samp_kv_state_save and samp_kv_state_load. */
 
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* Returns field i of a state. Fields are the settings that must be equal in the cache that loads the state; that cache
-   compares them with its own. Without rope, the fields of rope are 0, because the settings do not matter. */
+/* Returns field i of a state. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -19353,16 +18124,14 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
-/* The size is that for the sequence as it is now. It is 0 if there is no such sequence; the state of an empty sequence
-   still has fields and a checksum. */
+/* The size is that for the sequence as it is now. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
     return (size_t)sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Appends the lowest n bytes of x to a state, and advances *to. samp_kv_state_save has checked the size of the whole
-   state. */
+/* Appends the lowest n bytes of x to a state, and advances *to. */
 static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
     x = sampi_little(x);
@@ -19395,8 +18164,7 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
     }
 }
 
-/* Returns a description of the elements as a state stores them, at `data`: one cell after another, never transposed. So
-   a state fits caches of both layouts, and sampi_kv_copy can save and load it. Loading only reads `data`. */
+/* Returns a description of the elements as a state stores them, at `data`: one cell after another, never transposed. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -19406,8 +18174,7 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
     return packed;
 }
 
-/* Positions, keys and values are stored in the order of the cells. A pending shift is saved as pending, with keys that
-   are not rotated yet. Nothing is written unless the whole state fits. */
+/* Positions, keys and values are stored in the order of the cells. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -19438,8 +18205,7 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     return SAMP_OK;
 }
 
-/* Checks that kv could have saved this state, and sets *n to its number of cells. The bytes are not trusted: the size
-   is compared before anything inside is read, and every position is checked. */
+/* Checks that kv could have saved this state, and sets *n to its number of cells. */
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
@@ -19457,8 +18223,7 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* Returns how many cells would be free without the sequence seq: the free cells, and those that only seq has.
-   samp_kv_state_load calls this function before it removes anything. */
+/* Returns how many cells would be free without the sequence seq: the free cells, and those that only seq has. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -19486,8 +18251,7 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     if (c->delta != 0) kv->base.has_shift = true;
 }
 
-/* All checks are made before the old sequence is removed, so a bad state changes nothing. After the checks nothing can
-   fail. */
+/* All checks are made before the old sequence is removed, so a bad state changes nothing. */
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;
@@ -19513,12 +18277,8 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 #ifdef SAMPLING_LLAMA_DECLARED
 /* ---- src/llama_cpp/functions.h ---- */
 /* =============================================================================================== >>llama_cpp
-   Chains in a llama.cpp program (SAMPLING_LLAMA): tokens from llama.cpp's contexts, a sampler object for llama.cpp, and
-   vocabularies of its models. The files in llama_cpp/ call only public functions of the library. llama.cpp's functions
-   are declared here under other names, and bound to the names that the linker knows, so no declaration clashes with
-   llama.h. No struct of llama.cpp is needed, because its array of candidates has the same layout.
-
-   llama.cpp deletes a sampler as a C++ object, so llama.cpp must also make it (llama_sampler_init). */
+  Chains in a llama.cpp program (SAMPLING_LLAMA): tokens from llama.cpp's contexts, a sampler object for llama.cpp, and
+     vocabularies of its models. */
 
 /* Binds a declaration, which comes before the macro, to llama.cpp's function `name`. A program that finds llama.cpp's
    functions at run time defines the macro as nothing, and defines the functions samp_llama_fn_... itself. */
@@ -19530,9 +18290,7 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 
 struct llama_model;
 
-/* llama.cpp's interface of a sampler. Versions of llama.cpp have three layouts: with six functions, with ten (four more
-   for samplers in the device's graph), and with twelve. An older version does not read the functions that it does not
-   have, and NULL means "not supported" to a newer one. */
+/* llama.cpp's interface of a sampler. */
 typedef struct samp_llama_i {
     const char *(*name)(const struct llama_sampler *);
     void (*accept)(struct llama_sampler *, samp_token);
@@ -19581,8 +18339,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
 
 /* ---- src/llama_cpp/object.h ---- */
 /* ---- llama.cpp: a chain as a llama_sampler ----
-   samp_llama_init makes an object with llama.cpp's interface. Each function of the interface calls a public function on
-   the chain. The interface has no statuses: if samp_apply fails, no candidate is selected. */
+  samp_llama_init makes an object with llama.cpp's interface. */
 
 static samp_sampler *sampi_behind(const struct llama_sampler *s)
 {
@@ -19594,8 +18351,7 @@ static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { sam
 static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
 static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
 
-/* Applies the chain to llama.cpp's array of candidates. If samp_apply fails, some samplers may have been applied
-   already, and one may have selected a candidate, so `selected` becomes -1. */
+/* Applies the chain to llama.cpp's array of candidates. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
     if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
@@ -19636,8 +18392,8 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
 
 /* ---- src/llama_cpp/vocabulary.h ---- */
 /* ---- llama.cpp: a model's vocabulary ----
-   samp_llama_vocab makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each
-   token's text, the tokens that end a generation, and the bytes of all texts. llama.cpp does the tokenising. */
+  samp_llama_vocab makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each token's
+     text, the tokens that end a generation, and the bytes of all texts. llama.cpp does the tokenising. */
 
 typedef struct sampi_llama_vocab {
     samp_vocab base; /* must be the first member: users hold a pointer to it; its `user` is the llama_vocab */
@@ -19652,10 +18408,7 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
     return v->bytes + v->at[token];
 }
 
-/* Tokenises a text. If the array is too small, llama.cpp writes nothing and returns the number of tokens as a negative
-   number. The function first tries the array `few` on the stack. It is large enough for every breaker of dry (a text at
-   which a repetition ends), so a failed allocation cannot lose a breaker, which would change the sampler. If `special`
-   is true, names of control tokens in the text become control tokens. */
+/* Tokenises a text. */
 static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                   int32_t n_max, bool special)
 {
@@ -19714,16 +18467,10 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 #if SAMPI_READS_JSON
 /* ---- src/text/reading.h ---- */
 /* ==================================================================================================== >>json
-   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The files in text/ read UTF-8 and
-   JSON (RFC 8259, strictly), and report errors by line and column. This file has the structs and the errors; the
-   readers follow in text/strings.h, text/values.h and text/documents.h.
-
-   A JSON document becomes an array of nodes in the order of the text, in one block of memory, whose size is counted
-   beforehand. Each string gets a number, and equal strings get the same one. A member is found by a hash of its object
-   and its name. JSON numbers stay text, for exact decimal arithmetic. */
+  Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). */
 
 /* Fills *error with the status and with the line and column (in bytes, from 1) of the place `at` in a text, and returns
-   the status. `what`, the message, must fit into its buffer. */
+   the status. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
                                        const char *what)
 {
@@ -19740,8 +18487,7 @@ static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text,
     return status;
 }
 
-/* Reads the code point at the beginning of a text of at least one byte. Returns the number of its bytes, or 0 if they
-   are not valid UTF-8 or encode a surrogate. */
+/* Reads the code point at the beginning of a text of at least one byte. */
 static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -19826,19 +18572,16 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
 
 /* ---- src/text/strings.h ---- */
 /* ---- JSON: strings ----
-   A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. Equal strings have equal
-   numbers. A search in the table of strings takes at most 256 steps, so an attacker's strings cannot make it slow. */
+  A string is unescaped, checked as UTF-8, stored in the document's block, and given a number. */
 
 /* Returns the hash of bytes for a table of 2^k entries: the upper half of their checksum, each bit of which depends on
-   all bytes. The lowest bits of the checksum would not do: they do not depend on the last bytes of a word of eight, in
-   which names like item-001 differ. */
+   all bytes. */
 static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
 {
     return (uint32_t)(sampi_checksum(bytes, n) >> 32);
 }
 
-/* Returns the slot of a text in the hash table, which is free or has the text's number. Returns NULL if too many texts
-   collide. */
+/* Returns the slot of a text in the hash table, which is free or has the text's number. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
     uint32_t h = sampi_place_of(text, n);
@@ -19927,8 +18670,7 @@ static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 
 /* ---- src/text/values.h ---- */
 /* ---- JSON: values ----
-   Reads JSON values. Numbers, the words null, true and false, strings, arrays and objects become nodes, one after
-   another, without recursion. Depth, commas and names are checked by RFC 8259. Numbers stay text. */
+  Reads JSON values. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -19984,8 +18726,7 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-/* Reads one of the words null, true and false if it comes next. Returns whether it did. The caller checks what follows
-   the word. */
+/* Reads one of the words null, true and false if it comes next. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -19994,8 +18735,7 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* Reads a value and returns its node. For an array or object, only the opening bracket is read, and *inside says
-   whether the array or object has a child. */
+/* Reads a value and returns its node. */
 static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
@@ -20056,8 +18796,7 @@ static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
     return name;
 }
 
-/* Reads a value with everything inside it. After the last child of an array or object, reading continues with its
-   parent. */
+/* Reads a value with everything inside it. */
 static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 {
     const sampi_json_node *nodes = r->doc->nodes;
@@ -20085,15 +18824,12 @@ static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 
 /* ---- src/text/documents.h ---- */
 /* ---- JSON: documents ----
-   sampi_json_read makes a JSON document (an array of nodes) from a text, or reports the place of the first error;
-   peers/, schema/ and tags/ call it. The function counts the memory in advance and allocates one block.
-   sampi_json_member finds a member of an object by name. */
+  sampi_json_read makes a JSON document (an array of nodes) from a text, or reports the place of the first error;
+     peers/, schema/ and tags/ call it. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 
-/* Allocates memory for a text's nodes and strings. Every node but the first follows a comma, bracket or brace, and
-   every member's name is followed by a colon. So counting these characters gives upper bounds of the numbers of nodes
-   and names. */
+/* Allocates memory for a text's nodes and strings. */
 static SAMPI_COLD int sampi_json_room(sampi_json *doc)
 {
     size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
@@ -20119,8 +18855,7 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes that are followed by a 0. The text must outlive the document. On an error, *error says
-   where in the text it is. Node 0 is the value of the whole text. */
+/* Reads a document of n bytes that are followed by a 0. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
 {
     memset(doc, 0, sizeof *doc);
@@ -20162,56 +18897,15 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* ---- src/grammar/head.h ---- */
 /* ================================================================================================== >>grammar
-   Grammars (SAMPLING_GRAMMAR): the texts that a model may write. The input is a grammar. The output, token by token, is
-   a mask: the set of tokens that may come next, so that the text remains the beginning of a text of the grammar. The
-   parts, in the order of the file:
-
-     tree         expressions over bytes: every kind of grammar becomes a tree of them
-     finishing    a tree becomes a samp_grammar: which rules are recursive, which nodes match the empty text, which
-                  bytes the grammar treats alike
-     reading      GBNF, regular expressions
-     derivatives  the texts that may follow a byte, as a node of the tree again; schemas and the matcher use this part
-     vocabulary   samp_vocab_index: a trie of all tokens
-     triggers     the words, patterns and tokens that a lazy grammar waits for, as programs
-     matcher      the cache, which keeps computed data for all samplers; states, made of derivatives (a lazy DFA); items
-                  and frames (an Earley parser whose items have these states); walks over the trie; runs (where any text
-                  of certain characters is allowed, so that no walk is needed); entries, which keep the tokens that a
-                  walk found; masks made of entries; accepting a token
-     sampler      samp_init_grammar and its functions; the hooks that the core calls
-
-   The path of an accepted token: samp_accept calls sampi_matcher_accept, which calls sampi_advance for each byte.
-   sampi_advance replaces every item's state by the state behind the byte (sampi_next, sampi_derive), and lets rules be
-   called and return (sampi_close).
-   The path of a mask: sampi_matcher_mask calls sampi_mask_entry for each item. This function takes the entry from
-   sampi_entry_of, which computes an entry (sampi_entry_fill) only if the cache does not have it. To compute one,
-   sampi_walk_plain finds the tokens of plain characters, first those of a run, and then sampi_walk finds the others.
-
-   Nodes are shared: two equal expressions have the same number. So if two texts can be continued in the same ways, both
-   lead to the same node, and what was computed behind the first text is reused behind the second.
-
-   The idea is that the rest of a text has a grammar too. At the beginning it is the whole grammar. Behind a byte it is
-   the derivative by this byte: the texts that the grammar allows after that byte. A token is allowed if the derivative
-   by all its bytes still matches some text.
-
-   Each state belongs to a node of the tree, and is made when a text first reaches this node. The state behind a byte is
-   made when this byte is first read, and a state's mask when it is first needed. All of them are kept for every text of
-   every sampler. When a cache has grown to its limit, a new cache takes over the data that were used last.
-
-   Ownership: an index owns its tries; if it was mapped, the user owns the bytes. A grammar owns its tree, and one
-   cache of computed data for each index that it is used with. All samplers of a grammar and an index read this cache
-   and add to it, in any number of threads, and no thread waits for another (cache.h). A matcher owns its position in
-   the text: items, frames, history. */
+  Grammars (SAMPLING_GRAMMAR): the texts that a model may write. */
 
 /* ---- src/grammar/tree.h ---- */
 /* ---- the tree ----
-   A grammar is a tree of nodes; each node matches a set of texts. Nodes are only added and never change, and a node's
-   number is its index in the array of nodes. A function that makes a node takes nodes as arguments. A negative argument
-   is a status, which the function returns. */
+  A grammar is a tree of nodes; each node matches a set of texts. */
 
 typedef int32_t sampi_node; /* a node's number; a negative value is a samp_status */
 
-/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. Where a line says
-   nothing else, they are nodes. */
+/* The kinds of nodes, each with the texts that it matches. a, b and c are the node's three numbers. */
 typedef enum sampi_node_kind {
     SAMPI_NODE_NEVER, /* matches no text */
     SAMPI_NODE_EMPTY, /* matches the empty text */
@@ -20316,20 +19010,18 @@ enum {
     SAMPI_MAX_SLOTS = 4
 };
 
-/* An account of heap memory with a limit. Every block counts with its full size. Accounts that share a limit count in
-   `all`, which several threads change at the same time. */
+/* An account of heap memory with a limit. */
 typedef struct sampi_account {
     size_t bytes, most;
-    /* the bytes of caches, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most`
-       always remains */
+    /* the bytes of caches, which are not in `bytes`; they lower the limit for `bytes`, but a quarter of `most` always
+       remains */
     size_t cache_bytes;
     struct sampi_account *all; /* the common account that counts in place of this one, or NULL */
     bool full;                 /* a request exceeded the limit */
     size_t allowance;          /* bytes above the limit that are allowed for now */
 } sampi_account;
 
-/* A growing array. The elements move when it grows, so they are referred to by index. sampi_vec_like makes an empty
-   one. */
+/* A growing array. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
@@ -20346,8 +19038,7 @@ typedef struct sampi_class {
     sampi_node node;
 } sampi_class;
 
-/* The counts of a tree to which several threads add nodes at the same time (cache.h). Its arrays never move, and these
-   counts replace nodes.n and pool.n. */
+/* The counts of a tree to which several threads add nodes at the same time (cache.h). */
 typedef struct sampi_growth {
     int32_t n_nodes, n_pool;
     /* [nodes.cap] whether each node is ALIVE or DEAD, which is found after the node was made */
@@ -20434,8 +19125,7 @@ static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
     return sampi_vec_move(vec, width, some);
 }
 
-/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the first new element; NULL if
-   there is no memory, and then nothing has changed. */
+/* Adds `more` elements of `width` bytes at the end, which also increases vec->n. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
@@ -20466,8 +19156,7 @@ static void sampi_vec_free(sampi_vec *vec)
     *vec = sampi_vec_like(vec);
 }
 
-/* Shrinks an array that uses less than a quarter of its memory. If the limit has no room for both blocks, the array
-   stays as it is. */
+/* Shrinks an array that uses less than a quarter of its memory. */
 static void sampi_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->account && vec->account->full;
@@ -20499,8 +19188,7 @@ static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_e
 static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
-/* Returns whether nodes of this kind keep bytes in the pool. Two such nodes are equal if their bytes are equal; nodes
-   of other kinds are equal if their numbers a, b and c are equal. */
+/* Returns whether nodes of this kind keep bytes in the pool. */
 static bool sampi_in_pool(int kind)
 {
     return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
@@ -20538,8 +19226,7 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return NULL;
 }
 
-/* Enters all nodes into the hash table, which must be empty. All nodes differ from each other, so no node is
-   compared. */
+/* Enters all nodes into the hash table, which must be empty. */
 static void sampi_tree_fill_slots(sampi_tree *t)
 {
     sampi_node *slots = (sampi_node *)t->slots.data;
@@ -20560,8 +19247,7 @@ static bool sampi_tree_rehash(sampi_tree *t)
     return true;
 }
 
-/* Returns the recursion depth of functions that walk a node with these parts. They follow the right arms of SEQ and ALT
-   in a loop; every other step to a child is a level. */
+/* Returns the recursion depth of functions that walk a node with these parts. */
 static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
@@ -20573,8 +19259,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
-/* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree continue
-   with the body. */
+/* Returns whether the node is a reference to a rule that is replaced by its body. */
 static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
@@ -20600,8 +19285,7 @@ static void sampi_add_facts(const sampi_tree *t, sampi_node n, int32_t known)
 
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_facts_of(t, n) & SAMPI_FACT_DEAD; }
 
-/* The progress within a list of members, computed from a MEMBERS node. A slot is for one witness, a required member
-   whose name is not listed; it is open until the witness comes. */
+/* The progress within a list of members, computed from a MEMBERS node. */
 typedef struct sampi_list_progress {
     sampi_list list;
     const sampi_member *member; /* [list.n], valid until the tree grows */
@@ -20673,9 +19357,8 @@ static sampi_list_progress sampi_list_progress_of(const sampi_tree *t, const sam
     return p;
 }
 
-/* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be
-   completed, else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. The
-   number is counted only as far as it matters. */
+/* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be completed,
+   else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. */
 static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_list_progress p = sampi_list_progress_of(t, e);
@@ -20686,8 +19369,7 @@ static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 }
 
 /* Returns SAMPI_FACT_EMPTY if a number may end at the MULTIPLE node e, SAMPI_FACT_DEAD if it can never become a
-   multiple, else 0. Decimal places that are not written count as zeros. Before the decimal point, more digits can
-   always make the number a multiple. */
+   multiple, else 0. */
 static uint8_t sampi_multiple_facts(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
@@ -20702,8 +19384,7 @@ static uint8_t sampi_multiple_facts(const sampi_expr *e)
     return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_FACT_EMPTY;
 }
 
-/* Computes the bits of sampi_expr.facts from a node's parts. A rule that calls itself without end does not count as
-   dead. */
+/* Computes the bits of sampi_expr.facts from a node's parts. */
 static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 {
     const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND, passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
@@ -20737,7 +19418,7 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 }
 
 /* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
-   element; -1 if too few are free. Several threads may do so at the same time. */
+   element; -1 if too few are free. */
 static int32_t sampi_reserve_elements(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
@@ -20747,11 +19428,7 @@ static int32_t sampi_reserve_elements(int32_t *used, int32_t n, int32_t cap)
     }
 }
 
-/* Does the work of sampi_tree_node for a tree to which several threads add nodes. A new node is written completely
-   before its number is put into a slot of the hash table. If two threads make the same node at once, only one of the
-   two numbers is used. If the tree is full, or too many nodes collide in the hash table, the result is SAMP_E_NOMEM
-   with account->full, as for an array that must not grow; the caller then changes to a larger cache, or to one with
-   fewer nodes. */
+/* Does the work of sampi_tree_node for a tree to which several threads add nodes. */
 static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
@@ -20784,9 +19461,7 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     return SAMP_E_NOMEM;
 }
 
-/* Returns the node with these parts, the existing one or a new one. All nodes are made here or in sampi_tree_common. If
-   more nodes collide in the hash table than is likely by chance, the table grows. If collisions remain, the grammar was
-   written to cause them, and the function returns SAMP_E_RANGE. */
+/* Returns the node with these parts, the existing one or a new one. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { SLOTS = 32 }; /* the largest number of slots in the hash table for each node */
@@ -20868,8 +19543,8 @@ static void sampi_tree_free(sampi_tree *t)
 
 /* ---- src/grammar/building.h ---- */
 /* ---- building a tree ----
-   These functions return the node that matches certain texts: a text, a sequence, alternatives, a repetition, a
-   character class, a list of members, a rule. A negative argument is a status, which is returned. */
+  These functions return the node that matches certain texts: a text, a sequence, alternatives, a repetition, a
+     character class, a list of members, a rule. */
 
 /* Returns the node for the text of n bytes. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
@@ -20885,8 +19560,7 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
     return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
 }
 
-/* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives
-   (sampi_join_sequence) make such a sequence nest on the right. */
+/* Returns the node for a, followed by b. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20895,8 +19569,7 @@ static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
     return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
 }
 
-/* Returns the node for a or b. If both have alternatives, a's are put in front of b's one by one, so that ALT nodes
-   nest on the right only. */
+/* Returns the node for a or b. */
 static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -20911,8 +19584,7 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
 
-/* Returns the node for a, at least `least` and at most `most` times (-1: any number). The node caches the two bounds; a
-   is not copied. */
+/* Returns the node for a, at least `least` and at most `most` times (-1: any number). */
 static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
 {
     if (a < 0) return a;
@@ -20930,7 +19602,7 @@ static bool sampi_is_all(const sampi_tree *t, sampi_node n)
 }
 
 /* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_is_all), as
-   [^"]*" does. sampi_is_covered finds nodes whose texts are among those of `whole`. */
+   [^"]*" does. */
 typedef struct sampi_cover {
     sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
     uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
@@ -20975,8 +19647,7 @@ static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, con
     return !left;
 }
 
-/* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. All texts of
-   [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that `patience` was not enough. */
+/* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. */
 static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     const sampi_node one = sampi_at(t, cover->all)->a;
@@ -21003,8 +19674,7 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's node `whole`. All texts of
-   [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to a node that is also in
-   `whole`. */
+   [^"]*word[^"]*" are texts of [^"]*", for example. */
 static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
     if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
@@ -21025,8 +19695,7 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
            (e->a == a || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
 }
 
-/* Returns the node for the texts that both a and b match. Both must be regular: they contain no token, no list of
-   members and no recursive rule. */
+/* Returns the node for the texts that both a and b match. */
 static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -21052,8 +19721,7 @@ static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated
     return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
 }
 
-/* Returns the node for the UTF-8 of one code point from lo to hi. lo and hi must have the same length in UTF-8. Each
-   byte's range depends on the bytes before it. */
+/* Returns the node for the UTF-8 of one code point from lo to hi. lo and hi must have the same length in UTF-8. */
 static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
 {
     if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
@@ -21078,9 +19746,7 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* Returns the node for one code point from lo to hi. Surrogates are left out, because they have no UTF-8. The table has
-   one line for each range of code points with the same length in UTF-8: the upper bits of its lead byte are `lead`, and
-   n_tail bytes follow. */
+/* Returns the node for one code point from lo to hi. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
@@ -21111,8 +19777,7 @@ static void sampi_ranges_free(sampi_ranges *r)
     if (r->at != r->few) SAMP_FREE(r->at);
 }
 
-/* Sorts n ranges of code points and joins those that overlap or touch. A range that ends before it begins is ignored.
-   Returns false if there is no memory. */
+/* Sorts n ranges of code points and joins those that overlap or touch. */
 static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
 {
     size_t used = 0, gap;
@@ -21143,8 +19808,7 @@ static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size
     return true;
 }
 
-/* Returns the slot of the cache for a character class; NULL if the cache does not take such a class. `how` is the
-   number of the function that makes the class's node. */
+/* Returns the slot of the cache for a character class; NULL if the cache does not take such a class. */
 static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
 {
     if (!t->classes || n > 2) return NULL;
@@ -21153,8 +19817,7 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
     return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
 }
 
-/* Returns the node for one code point in one of n ranges, or, if `negated`, a code point in none of them. The ranges
-   may have any order and include both ends. The callback `one` makes the node for the code points lo .. hi. */
+/* Returns the node for one code point in one of n ranges, or, if `negated`, a code point in none of them. */
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
@@ -21188,8 +19851,7 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
 }
 
-/* Returns the number of the rule with this name. If there is no such rule, one is made without a body. If the name is
-   empty, each call makes a new rule. */
+/* Returns the number of the rule with this name. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
     sampi_node text = sampi_tree_text(t, name, n);
@@ -21209,8 +19871,7 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Sets the body of a rule; an earlier body is replaced. Nodes may refer to the rule before it has a body. Returns
-   SAMP_OK, or the status if one of the arguments is a (negative) status. */
+/* Sets the body of a rule; an earlier body is replaced. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -21228,11 +19889,7 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* Returns the node for a list of n members in any order, each at most once, with `separator` between two members.
-   `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such member. All
-   required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no upper bound).
-   The members are copied. Each becomes a rule that is called: what is computed for it does not depend on the members
-   before it, so it is computed once. */
+/* Returns the node for a list of n members in any order, each at most once, with `separator` between two members. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
 {
@@ -21256,11 +19913,7 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
-/* The same for a list with witnesses: required members whose names are not listed (schema/objects.h). The last `slots`
-   * SAMPI_KINDS_OF_NAMES elements of `members` are groups, a group for each witness; a group has one member for each
-   kind of name. One member of each group must come, and no two witnesses may have the same kind. The members with other
-   names that may come depend on the kinds that the witnesses had so far: others [SAMPI_SETS_OF_KINDS] is indexed by the
-   set of these kinds. */
+/* The same for a list with witnesses: required members whose names are not listed (schema/objects.h). */
 static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
                                        sampi_node separator, const sampi_node *others, size_t least, size_t most)
 {
@@ -21286,9 +19939,9 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
 
 /* ---- src/grammar/finishing.h ---- */
 /* ---- a finished grammar ----
-   A finished grammar is a tree with its root and the facts that a matcher needs from the beginning: which rules are
-   called (references to the others are replaced by their bodies), which nodes match the empty text, and classes of
-   bytes that the grammar treats alike. */
+  A finished grammar is a tree with its root and the facts that a matcher needs from the beginning: which rules are
+     called (references to the others are replaced by their bodies), which nodes match the empty text, and classes of
+     bytes that the grammar treats alike. */
 
 /* Classes of bytes. The grammar never distinguishes two bytes of one class. */
 typedef struct sampi_byte_classes {
@@ -21307,8 +19960,7 @@ struct samp_grammar {
     struct sampi_shared *shared;
 };
 
-/* Returns child number i of a node, or -1 if it has fewer children. The child of a reference is the body of its
-   rule. */
+/* Returns child number i of a node, or -1 if it has fewer children. */
 static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
 {
     switch (e->kind) {
@@ -21330,8 +19982,7 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     }
 }
 
-/* Finishes a node whose children are finished, or lead back to it. Computes how deep functions recurse that walk into
-   the bodies of rules; a rule that would be too deep is called instead. */
+/* Finishes a node whose children are finished, or lead back to it. */
 static int sampi_grammar_finish_node(sampi_tree *t, sampi_node n)
 {
     sampi_expr *e = sampi_at(t, n);
@@ -21350,8 +20001,7 @@ static int sampi_grammar_finish_node(sampi_tree *t, sampi_node n)
     return SAMP_OK;
 }
 
-/* Handles a node that is reached from within itself, because a rule is recursive: marks the rule as called. It is n's
-   rule, or, if several rules share the node n, the last rule on the path to n, which is in `todo`. */
+/* Handles a node that is reached from within itself, because a rule is recursive: marks the rule as called. */
 static void sampi_grammar_mark_recursive(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
     for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
@@ -21361,7 +20011,7 @@ static void sampi_grammar_mark_recursive(sampi_tree *t, sampi_node n, const samp
 }
 
 /* Visits all nodes that can be reached from the root, children first, and appends them to `order`. Recursive rules are
-   marked as called. `todo` is a stack of pairs: a node, and the index of its next child. */
+   marked as called. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
 {
     for (sampi_node n = root;;) {
@@ -21414,9 +20064,7 @@ static int32_t sampi_grammar_update_cost(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
-/* Calls sampi_grammar_update_facts for all nodes until no facts change any more. When a node's facts change, its
-   parents enter a queue, unless they are in it. The parents of node n are list [above [n]] to list [above [n + 1] - 1].
-   `queue` has as many elements as `order`; the nodes in the queue are marked OPEN. */
+/* Calls sampi_grammar_update_facts for all nodes until no facts change any more. */
 static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
                                    int32_t *queue)
 {
@@ -21440,8 +20088,7 @@ static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const 
     return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Makes the lists of parents for sampi_grammar_propagate and calls it. Only grammars whose facts still change after a
-   few rounds need this. */
+/* Makes the lists of parents for sampi_grammar_propagate and calls it. */
 static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
 {
     size_t n_parts = 0;
@@ -21466,9 +20113,7 @@ static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
     return status;
 }
 
-/* Marks as called the rules that are not regular and are referred to more than once. Without calls the ways to continue
-   a text would become too many. Then computes the facts about all nodes, in rounds until nothing changes, because rules
-   may be recursive. Returns SAMP_E_UNSUPPORTED if an AND or NOT contains a call. */
+/* Marks as called the rules that are not regular and are referred to more than once. */
 static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
 {
     enum { ROUNDS = 4 };
@@ -21498,8 +20143,7 @@ static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
     return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
-/* Computes the classes of bytes. Each SET node splits every class into the bytes in the set and the others; each byte
-   of a TEXT node gets a class of its own. */
+/* Computes the classes of bytes. */
 static void sampi_grammar_classes(samp_grammar *g)
 {
     const sampi_tree *t = &g->tree;
@@ -21561,8 +20205,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
 }
 
 /* Computes the fingerprint, a hash of 64 bits, of all nodes in `order`: what each node is, and where in `order` its
-   children are. The nodes' numbers, names of rules and unreachable nodes have no influence. Returns SAMP_OK or
-   SAMP_E_NOMEM. */
+   children are. */
 static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
 {
     const sampi_tree *t = &g->tree;
@@ -21580,8 +20223,7 @@ static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
     return SAMP_OK;
 }
 
-/* Makes a finished grammar from a complete tree. Returns SAMP_OK; SAMP_E_RANGE if a rule has no body, or nodes are too
-   deep; SAMP_E_UNSUPPORTED if an AND or NOT contains something that is not regular; SAMP_E_NOMEM. */
+/* Makes a finished grammar from a complete tree. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 {
     sampi_vec order, todo;
@@ -21600,8 +20242,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 
 /* ---- src/grammar/reading.h ---- */
 /* ---- reading texts ----
-   The readers of GBNF and of regular expressions turn a text into a tree. Both read the text once and stop at the first
-   mistake; the error says where it is and what was expected. */
+  The readers of GBNF and of regular expressions turn a text into a tree. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
@@ -21613,8 +20254,7 @@ typedef struct sampi_reader {
     uint64_t n_symbols;     /* GBNF: names as llama.cpp counts them, for its limit on repetitions */
     /* Regular expressions: the function that makes the node of a character class. */
     sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool);
-    /* Regular expressions: true if it matters in which of several ways a text matches. Groups then become GROUP nodes,
-       numbered below n_groups. */
+    /* Regular expressions: true if it matters in which of several ways a text matches. */
     bool ways;
     int32_t n_groups;
 } sampi_reader;
@@ -21690,8 +20330,8 @@ static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 
 /* ---- src/grammar/gbnf.h ---- */
 /* ---- grammars: GBNF, as llama.cpp reads it ----
-   This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
-   position, with the same limits and oddities. Rules become nodes that refer to each other by number. */
+  This reader accepts what llama.cpp's reader of grammars accepts, and refuses what that one refuses, at the same
+     position, with the same limits and oddities. */
 
 static bool sampi_gbnf_is_name(char c)
 {
@@ -21708,8 +20348,7 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
     }
 }
 
-/* Reads one character of a literal or a class. An escape can give a number above 0x10ffff, which has no UTF-8 and
-   matches no text. */
+/* Reads one character of a literal or a class. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
     if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
@@ -21749,9 +20388,7 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* Reads a character class [..] or [^..]. A class without characters matches the empty text. The ranges are collected in
-   r->parts. Byte 0 is in a class only if the class names it alone: ranges, [^..] and . never contain byte 0, because
-   llama.cpp never allows it. */
+/* Reads a character class [..] or [^..]. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -21779,8 +20416,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
     return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
-/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. The
-   vocabulary, which is known later, says which token. */
+/* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. */
 static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
@@ -21860,8 +20496,7 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* Reads a name. Returns the number of the rule with this name, or a status. A new name becomes a new rule, and counts
-   in n_symbols for llama.cpp's limit on repetitions. */
+/* Reads a name. */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -21943,8 +20578,7 @@ static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
     }
 }
 
-/* Reads one rule: its name, ::=, the alternatives and the end of the line. A second definition of a name replaces the
-   first. */
+/* Reads one rule: its name, ::=, the alternatives and the end of the line. */
 static int sampi_gbnf_rule(sampi_reader *r)
 {
     int32_t rule = sampi_gbnf_name(r);
@@ -21989,10 +20623,8 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 
 /* ---- src/grammar/regex.h ---- */
 /* ---- regular expressions ----
-   The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
-   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE comes before the text's first byte, FF
-   behind its last byte. sampi_regex_unmark then removes FE from the front and FF from the end of the matched texts. The
-   result matches the texts without marks that the expression matches. */
+  The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
+     anywhere. */
 
 #define SAMPI_REGEX_BEGIN 0xfe
 #define SAMPI_REGEX_END   0xff
@@ -22077,8 +20709,7 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S, whose ranges are then
-   appended to r->parts. */
+/* Reads one end of a range within [ ]. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
@@ -22135,8 +20766,7 @@ static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
-/* Reads the name of a capture group and the > behind the name. Every character outside of ASCII counts as a letter.
-   Escapes in names are not supported, and two groups may have the same name. */
+/* Reads the name of a capture group and the > behind the name. */
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
@@ -22270,8 +20900,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     }
 }
 
-/* Returns whether n matches a text that is empty or has only marks (FE, FF). `rest` matches the texts of n without
-   their marks. */
+/* Returns whether n matches a text that is empty or has only marks (FE, FF). */
 static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
 {
     return (sampi_at(t, n)->facts | (rest < 0 ? 0 : sampi_at(t, rest)->facts)) & SAMPI_FACT_EMPTY;
@@ -22321,8 +20950,7 @@ static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t m
 
 /* Returns a node for those texts of n that have certain marks, with these marks removed. BEGIN: the texts with one or
    more FE at the front (^^ marks a position twice). END: the texts with one or more FF at the end. ANY: the texts with
-   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after its own
-   parts: it waits on the stack `todo`, and is then in `order`. */
+   marks of either kind at the front. NONE: the texts without any marks. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
@@ -22351,7 +20979,7 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
 }
 
 /* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. A 0 must follow the text.
-   The caller sets the reader's tree, chars and ways. Returns a status, with *error, if the text is not valid. */
+   */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -22366,8 +20994,7 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
 }
 
 /* Returns the node for the texts that the expression matches as a whole, or, with `search`, for the texts that contain
-   a match. The callback `chars` makes the node of a class of code points (sampi_tree_class makes it in UTF-8). Returns
-   SAMP_E_UNSUPPORTED if the expression is not regular. */
+   a match. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)
@@ -22394,12 +21021,8 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
 
 /* ---- src/grammar/derivatives.h ---- */
 /* ---- derivatives: what may follow a byte ----
-   The derivative of a node by a byte is a node too: it matches the rests of the node's texts that begin with this byte.
-   The deriver has what the computation needs: a tree that grows, a stack, a memo (a cache of derivatives), and limits
-   on memory and steps. A matcher has a deriver (matcher.h), and the reader of schemas has one (schema/formats.h).
-
-   SEQ nodes nest only on the right and alternatives are sorted. So equal sets of texts are nearly always the same node,
-   and a matcher has few states. */
+  The derivative of a node by a byte is a node too: it matches the rests of the node's texts that begin with this byte.
+     */
 
 /* One entry of the memo: `result` is the derivative of `node` by `byte`. */
 typedef struct sampi_memo {
@@ -22433,8 +21056,7 @@ typedef struct sampi_deriver {
     sampi_account account;
 } sampi_deriver;
 
-/* Records an error, unless the current call has one already. The call goes on with nodes that match no text, and
-   returns the error at its end. SAMP_E_NOMEM is recorded as SAMP_E_FULL if the memory limit was reached. */
+/* Records an error, unless the current call has one already. */
 static void sampi_fault(sampi_deriver *d, int status)
 {
     if (!d->status) d->status = status == SAMP_E_NOMEM && d->account.full ? (int)SAMP_E_FULL : status;
@@ -22446,8 +21068,7 @@ static void sampi_charge(sampi_deriver *d, int32_t steps)
     d->charged += steps;
 }
 
-/* Charges the steps for finding or making node n, more if the nodes exceed a CPU's cache. Returns n; or NEVER if n is a
-   status, which is recorded as an error. */
+/* Charges the steps for finding or making node n, more if the nodes exceed a CPU's cache. */
 static sampi_node sampi_checked_node(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
@@ -22571,8 +21192,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 }
 
 /* If an alternative begins with any number of characters of a class, replaces the alternatives whose texts it contains
-   by NEVER. The nodes are sorted: an alternative that contains others is mostly a part of them, so it comes before
-   them. */
+   by NEVER. */
 static void sampi_drop_contained(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     enum { COVERS = 4 };
@@ -22634,8 +21254,7 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
 }
 
 /* Returns whether member i of a list may come as far as witnesses matter (a witness is a required member whose name is
-   not listed). A witness may come if its slot is open, no earlier witness has its kind of name, and the other open
-   slots can still get different kinds. */
+   not listed). */
 static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
@@ -22653,7 +21272,7 @@ static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
 }
 
 /* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
-   else NEVER. The bound on the number of members must leave room for all that must still come. */
+   else NEVER. */
 static sampi_node sampi_list_takes(const sampi_tree *t, const sampi_list_progress *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
@@ -22665,8 +21284,7 @@ static sampi_node sampi_list_takes(const sampi_tree *t, const sampi_list_progres
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
-/* Returns what may follow a member in its list: the separator and the rest of the list. Returns NEVER if no member can
-   follow, or if n is not the node directly behind a member. */
+/* Returns what may follow a member in its list: the separator and the rest of the list. */
 static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
     const sampi_expr e = *sampi_at(&d->tree, n);
@@ -22681,8 +21299,7 @@ static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* Returns what follows member i of the list with which the node `then` begins. Members are counted only as far as their
-   number matters. */
+/* Returns what follows member i of the list with which the node `then` begins. */
 static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
@@ -22712,8 +21329,7 @@ static sampi_node sampi_first_part(const sampi_deriver *d, sampi_node n)
     return n;
 }
 
-/* Returns whether a quick look shows that no text of n begins with the byte. Of many alternatives, most are refused
-   so. */
+/* Returns whether a quick look shows that no text of n begins with the byte. */
 static bool sampi_cannot_begin(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_first_part(d, n);
@@ -22742,16 +21358,13 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
-/* The progress of one derivative's computation. `whole` is the node to derive, and `now` is the part of it to look at
-   next (-1: no part is left). The alternatives found so far are on the stack from index `first` on. `left` is the
-   derivative of an AND's first part, or -1. */
+/* The progress of one derivative's computation. */
 typedef struct sampi_deriving {
     sampi_node whole, now, and_first;
     int32_t first;
 } sampi_deriving;
 
-/* Pushes alternatives until the derivative of a part is needed. Returns that part, or -1 if the derivative is
-   complete. */
+/* Pushes alternatives until the derivative of a part is needed. */
 static sampi_node sampi_derive_on(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
     while (it->now >= 0 && sampi_step(d) && !sampi_cannot_begin(d, it->now, byte)) {
@@ -22789,8 +21402,7 @@ static sampi_node sampi_derive_on(sampi_deriver *d, sampi_deriving *it, int32_t 
     return -1;
 }
 
-/* Adds `part`, the derivative of the part that sampi_derive_on asked for, to the alternatives. Returns another part
-   whose derivative is needed, or -1. */
+/* Adds `part`, the derivative of the part that sampi_derive_on asked for, to the alternatives. */
 static sampi_node sampi_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
@@ -22849,9 +21461,7 @@ static void sampi_memo_free(sampi_deriver *d)
     d->memo = NULL;
 }
 
-/* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. Without the memo,
-   a rule that refers to a second rule twice, which refers to a third one twice, and so on, would take exponential time.
-   Derivatives that wait for a part's derivative are on the stack, below its alternatives. */
+/* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. */
 static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
@@ -22889,8 +21499,7 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
     }
 }
 
-/* The bytes of a node, in kinds: two bytes of one kind have the same derivative of the node. A kind is a set of 256
-   bits, like a SET's. `patience` is the number of nodes that the computation may still visit. */
+/* The bytes of a node, in kinds: two bytes of one kind have the same derivative of the node. */
 typedef struct sampi_byte_kinds {
     uint8_t set[256][32];
     uint8_t alone[32]; /* the bytes that are the only one of their kind */
@@ -22943,12 +21552,9 @@ static void sampi_split_byte(sampi_byte_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
-/* The reason for kinds: a derivative costs much more than a set operation. A grammar has about a hundred classes of
-   bytes, but a single node mostly distinguishes few: a quote, a backslash, the lead bytes of longer characters, and all
-   others. */
+/* The reason for kinds: a derivative costs much more than a set operation. */
 
-/* Splits the kinds of bytes by each byte and set on which the derivatives of n depend. Visits the same parts as
-   sampi_derive_on. */
+/* Splits the kinds of bytes by each byte and set on which the derivatives of n depend. */
 static void sampi_split_by_node(sampi_deriver *d, sampi_node n, sampi_byte_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
@@ -22988,8 +21594,7 @@ static void sampi_split_by_node(sampi_deriver *d, sampi_node n, sampi_byte_kinds
     d->work.n = bottom;
 }
 
-/* Sets first [c] for each class of bytes c: the first class whose derivative of n is the same. If visiting n takes too
-   long, each class is taken as different. */
+/* Sets first [c] for each class of bytes c: the first class whose derivative of n is the same. */
 static void sampi_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
@@ -23023,9 +21628,7 @@ enum {
 };
 
 /* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
-   The estimate only decides the order of a search. Where several parts must match, it is the sum of theirs, so that
-   progress in any part counts. The distance from a text that "all but x" does not match is the distance from a text of
-   x. *patience is the number of nodes that may still be visited. */
+   */
 static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
 /* Returns the estimate of sampi_distance for a SEQ, an ALT or an AND node. */
@@ -23100,7 +21703,7 @@ static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int
 
 /* A node that sampi_search_match has reached. from: the index of the node whose derivative it is (-1: the start);
    before: the index of the node with the same distance that was reached before it; looked_at: whether its own
-   derivatives were computed. The reached nodes are on the stack from index `first` on. */
+   derivatives were computed. */
 typedef struct sampi_reached {
     sampi_node node;
     int32_t from, before, looked_at;
@@ -23129,8 +21732,7 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
 }
 
 /* Returns a reached node whose derivatives are still to be computed: of those with the smallest distance to a matching
-   text, the newest. Such a node must exist. *far is a lower bound of its distance on entry, and its distance on
-   return. */
+   text, the newest. */
 static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {
@@ -23152,12 +21754,7 @@ static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
            ((known & (SAMPI_FACT_EMPTY | SAMPI_FACT_ALIVE)) || !(known & SAMPI_FACT_AND));
 }
 
-/* Returns whether n, which is regular and contains an AND, matches any text. First it tries the byte with which a text
-   was found last time, because such a byte often ends a text, as a quote does. Then the search computes derivatives
-   until one of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative
-   matches, all reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are
-   found before long ones are tried, and the newest node with the smallest distance, so that a long text is found
-   without trying all shorter ones. */
+/* Returns whether n, which is regular and contains an AND, matches any text. */
 static bool sampi_search_match(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
@@ -23199,9 +21796,7 @@ static bool sampi_search_match(sampi_deriver *d, sampi_node start)
     return found;
 }
 
-/* Returns whether n can match any text. For an AND, sampi_search_match finds out. The stack has the second parts of
-   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. Above each
-   part on the stack is the kind of the node that it comes from. */
+/* Returns whether n can match any text. */
 static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;
@@ -23242,29 +21837,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
 
 /* ---- src/grammar/vocabulary.h ---- */
 /* ---- the vocabulary ----
-   All tokens form a trie over their bytes, stored in depth-first order. So a walk over the trie is a loop over an
-   array, and one addition skips all tokens that begin with the same bytes. A node of the trie is two 32-bit words:
-
-       token << 8 | byte          the token that ends at this node, or 0xffffff
-       size << 10 | depth         the number of nodes in the node's subtree, itself included; the number of bytes up to
-                                  this node
-
-   There are two tries, one after the other. The first trie has the plain tokens: those of whole characters that JSON
-   strings contain without an escape. Grammars mostly allow such characters by kinds: all letters, say, or all but
-   spaces. So each character has one of 16 kinds (sampi_kind_of), and the other parts of the index list tokens by their
-   kinds. With these lists many tokens are allowed at once, without a walk. The index is an array of 32-bit words, in
-   this order:
-
-       head       see below
-       plain      a set of bits: the tokens of the first trie
-       all        a set of bits: the tokens of both tries, except those that begin with byte 0
-       groups     the plain tokens are grouped by the set of kinds that they contain; for each group this set, and the
-                  index of the group's first token in `listed`. Behind the last group: 0 and n_listed
-       listed     the tokens of all groups, the shortest of each group first: token | number of characters << 24 (255:
-                  255 or more)
-       below      a word for each node of the first trie, which describes the nodes below it: the set of their kinds |
-                  the number of characters of the longest path << 16
-       nodes      the nodes of both tries */
+  All tokens form a trie over their bytes, stored in depth-first order. */
 
 #define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
 /* the words of the head: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), n_groups, n_listed */
@@ -23317,8 +21890,7 @@ static void sampi_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
 }
 
 /* Sorts tokens by their bytes: a radix sort that splits tokens with equal beginnings by their next byte (0: no next
-   byte). Ranges to split wait in a list, so no set of tokens makes it slow or its recursion deep. `room` has n
-   elements. */
+   byte). */
 static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, size_t n)
 {
     enum { FEW = 16 };
@@ -23362,8 +21934,8 @@ static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, s
     return status;
 }
 
-/* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or
-   backslash. */
+/* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or backslash.
+   */
 static bool sampi_token_text_is_plain(const sampi_token_text *p)
 {
     for (uint32_t i = 0; i < p->n;) {
@@ -23386,8 +21958,7 @@ static bool sampi_token_text_is_plain(const sampi_token_text *p)
     return true;
 }
 
-/* Appends the trie of n sorted tokens. A node's size is written when the loop leaves the node. path [d] is the number
-   of the current node at depth d. */
+/* Appends the trie of n sorted tokens. */
 static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
@@ -23417,9 +21988,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t 
     }
 }
 
-/* Returns the kind (0 to 15) of a character by its first byte. Letters have four kinds, because some patterns allow
-   only hexadecimal digits. Punctuation marks that patterns often name have a kind each. All other ASCII characters
-   share one kind, and so do all characters outside of ASCII. */
+/* Returns the kind (0 to 15) of a character by its first byte. */
 static uint32_t sampi_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
@@ -23517,9 +22086,7 @@ static int sampi_index_groups(sampi_vec *words, const sampi_token_text *pieces, 
     return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
 }
 
-/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. These nodes follow the node in
-   the array, so the loop runs backwards. path [d] collects what was found below the node at depth d until the loop
-   reaches that node. */
+/* Computes the word `below` of each of n trie nodes, which describes the nodes below it. */
 static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
 {
     for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
@@ -23535,8 +22102,7 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* Collects the tokens for the tries, plain ones first, without those that end a generation or have no bytes. Returns
-   their number; *n_plain: how many are plain. */
+/* Collects the tokens for the tries, plain ones first, without those that end a generation or have no bytes. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_token_text *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -23724,15 +22290,8 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
 
 /* ---- src/grammar/triggers.h ---- */
 /* ---- triggers ----
-   A lazy grammar allows every token until a trigger occurs: a token, or a word or regular expression found in the text
-   so far. The position where the grammar then begins depends on the way in which the expression matches; the first way
-   that backtracking finds is used. So an expression becomes a program that tries its ways to match in order. All words
-   together are one expression: (one|or|another).
-
-   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
-   the set is large, and shows whether there is a match. After a match, sampi_lazy_start searches the whole text for the
-   match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex
-   reads bytes. */
+  A lazy grammar allows every token until a trigger occurs: a token, or a word or regular expression found in the text
+     so far. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
@@ -23773,9 +22332,7 @@ typedef struct sampi_lazy {
     bool is_lazy, waiting, found; /* found: an expression has matched */
 } sampi_lazy;
 
-/* Returns the node for the bytes that a class of a trigger's expression matches. Below 80 these are the ASCII
-   characters of the class. From 80 on they are: any byte if the class is negated or contains all characters from 80 on,
-   else the UTF-8 of its characters. */
+/* Returns the node for the bytes that a class of a trigger's expression matches. */
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
@@ -23979,8 +22536,7 @@ static void sampi_lazy_reset(sampi_lazy *z)
     sampi_lazy_add_starts(z, (int32_t *)z->positions.data, &z->n_live, true);
 }
 
-/* Reads n more bytes. Returns whether an expression matches if the text ends here. sampi_lazy_undo can restore the
-   positions from before the call. */
+/* Reads n more bytes. */
 static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
@@ -24033,8 +22589,7 @@ static void sampi_lazy_free(sampi_lazy *z)
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
-/* Makes the triggers from n_texts words or patterns and n tokens. On an error, *field is the name of the parameter that
-   is wrong. */
+/* Makes the triggers from n_texts words or patterns and n tokens. */
 static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
                            const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
 {
@@ -24063,28 +22618,7 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
 
 /* ---- src/grammar/matcher.h ---- */
 /* ---- the matcher ----
-   A matcher is a grammar together with a position in a text. The position is a set of items. An item is a state, and a
-   frame to return to when the state is done.
-
-     state    A node of the grammar, with what can follow: the state behind each byte (it is made when it is first
-              needed, as the derivative of the node by that byte), whether the text may end here, and which rules the
-              state may call. A regular expression needs only one state at a time: its states are a lazy DFA.
-     frame    A call of a rule at one position of the text, with everything that waits for the call: edges, each with
-              the node to continue with and the frame of that node. All calls of a rule at one position share a frame,
-              so ambiguity and left recursion cost no more than their sets. This is an Earley parser whose items are DFA
-              states. Frame 0 is the outermost. If nothing is left to do behind a call, the call shares its caller's
-              frame, so right recursion keeps no frames.
-
-   The mask of a position (the tokens that may come next) is the union over its items. One walk over the tries finds
-   what an item's state allows within its frame. The result is kept as an entry: the tokens that are allowed, and the
-   entry's exits. An exit is a node of the tries where the frame ended before the token did. What may follow an exit
-   depends on the edges that wait for the frame. It is an entry too: that of the state to continue with, at the exits
-   of the first entry. So a mask is a union of a few sets of bits, once its entries exist.
-
-   Memory: nodes, states and entries are in a cache, which samplers share (cache.h). Items, frames, edges and the
-   history belong to the matcher; between two tokens, frames that no item can return to are dropped. Memory beyond the
-   limit is not allocated: the call gives up, a new cache replaces the full one, and the call does its work again
-   (accepting.h). */
+  A matcher is a grammar together with a position in a text. */
 
 /* The flags of a state. */
 enum {
@@ -24094,9 +22628,7 @@ enum {
 };
 
 /* A call that a state can make: of a rule, or, if rule is -1, of a token by its number (negated: of any other token).
-   `then` is the node that follows the call. If the called rule is member i of a list (an object's members in any
-   order), `member` is i and `then` begins with the list as it was before that member (sampi_list_behind); else `member`
-   is -1. */
+   */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
@@ -24105,18 +22637,14 @@ typedef struct sampi_call {
     int32_t member;
 } sampi_call;
 
-/* The run of a state (runs.h): any text of at most `reach` characters, all of certain kinds, is allowed. It is packed
-   into 32 bits, which threads access at once: 16 bits of kinds, 14 bits of reach + 1 (0: not computed yet; the largest
-   value: no limit), a bit for `explored`, a bit for `stops`. */
+/* The run of a state (runs.h): any text of at most `reach` characters, all of certain kinds, is allowed. */
 typedef struct sampi_free_run {
     uint32_t kinds;
     int32_t reach; /* the length in characters; -1: not computed yet; INT32_MAX: no limit */
     bool explored, stops;
 } sampi_free_run;
 
-/* A state of the lazy DFA. node, flags, n_calls and calls never change. `used` is the time of the last use. The other
-   members are computed later, by the first thread that needs them. If two threads compute one at once, both get the
-   same value. */
+/* A state of the lazy DFA. node, flags, n_calls and calls never change. */
 typedef struct sampi_dfa_state {
     sampi_node node;
     int32_t flags, n_calls;
@@ -24126,8 +22654,7 @@ typedef struct sampi_dfa_state {
        (sampi_next_classes_of); call_classes: those with which a called rule may begin (sampi_call_classes_of). */
     uint32_t *next_classes, *call_classes;
     int32_t single_kinds; /* the kinds of characters that complete the state; -1: not computed yet */
-    /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
-       called rule does not end within the run. */
+    /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. */
     int32_t run[2];
 } sampi_dfa_state;
 
@@ -24142,9 +22669,7 @@ typedef struct sampi_item {
     int32_t state, frame, flags; /* flags: a copy of the state's flags */
 } sampi_item;
 
-/* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
-   tries; 2 e + 2 or 2 e + 3 for the exits of entry e, which are the nodes where its called rule ended. An entry with
-   an odd parent has exits of its own. An even parent means the outermost frame, behind which nothing can follow. */
+/* An entry: the tokens that a state allows from certain nodes of the tries. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */
@@ -24157,8 +22682,7 @@ typedef struct sampi_entry {
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
-   that node was visited. The level's items are those above the items of the level before. If there is only one item, it
-   is not on the stack of items but in `state` and `frame`. */
+   that node was visited. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
@@ -24175,9 +22699,7 @@ typedef struct sampi_plain_level {
 } sampi_plain_level;
 
 /* The run (runs.h) with which the walk over the plain tokens begins; its tokens are already in the entry's bits. sure:
-   the run is that of the entry's state, so all its tokens are allowed. Otherwise it is the run of another state, to
-   which most characters lead, among them all characters of the kinds `to_usual`; the walk then removes tokens that are
-   not allowed. */
+   the run is that of the entry's state, so all its tokens are allowed. */
 typedef struct sampi_first_run {
     uint32_t kinds, to_usual;
     int32_t reach;
@@ -24185,8 +22707,7 @@ typedef struct sampi_first_run {
 } sampi_first_run;
 
 /* The progress of an entry's walks over the tries. node: the node at which the walk continues (0: at the beginning).
-   begun: `start` has been computed. walk: for an entry from the roots, 0 is the walk over plain tokens and 1 the walk
-   over the others; else it is the index of the parent's exit that is being walked. */
+   begun. */
 typedef struct sampi_progress {
     sampi_first_run start;
     uint32_t node;
@@ -24210,8 +22731,7 @@ typedef struct sampi_chunk {
 
 enum { SAMPI_MASKS = 64 };
 
-/* A cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. See
-   cache.h. */
+/* A cache of the data computed for a grammar with a vocabulary, which are nodes, states and entries. */
 typedef struct sampi_cache {
     size_t serial;      /* no other cache in the process has the same serial number */
     size_t bytes, most; /* how many bytes this cache has allocated, and their limit */
@@ -24223,8 +22743,8 @@ typedef struct sampi_cache {
     sampi_growth growth;
     int32_t *state_of;       /* [nodes] each node's state; 0 if it has none yet */
     sampi_dfa_state *states; /* state 0 is the dead state, which matches no text */
-    /* [states x classes] for each state and class of bytes: the next state; a negative value if it is not computed
-       yet */
+    /* [states x classes] for each state and class of bytes: the next state; a negative value if it is not computed yet
+       */
     int32_t *next;
     sampi_entry *entries;
     int32_t *entry_slots; /* [n_slots] a hash table of entries; -1: the slot is free */
@@ -24234,8 +22754,8 @@ typedef struct sampi_cache {
     sampi_chunk *chunks;
     struct sampi_cache *behind; /* the next one in a list of caches that wait to be freed */
     /* moved_from: the serial number of the older cache whose data this one took over, or 0. moved: the new number of
-       each node of the older cache and, from index moved_states on, of each of its states; 0 if it was not taken
-       over. */
+       each node of the older cache and, from index moved_states on, of each of its states; 0 if it was not taken over.
+       */
     size_t moved_from;
     int32_t *moved;
     int32_t moved_states, n_moved;
@@ -24333,8 +22853,7 @@ typedef struct sampi_matcher {
 } sampi_matcher;
 
 /* Returns the number of items of a past position, from its number n in past_n. SAMPI_POSITION_SAME: the token, which
-   ends a generation, left the position as it was, and there are no items. A smaller n: the grammar was waiting for a
-   trigger, and the number of items is -2 - n. Any other n is the number of items. */
+   ends a generation, left the position as it was, and there are no items. */
 #define SAMPI_POSITION_SAME (-1)
 static int32_t sampi_position_size(int32_t n)
 {
@@ -24369,36 +22888,7 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
 
 /* ---- src/grammar/cache.h ---- */
 /* ---- grammars: what all samplers of a grammar share ----
-   A grammar has a list of sampi_shared, one for each index that it is used with. It contains the cache, which keeps all
-   data that can be computed once for all samplers (nodes, states, entries), and the workspaces, which calls borrow. A
-   sampler has only its position: items, frames, history. All of this works in any number of threads at once, and no
-   thread waits for another.
-
-     The arrays of a cache have a fixed size and never move. To add an element, a thread reserves an index (or a piece
-     of a chunk) that no other thread gets, writes the element, and then publishes it: one atomic operation puts the
-     index into a slot of a table, if the slot is still free, or into a state's row, where every thread finds the same
-     index. Published data never changes, with two exceptions of one word each: a fact that is found later (every thread
-     finds the same fact), and the time of the last use. So data that exists costs a load. Missing data is computed by
-     the thread that needs it. If two threads need it at once, both compute it, and the second one to publish uses the
-     first one's result.
-
-     A call that finds no room in a cache makes a new cache: with more room or, at the memory limit, with the same. The
-     new cache takes over the data of the old one: all of it if the new cache is larger, else what was used last, up to
-     half of the room (moving.h). Then it is published in place of the old one, and the call does its work again. The
-     data that the call itself has computed was used last, so it is taken over first. A call that needs more than the
-     other half gets a larger cache, of which a quarter is taken over; a call that needs still more gets nearly all
-     memory, and nothing is taken over. If other threads fill that cache too, the call gets one of its own, which is
-     freed at the end of the call.
-     Other calls continue in the old cache until they end. An old cache is freed when no call reads it: a call notes in
-     its workspace which cache it reads, and then checks that this cache is still the current one before it reads
-     (hazard pointers).
-
-     The items of a sampler's position have numbers of states of one cache. After a new cache was made, the position
-     gets the new numbers; or, if some of its states were not taken over, the text is read again. An idle sampler holds
-     only its own memory, however many caches are replaced.
-
-   The number of steps of a call depends on the data that other samplers have computed. Its result does not: it is the
-   grammar's mask, or SAMP_E_FULL. */
+  A grammar has a list of sampi_shared, one for each index that it is used with. */
 
 /* Records the error that the cache of states has no room for something new. */
 static void sampi_cache_is_full(sampi_matcher *m)
@@ -24473,8 +22963,7 @@ static int32_t sampi_power(int32_t least)
     return n;
 }
 
-/* Computes the sizes in bytes of a cache's arrays, in the order in which they follow the cache's struct. Returns the
-   sum. */
+/* Computes the sizes in bytes of a cache's arrays, in the order in which they follow the cache's struct. */
 enum { SAMPI_CACHE_PARTS = 8 };
 static size_t sampi_cache_sizes(const samp_grammar *g, const sampi_cache_plan *plan, size_t size[SAMPI_CACHE_PARTS])
 {
@@ -24514,10 +23003,7 @@ static void sampi_cache_numbers(const sampi_shared *h, const sampi_cache *cache,
     used[3] = SAMPI_INT_GET(&cache->n_entries);
 }
 
-/* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. Each gets a share in
-   proportion to what the old cache used, and a quarter more if the old array was full; no array gets more than planned,
-   and each gets a minimum. `used` and `room` are the old cache's numbers of elements; `chunks` is the number of bytes
-   in its chunks. */
+/* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. */
 static void sampi_cache_shape(const sampi_shared *h, sampi_cache_plan *plan, const int32_t used[4],
                               const int32_t room[4], size_t chunks)
 {
@@ -24549,14 +23035,10 @@ static const sampi_cache_plan SAMPI_FIRST_CACHE = { 2048, 4096, 512, 256, 0, 3, 
 static const sampi_cache_plan SAMPI_SECOND_CACHE = { 16384, 32768, 4096, 1024, 0, 3, false };
 
 /* The size of a cache. USUAL is a quarter of the memory that samplers and workspaces do not use: the new cache is made
-   while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
-   quarter, it is nearly half of the memory, so that there is room for two caches, but then at most 16 MiB, because a
-   call waits while a cache is replaced; if few calls filled the old cache, it is as large as WIDE. WIDE is three
-   quarters, and WHOLE nearly all: for calls that need more. */
+   while the old one is in use, and some call may still read a third one. */
 typedef enum sampi_cache_size { SAMPI_CACHE_USUAL, SAMPI_CACHE_WIDE, SAMPI_CACHE_WHOLE } sampi_cache_size;
 
-/* Plans the cache that follows `old` (NULL: the first one). `allowance` is the number of bytes by which the limit may
-   be exceeded. */
+/* Plans the cache that follows `old` (NULL: the first one). */
 static sampi_cache_plan sampi_cache_planned(sampi_shared *h, const sampi_cache *old, size_t allowance,
                                             sampi_cache_size wanted)
 {
@@ -24616,8 +23098,7 @@ static void sampi_cache_divide(const samp_grammar *g, sampi_cache *cache, const 
     cache->cap_entries = plan->entries;
 }
 
-/* Makes a cache with only the grammar's own nodes. Returns NULL if there is no memory, or, with account->full, if the
-   cache would be too large. */
+/* Makes a cache with only the grammar's own nodes. */
 static sampi_cache *sampi_cache_make(sampi_shared *h, const sampi_cache_plan *plan, sampi_account *account)
 {
     const samp_grammar *g = h->grammar;
@@ -24662,7 +23143,7 @@ static sampi_cache *sampi_cache_make(sampi_shared *h, const sampi_cache_plan *pl
 }
 
 /* Returns the time of a cache's clock: the number of calls that have used the cache, divided by 8, so that calls seldom
-   write a time of last use. If few calls fill a cache, the time is the number of calls itself. */
+   write a time of last use. */
 static int32_t sampi_cache_time(const sampi_cache *cache) { return SAMPI_INT_GET(&cache->n_calls) >> cache->shift; }
 
 /* Returns the number of a state's entry (token set) at a parent's exits, or -1. *slot becomes the entry's slot in the
@@ -24680,18 +23161,9 @@ static int32_t sampi_find_entry(const sampi_cache *cache, int32_t parent, int32_
 
 /* ---- src/grammar/moving.h ---- */
 /* ---- grammars: what a new cache takes over from the old one ----
-   A cache keeps the nodes, states and entries that were computed for a grammar. A cache that replaces another one takes
-   over its data: all if there is room, else what was used last, up to a share of the room. Nodes, states and entries
-   get new numbers in the order of the old ones, so alternatives stay sorted. The old cache does not change here, but
-   other calls may add to it meanwhile. This is safe, because a published element is complete, and everything that it
-   refers to was published before it. So entries are listed first, then states, then the nodes that these need, and all
-   of them exist. Elements that are published too late to be listed are computed again.
+  A cache keeps the nodes, states and entries that were computed for a grammar. */
 
-   A sampler's position gets the same new numbers, if all its states and nodes were taken over
-   (sampi_renumber_position). */
-
-/* Sets the time of an element's last use. An equal time is not written, so that calls which share an element seldom
-   write. */
+/* Sets the time of an element's last use. */
 static inline void sampi_mark_used(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
@@ -24741,8 +23213,7 @@ static uint32_t sampi_age_of_class(int32_t class_of_age)
     const int32_t k = class_of_age / 4 - 1;
     return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
 }
-/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A cache has no GROUP
-   nodes. */
+/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
@@ -24773,9 +23244,7 @@ static void sampi_move_list(sampi_move *v)
     }
 }
 
-/* Returns whether an entry's mask must be copied: it is not the mask of its slot that was met last. Masks are shared by
-   entries. Choosing the entries and copying them go through the same entries in the same order, so both count the same
-   copies. met [SAMPI_MASKS]: the masks of the old cache that were met last, by their slots. */
+/* Returns whether an entry's mask must be copied: it is not the mask of its slot that was met last. */
 static bool sampi_move_meets(const uint32_t **met, const sampi_entry *e)
 {
     if (!e->bits || met[e->slot] == e->bits) return false;
@@ -24820,8 +23289,7 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
     }
 }
 
-/* Chooses the needed nodes and all nodes that are parts of them. Parts have smaller numbers than the node that contains
-   them. */
+/* Chooses the needed nodes and all nodes that are parts of them. */
 static void sampi_move_choose_nodes(sampi_move *v)
 {
     const sampi_tree *t = &v->from->tree;
@@ -24879,8 +23347,7 @@ static void sampi_move_nodes(const sampi_move *v)
         if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
         *sampi_at(to, v->nodes[i]) = e;
         v->to->growth.facts[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.facts[i]);
-        /* All nodes differ from each other, so no node is compared. A node for which the table has no slot is made
-           again when it is next needed. */
+        /* All nodes differ from each other, so no node is compared. */
         uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
         for (int32_t probes = 0; slots[slot] >= 0 && probes < PROBES; probes++) slot = (slot + 1) & mask;
         if (slots[slot] < 0) slots[slot] = v->nodes[i];
@@ -24955,8 +23422,7 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
     to->n_entries = v->chosen.entries;
 }
 
-/* Returns the first class of ages of which there are too many elements for the room, estimated from their numbers.
-   `states` is as in sampi_move_find_class. */
+/* Returns the first class of ages of which there are too many elements for the room, estimated from their numbers. */
 static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
 {
     const double nodes = (double)(SAMPI_INT_GET(&v->from->growth.n_nodes) - v->own) /
@@ -24971,8 +23437,7 @@ static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
 }
 
 /* Returns nearly the oldest class of ages up to which elements can be chosen: entries and states (`states` is
-   UINT32_MAX), or entries alone if `states` is the largest age of states. `fits` is a class for which there is room, or
-   -1. Few classes are tried, because each try looks at all elements. */
+   UINT32_MAX), or entries alone if `states` is the largest age of states. */
 static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t states, int32_t tries,
                                      const sampi_shared *h)
 {
@@ -24990,8 +23455,7 @@ static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t state
 }
 
 /* Chooses the elements that were used last, nearly as many as there is room for: entries also beyond the age at which
-   states are too many, because they cost more to compute. If the elements of one call alone are too many, its last
-   entries are chosen, without the states that were only needed to make them. Returns false if no state was chosen. */
+   states are too many, because they cost more to compute. */
 static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
 {
     const int32_t taken = SAMPI_INT_GET(&v->from->n_entries),
@@ -25035,7 +23499,7 @@ static bool sampi_move_copy(sampi_move *v, sampi_shared *h)
 }
 
 /* Prepares a copy of elements (nodes, states, entries) of the cache `from` into a new cache. room: how many elements of
-   each kind may be copied; most: how many bytes a cache of just these may have. Returns false if there is no memory. */
+   each kind may be copied; most: how many bytes a cache of just these may have. */
 static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *room,
                              size_t most)
 {
@@ -25091,8 +23555,7 @@ static sampi_cache_plan sampi_move_share(const sampi_shared *h, sampi_cache_plan
     return plan;
 }
 
-/* Copies the elements that the old cache used last into a new cache, up to 1 / share of the new cache's room. No other
-   thread may see the new cache yet. It stays empty if there is no memory. */
+/* Copies the elements that the old cache used last into a new cache, up to 1 / share of the new cache's room. */
 static void sampi_move_into(sampi_shared *h, sampi_cache *to, const sampi_cache_plan *plan, const sampi_cache *from,
                             int32_t share)
 {
@@ -25104,8 +23567,7 @@ static void sampi_move_into(sampi_shared *h, sampi_cache *to, const sampi_cache_
     sampi_move_end(&v, h, moved);
 }
 
-/* Copies the elements that the old cache used last into a small cache of at most `most` bytes. It keeps them where the
-   memory limit has no room for both the old and the new cache. Returns NULL if no element is kept. */
+/* Copies the elements that the old cache used last into a small cache of at most `most` bytes. */
 static sampi_cache *sampi_move_between(sampi_shared *h, const sampi_cache *from, const sampi_cache_plan *plan,
                                        int32_t share, size_t most)
 {
@@ -25146,9 +23608,7 @@ static void sampi_move_through(const sampi_shared *h, sampi_cache *to, sampi_cac
 
 /* ---- src/grammar/visits.h ---- */
 /* ---- grammars: a call uses a cache ----
-   A cache keeps the data that was computed for a grammar. A call borrows a workspace and notes in it which cache it
-   reads, so that no other call frees this cache (cache.h). This room also replaces an old cache by a new one, and frees
-   old caches. */
+  A cache keeps the data that was computed for a grammar. */
 
 /* Frees the replaced caches of states that no call reads. */
 static void sampi_sweep_caches(sampi_shared *h)
@@ -25205,8 +23665,7 @@ static void sampi_open_cache(sampi_matcher *m)
     m->tree_of = m->cache->serial;
 }
 
-/* Lets this call read the current cache of states. If there is no current cache, one is made, with the
-   sizes `plan` and the data of the cache `kept` if these are not NULL. Returns false if an error was recorded. */
+/* Lets this call read the current cache of states. */
 static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, sampi_cache *kept)
 {
     sampi_shared *h = m->shared;
@@ -25252,9 +23711,7 @@ static bool sampi_swap_cache(sampi_matcher *m, sampi_cache *old, const sampi_cac
     return looks;
 }
 
-/* Replaces the call's cache, which is full, if it is still the current one. The new cache takes over the elements of
-   the old one that were used last, up to 1 / share of its room; none if share is 0. Returns false if an error was
-   recorded. */
+/* Replaces the call's cache, which is full, if it is still the current one. */
 static bool sampi_renew_cache(sampi_matcher *m, int32_t share, sampi_cache_size wanted)
 {
     sampi_shared *h = m->shared;
@@ -25281,8 +23738,7 @@ static bool sampi_renew_cache(sampi_matcher *m, int32_t share, sampi_cache_size 
     return sampi_use_cache(m, NULL, NULL);
 }
 
-/* Makes a cache for this call alone, because other calls have filled the new one before this call could end. It is
-   freed at the end of the call. Returns false if an error was recorded. */
+/* Makes a cache for this call alone, because other calls have filled the new one before this call could end. */
 static bool sampi_use_private_cache(sampi_matcher *m)
 {
     const sampi_cache_plan plan = sampi_cache_planned(m->shared, m->cache, m->d.account.allowance, SAMPI_CACHE_WIDE);
@@ -25347,8 +23803,7 @@ static bool sampi_workspace_take(sampi_workspace *space)
     return SAMPI_INT_GET(&space->busy) == 0 && SAMPI_INT_CAS(&space->busy, 0, 1);
 }
 
-/* Borrows a workspace: the one that the sampler used last, or any free one, or a new one. Returns false if there is no
-   memory. */
+/* Borrows a workspace: the one that the sampler used last, or any free one, or a new one. */
 static bool sampi_workspace_find(sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -25440,12 +23895,10 @@ static void sampi_end_call(sampi_matcher *m)
 
 /* ---- src/grammar/states.h ---- */
 /* ---- grammars: states ----
-   A state is a node of the tree with what can follow: whether the text may end there, which rules the state may call,
-   and the next state for each class of bytes, which is made from the node's derivative when it is first needed. State 0
-   is the dead state, which matches no text. Together the states are a lazy DFA. */
+  A state is a node of the tree with what can follow: whether the text may end there, which rules the state may call,
+     and the next state for each class of bytes, which is made from the node's derivative when it is first needed. */
 
-/* Adds a call to the list of a state's calls, unless it is among the last 16. A call that is in the list twice does no
-   harm. */
+/* Adds a call to the list of a state's calls, unless it is among the last 16. */
 static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
@@ -25460,8 +23913,7 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     if (room) *room = call;
 }
 
-/* Adds the calls of the members that may come next in a list (an object's members in any order). `then` is the node
-   that follows the list. */
+/* Adds the calls of the members that may come next in a list (an object's members in any order). */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
@@ -25531,8 +23983,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
     m->d.work.n = bottom;
 }
 
-/* Returns the state of a node, which is made if it does not exist; 0 if the node matches no text. If two threads make
-   the state at once, both make the same, and one of the two is kept. */
+/* Returns the state of a node, which is made if it does not exist; 0 if the node matches no text. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
     sampi_cache *cache = m->cache;
@@ -25568,10 +24019,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return SAMPI_INT_CAS(&cache->state_of[n], 0, state) ? state : SAMPI_INT_GET(&cache->state_of[n]);
 }
 
-/* Computes the next state for a class of bytes. One derivative serves all classes that the state's node does not
-   distinguish. These groups of classes are found at the state's first use and noted in its row: each class gets -2 -
-   the first class of its group. If two threads do this at once, one may write such a number over a state that the
-   other has just found; the state is then found again. */
+/* Computes the next state for a class of bytes. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
@@ -25605,9 +24053,8 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 
 /* ---- src/grammar/items.h ---- */
 /* ---- grammars: items and frames ----
-   One step of the Earley parser reads a byte and makes the items of the position behind it; an item is a state in a
-   frame. If a state may end, the edges that wait for its frame continue. If a state calls a rule, it opens a frame, or
-   it joins the frame that another caller of this rule has opened at the same position. */
+  One step of the Earley parser reads a byte and makes the items of the position behind it; an item is a state in a
+     frame. */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
@@ -25665,8 +24112,7 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Lets the items of the current step return that may end, from index `from` on. Items in frames of this same step do
-   not return: if their rule matches the empty text, the caller's state already allows what follows the call. */
+/* Lets the items of the current step return that may end, from index `from` on. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -25677,8 +24123,7 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
     }
 }
 
-/* Lets the items of the current step from index `from` on call rules. A call made here never returns within this step:
-   if a rule matches the empty text, the state of the calling rule already allows what follows the call. */
+/* Lets the items of the current step from index `from` on call rules. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
@@ -25704,8 +24149,7 @@ static void sampi_begin_step(sampi_matcher *m)
     sampi_pairs_clear(&m->seen);
 }
 
-/* Reads one byte: appends the items behind it, which follow from the items [from, to). Returns the number of the
-   appended items. */
+/* Reads one byte: appends the items behind it, which follow from the items [from, to). */
 static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
 {
     int32_t first = m->items.n;
@@ -25733,10 +24177,7 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 
 /* ---- src/grammar/masks.h ---- */
 /* ---- grammars: masks ----
-   A mask is the set of tokens that are allowed at the text's position. It is the union of the entries of all items, and
-   of the tokens that walks find behind the exits of an entry, which are the trie nodes where a called rule ends in the
-   middle of a token. sampi_walk visits the trie in order. For each byte on the way down it has a level of items, and it
-   skips all nodes below a byte that no item allows. */
+  A mask is the set of tokens that are allowed at the text's position. */
 
 /* Keeps a set of byte classes in the cache for all calls. Returns it; NULL if there is no room. */
 static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
@@ -25759,8 +24200,7 @@ static const uint32_t *sampi_next_classes_of(sampi_matcher *m, int32_t state)
     return sampi_keep_classes(m, live, &sampi_dfa_state_at(m, state)->next_classes);
 }
 
-/* Returns the set of the byte classes with which the rules may begin that a state calls. If a state calls many rules,
-   as between the members of an object, most bytes begin none of them, and then no rule needs to be called. */
+/* Returns the set of the byte classes with which the rules may begin that a state calls. */
 static const uint32_t *sampi_call_classes_of(sampi_matcher *m, int32_t state)
 {
     const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->call_classes);
@@ -25792,8 +24232,7 @@ static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
-/* Makes the calls of a level's items, if one of the called rules may begin with the byte. `before` is the number of
-   items below this level. */
+/* Makes the calls of a level's items, if one of the called rules may begin with the byte. */
 static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
 {
     bool may = level->state && sampi_may_call(m, level->state, byte);
@@ -25838,8 +24277,7 @@ static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
     m->tokens.n = 0;
 }
 
-/* Adds the token of a trie node, if the node has one, to the entry. The entry is a list as long as there are few
-   tokens. */
+/* Adds the token of a trie node, if the node has one, to the entry. */
 static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
 {
     const uint32_t token = head >> 8;
@@ -25853,13 +24291,7 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
-/* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. The items [from, to) are those
-   of the text in front of these nodes; their own calls were made before, or must not be made. The entry gets every
-   token that the items allow. If the entry's parent is odd, the entry also gets its exits: the nodes where the
-   outermost frame ends and longer tokens continue. The levels keep the items of all nodes on the way down to the
-   current one, so that going back costs nothing. *node is the node at which the walk begins to collect; of the nodes in
-   front of it only those on the way there are visited (0: the walk begins at i). After an error, *node is where the
-   walk must continue. */
+/* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. */
 static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
                        uint32_t *node)
 {
@@ -25934,9 +24366,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     sampi_drop(m, level[0]);
 }
 
-/* Reads a byte of plain text. `expects` is what UTF-8 expects at this byte: 0, a character begins; 1 to 3, that many
-   continuation bytes of any value; 4 to 7, the continuation bytes behind E0, ED, F0 or F4. Returns what UTF-8 expects
-   at the next byte; -1 if this byte is not allowed. */
+/* Reads a byte of plain text. */
 static int32_t sampi_plain_next(int32_t expects, int32_t b)
 {
     static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
@@ -25950,11 +24380,9 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
 
 /* ---- src/grammar/runs.h ---- */
 /* ---- runs: texts of certain characters are allowed, whatever they are ----
-   A run of a state is a set of kinds of characters and a number of characters, its reach: no text of at most this
-   length, with characters of these kinds only, leads from the state to a dead state, to a call or (with `keep`) to the
-   end of the state's frame. So all tokens that are such texts are allowed, and no walk over the trie is needed to find
-   them. The state inside a string has such a run, and most patterns have one. A pattern that counts its characters has
-   one as long as the count is far from its bound. */
+  A run of a state is a set of kinds of characters and a number of characters, its reach: no text of at most this
+     length, with characters of these kinds only, leads from the state to a dead state, to a call or (with `keep`) to
+     the end of the state's frame. */
 
 /* The conditions on states behind bytes. never: the flags that the state behind each byte must not have. behind: the
    flags that the state behind a whole character must have. only: the state that must be behind a whole character, or 0
@@ -25963,8 +24391,7 @@ typedef struct sampi_run_condition {
     int32_t never, behind, only;
 } sampi_run_condition;
 
-/* The states behind a part of a character's bytes that a search has visited, with what UTF-8 expects there. Such bytes
-   mostly lead to a few states. Each is visited once, unless another state has taken its slot of this table. */
+/* The states behind a part of a character's bytes that a search has visited, with what UTF-8 expects there. */
 enum { SAMPI_INNER = 64 };
 typedef struct sampi_inner {
     int32_t state[SAMPI_INNER], expects[SAMPI_INNER]; /* expects: what UTF-8 expects there; 0: the slot is free */
@@ -25972,7 +24399,7 @@ typedef struct sampi_inner {
 
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
    states behind these characters are pushed on the stack d.work, some more than once; those behind a state of `inner`
-   are not pushed again. `expects` is as in sampi_plain_next. */
+   are not pushed again. */
 static uint32_t sampi_kinds_allowed(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds,
                                     sampi_run_condition is, sampi_inner *inner)
 {
@@ -26029,9 +24456,7 @@ static uint32_t sampi_single_kinds_of(sampi_matcher *m, int32_t state)
 }
 
 /* Returns the kinds of the state's run, and its reach in *reach, if the run follows from the form of the state's node;
-   else 0. The form is a number of characters, followed by something that begins with other characters, such as a quote.
-   A longer text of these kinds is not allowed. Strings with a bounded length have this form; they have too many states
-   to visit each. */
+   else 0. */
 static uint32_t sampi_counted_run(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, sampi_inlined(&m->d, sampi_dfa_state_at(m, state)->node));
@@ -26051,9 +24476,7 @@ static uint32_t sampi_counted_run(sampi_matcher *m, int32_t state, int32_t *reac
 }
 
 /* Searches for a state's run: visits the states to which it leads, character by character. found [n] are the visited
-   states, each with its depth. If the state does not allow all characters of a kind, the kind is left out and the
-   search begins again. But if that happens many characters away, or if there are too many states, the run ends there.
-   Returns the kinds; *reach becomes the number of characters. */
+   states, each with its depth. */
 static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
@@ -26139,8 +24562,7 @@ static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
     return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
 }
 
-/* Returns a state's run, which is computed if it is not known. With `far`, it is computed even if that takes long, and
-   also if the known run leaves out many tokens, as the run of a word does, which ends at a space. */
+/* Returns a state's run, which is computed if it is not known. */
 static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
@@ -26170,10 +24592,8 @@ static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, b
 
 /* ---- src/grammar/entries.h ---- */
 /* ---- grammars: entries ----
-   An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
-   the entry's exits, the nodes of the trie where the frame ends and from which the caller continues. Plain tokens are
-   found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
-   walk over the trie. */
+  An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
+     the entry's exits, the nodes of the trie where the frame ends and from which the caller continues. */
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
@@ -26231,9 +24651,7 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
     return n > 64 ? usual : 0;
 }
 
-/* Returns the run with which the walk for a state begins. It is usually the state's own run. But if most characters
-   lead to another state that allows all characters of some kinds (as at the beginning of a name that is not listed), it
-   is the run of that state, unless it leaves out many tokens that the state's own run has. */
+/* Returns the run with which the walk for a state begins. */
 static sampi_first_run sampi_find_first_run(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
@@ -26267,12 +24685,7 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* Finds the plain tokens (of ordinary characters) that an item allows. First the tokens of a run (any text of certain
-   characters) are added. Then the walk visits the nodes of the trie that may differ from the run: other tokens are
-   added, and if the run is not sure to hold for this state, some of its tokens are removed. If a rule is called or a
-   frame (the place to which a called rule returns) ends at a node, sampi_walk is called for this node and all nodes
-   below it. at->node has the meaning of *node in sampi_walk: the node at which the walk begins, or where it must
-   continue after an error. */
+/* Finds the plain tokens (of ordinary characters) that an item allows. */
 static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -26357,8 +24770,7 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 }
 
 /* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is found, else a
-   copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part of an entry.
-   *slot becomes the mask's slot in the cache's table of masks, which depends on its bits only. */
+   copy; NULL if there is no room. */
 static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t *slot)
 {
     enum { STRIDE = 8 };
@@ -26373,8 +24785,7 @@ static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t
     return mask;
 }
 
-/* Publishes an entry (the allowed tokens of a state) that was computed. Returns its number, or the number of an equal
-   entry that another thread has published meanwhile; -1 with an error recorded. */
+/* Publishes an entry (the allowed tokens of a state) that was computed. */
 static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
@@ -26396,9 +24807,7 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     }
 }
 
-/* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
-   from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
-   there. For an entry from exits (nodes where another entry's frame ended), the state's calls must be made here. */
+/* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. */
 static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
@@ -26445,8 +24854,7 @@ static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_
     return room || n == 0;
 }
 
-/* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. Without memory the
-   entry begins again later. */
+/* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. */
 static void sampi_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_unfinished *begun = &m->begun;
@@ -26540,7 +24948,7 @@ static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 }
 
 /* Adds an entry (a state's allowed tokens) to the mask, and then the entries of all states that wait for the call
-   `frame`, at the exits where it ends. With bits NULL the function only computes the entries. */
+   `frame`, at the exits where it ends. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
@@ -26595,8 +25003,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
-/* Makes the mask as the union of the entries (allowed tokens) of all items. With bits NULL it only computes the
-   entries. */
+/* Makes the mask as the union of the entries (allowed tokens) of all items. */
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
@@ -26606,8 +25013,7 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
     }
 }
 
-/* Makes the mask by one walk over the tries with all items at once, each in its frame. Nothing is kept. This is faster
-   if a grammar is so ambiguous that it has too many ways back through its call frames for an entry each. */
+/* Makes the mask by one walk over the tries with all items at once, each in its frame. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
@@ -26670,8 +25076,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->d.status;
 }
 
-/* Does a part of the work for the next mask: `steps` steps, or more if the last calls made no progress with that many.
-   Returns 1 if the work is done or the allowed steps are used up; 0 if work is left; or a status. */
+/* Does a part of the work for the next mask. */
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
@@ -26700,9 +25105,8 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 
 /* ---- src/grammar/accepting.h ---- */
 /* ---- grammars: a token is accepted ----
-   The items, which are the matcher's position in the text, move from the position before a token to the one behind it:
-   by the token's bytes, or by its number where the grammar names the token (<think>). This room also drops frames
-   (calls of rules) that no item can return to, so that their memory does not grow with the text. */
+  The items, which are the matcher's position in the text, move from the position before a token to the one behind it:
+     by the token's bytes, or by its number where the grammar names the token (<think>). */
 
 /* Discards the work that samp_grammar_prepare has done for the old position, when the position changes. */
 static void sampi_discard_prepared(sampi_matcher *m)
@@ -26738,8 +25142,7 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
     sampi_close(m, first);
 }
 
-/* Reads n bytes from the items [0, n_now). Returns the index of the first item behind them. Other items behind n_now
-   may be overwritten. */
+/* Reads n bytes from the items [0, n_now). */
 static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
@@ -26753,15 +25156,14 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
 }
 
 /* The parser's items that must stay valid: those of the text's position, then those of the earlier positions that are
-   kept. sampi_n_kept_items returns their number, sampi_kept_item_at item i. */
+   kept. */
 static int32_t sampi_n_kept_items(const sampi_matcher *m) { return m->n_now + m->past.n; }
 static sampi_item *sampi_kept_item_at(const sampi_matcher *m, int32_t i)
 {
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames (calls of rules) that an item can return to: the frame's rule becomes ~rule. Returns false if there
-   is no memory for this. */
+/* Marks the frames (calls of rules) that an item can return to: the frame's rule becomes ~rule. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
     /* room for a stack of the call frames whose edges must be followed; later a table of the frames' new numbers */
@@ -26795,9 +25197,7 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
     }
 }
 
-/* Drops the call frames that no item can return to, and their edges. The other frames keep their order, and get new
-   numbers. The arrays are compacted in place. Only valid between two steps, when no frame is looked up by its rule. If
-   there is no memory for the marks, all frames stay. */
+/* Drops the call frames that no item can return to, and their edges. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
@@ -26847,8 +25247,7 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
     return vec;
 }
 
-/* Frees memory that is not needed any more. Going back to an earlier position never needs more items than there are
-   now. */
+/* Frees memory that is not needed any more. */
 static void sampi_trim(sampi_matcher *m)
 {
     sampi_trim_workspace(m, true);
@@ -26884,8 +25283,7 @@ static void sampi_forget_position(sampi_matcher *m)
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
-/* Reads the text again, in the cache of this call. Each token may take as many steps as a call. The kept positions
-   before the last tokens are computed again too. */
+/* Reads the text again, in the cache of this call. */
 static void sampi_read_again(sampi_matcher *m)
 {
     const int32_t n = m->history.n;
@@ -26922,8 +25320,7 @@ static void sampi_read_again(sampi_matcher *m)
     }
 }
 
-/* Gives the position the numbers of this call's cache, if that cache has taken over all its states and nodes. Otherwise
-   returns false, and nothing has changed. */
+/* Gives the position the numbers of this call's cache, if that cache has taken over all its states and nodes. */
 static bool sampi_renumber_position(sampi_matcher *m)
 {
     const sampi_cache *cache = m->cache;
@@ -26945,8 +25342,7 @@ static bool sampi_renumber_position(sampi_matcher *m)
     return true;
 }
 
-/* Sets the matcher back to its state between two calls, with the position in this call's cache of
-   states. */
+/* Sets the matcher back to its state between two calls, with the position in this call's cache of states. */
 static void sampi_enter_cache(sampi_matcher *m, sampi_attempt *turn)
 {
     m->d.status = SAMP_OK;
@@ -26960,8 +25356,8 @@ static void sampi_enter_cache(sampi_matcher *m, sampi_attempt *turn)
     turn->before = sampi_mark(m);
 }
 
-/* Returns whether the cache of states exceeds its limit, because the limit was lowered or other data needs
-   more memory. */
+/* Returns whether the cache of states exceeds its limit, because the limit was lowered or other data needs more memory.
+   */
 static bool sampi_cache_is_large(const sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
@@ -26970,12 +25366,7 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
     return bytes > sampi_cache_planned(h, m->cache, m->d.account.allowance, SAMPI_CACHE_USUAL).most;
 }
 
-/* Gets more memory for a call that found no room in its cache (the data computed for the grammar). Each time it tries
-   the next of these: a larger cache; a cache of the same size, half of which gets the data used last; a cache with
-   three quarters of the memory, a quarter of which gets such data; a cache with nearly all memory, without such data,
-   which is tried three times because each time shows better which arrays need the room; if other calls fill that cache
-   too, a cache for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
-   rollback. Returns false if all of these were tried. */
+/* Gets more memory for a call that found no room in its cache (the data computed for the grammar). */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };
@@ -27010,8 +25401,7 @@ static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
     return true;
 }
 
-/* Returns whether the call must do its work: true the first time, and again each time after it got more memory. When it
-   returns false, m->d.status is the call's result. All attempts share the call's limit of steps. */
+/* Returns whether the call must do its work: true the first time, and again each time after it got more memory. */
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 {
     if (turn->n == 0) {
@@ -27044,20 +25434,15 @@ static int sampi_matcher_find_position(sampi_matcher *m)
 
 /* ---- src/grammar/waiting.h ---- */
 /* ---- grammars: a lazy grammar before its trigger ----
-   While a lazy grammar waits for its trigger, each byte moves the positions in the triggers' programs (triggers.h).
-   Once a program matches, backtracking finds where in the text the grammar begins, by the rules of std::regex, as in
-   llama.cpp. The grammar then reads the tokens from there on. */
+  While a lazy grammar waits for its trigger, each byte moves the positions in the triggers' programs (triggers.h). */
 
-/* A choice that backtracking can return to: an operation and a position in the text. If op is negative, the entry
-   restores the earlier position of a group instead: slot ~op becomes `at`. */
+/* A choice that backtracking can return to: an operation and a position in the text. */
 typedef struct sampi_way {
     int32_t op, at;
 } sampi_way;
 
 /* Finds the first way in which a program matches text [n] from byte `at` on; with `whole` the match must end at the
-   text's end. slots [2 g] and slots [2 g + 1] become the beginning and end of group g, or -1. Returns false if the
-   program does not match, or after an error. Each operation is tried once at each position; `tried` has a bit for each
-   such pair. */
+   text's end. slots [2 g] and slots [2 g + 1] become the beginning and end of group g, or -1. */
 static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
                              uint8_t *tried, int32_t *slots)
 {
@@ -27147,8 +25532,7 @@ static int32_t sampi_lazy_start(sampi_matcher *m)
 
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
 
-/* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. Returns whether the
-   grammar allows them. */
+/* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. */
 static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
@@ -27173,8 +25557,7 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
 
 /* ---- src/grammar/history.h ---- */
 /* ---- positions before the last tokens ----
-   The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. A position is a set
-   of items, which stay valid as long as their states and call frames are kept (sampi_kept_item_at). */
+  The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. */
 
 /* Appends n items to the items of the kept positions. Returns false if there is no memory. */
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
@@ -27185,8 +25568,7 @@ static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
 }
 
 /* Keeps a position of the parser for rollback; this is the last step that can fail when a token is accepted. n is
-   stored in past_n; sampi_position_size(n) is the number of items. The oldest positions are dropped, many at a time.
-   Returns false if there is no memory. */
+   stored in past_n; sampi_position_size(n) is the number of items. */
 static bool sampi_keep_position(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_position_size(n);
@@ -27214,8 +25596,7 @@ typedef struct sampi_rollback_target {
 } sampi_rollback_target;
 
 /* Finds the kept position before the last n tokens, and makes room for its items (of the parser) in the array of the
-   present items, to which the rollback copies them. Returns SAMP_OK; SAMP_E_RANGE if this position is not kept;
-   SAMP_E_NOMEM. */
+   present items, to which the rollback copies them. */
 static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback_target *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
@@ -27242,8 +25623,7 @@ static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback
     return m->d.status;
 }
 
-/* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
-   and reads the remaining text once more. */
+/* Goes back to the position before the last n tokens. */
 static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
 {
     sampi_rollback_target to;
@@ -27267,9 +25647,7 @@ static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
     return SAMP_OK;
 }
 
-/* Accepts a token while the grammar waits for its trigger. Returns SAMP_E_RANGE if the token completes a trigger and
-   the grammar does not allow the text from where it begins. After an error nothing has changed. With `stays` false
-   nothing changes in any case. */
+/* Accepts a token while the grammar waits for its trigger. */
 static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 {
     sampi_lazy *z = &m->lazy;
@@ -27307,11 +25685,9 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 
 /* ---- src/grammar/room.h ---- */
 /* ---- grammars: the matcher as a whole ----
-   This room makes, copies, resets and frees a matcher, and tries and accepts a token. A call that finds no room in its
-   cache gets a larger cache and does its work again (sampi_matcher_attempt). */
+  This room makes, copies, resets and frees a matcher, and tries and accepts a token. */
 
-/* Tries a token, without its first `skip` bytes. Returns the index of the first item behind the token; if there is no
-   item at this index, the token is not allowed. The text's position does not change yet. */
+/* Tries a token, without its first `skip` bytes. */
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
@@ -27378,8 +25754,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : allowed;
 }
 
-/* Returns what sampi_matcher_accept would return for a token while the grammar waits for its trigger. Nothing
-   changes. */
+/* Returns what sampi_matcher_accept would return for a token while the grammar waits for its trigger. */
 static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
@@ -27457,8 +25832,7 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 }
 
 /* Returns the token whose text is a text in angle brackets, found by the vocabulary's own function; -1 if the text is
-   not exactly one token. For llama.cpp's vocabulary, control tokens are included, as in llama.cpp itself (the sampler
-   dry excludes them). */
+   not exactly one token. */
 static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
@@ -27469,8 +25843,7 @@ static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, siz
     return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
 }
 
-/* Compares a TEXT node with n bytes. Returns a negative number if the text sorts before the bytes, 0 if they are equal,
-   else a positive number. */
+/* Compares a TEXT node with n bytes. */
 static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
 {
     const sampi_expr *e = sampi_at(t, text);
@@ -27503,8 +25876,7 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 }
 
 /* Finds the tokens of all texts in angle brackets. h->texts gets these texts, sorted, with their tokens; the token is
-   -1 if there is none. Without a function of the vocabulary for this, one loop compares all tokens with the texts, and
-   the first equal one counts. */
+   -1 if there is none. */
 static int sampi_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -27558,9 +25930,7 @@ static void sampi_shared_free(sampi_shared *h)
     SAMP_FREE(h);
 }
 
-/* Makes the data that the samplers of a grammar and an index share. Tokens that the grammar names by their texts get
-   their numbers: in a cache, member c of the text's node is the token's number, where the grammar's tree has the number
-   of a rule. Returns NULL if there is no memory. */
+/* Makes the data that the samplers of a grammar and an index share. */
 static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
@@ -27591,8 +25961,7 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     return h;
 }
 
-/* Frees the caches of other indexes that no sampler uses, because these indexes may have been freed. If such an index
-   is used later, a new cache is made. */
+/* Frees the caches of other indexes that no sampler uses, because these indexes may have been freed. */
 static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
@@ -27602,8 +25971,7 @@ static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
     }
 }
 
-/* Returns the data that the samplers of this grammar and index share. It is made and added to the grammar's list if it
-   does not exist. Returns NULL if there is no memory. */
+/* Returns the data that the samplers of this grammar and index share. */
 static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
@@ -27664,10 +26032,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 
 /* ---- src/grammar/sampler.h ---- */
 /* ---- grammars: the sampler ----
-   This room has samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample,
-   _forced, ...). The sampler's ctx is a matcher (a grammar with a position in a text). The sampler's apply masks the
-   tokens that the matcher does not allow. Its accept reads a token; if the token is not allowed, it returns
-   SAMP_E_RANGE, and nothing has changed. */
+  This room has samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample,
+     _forced, ...). */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {
@@ -27690,8 +26056,7 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
 /* Returns 1 if a grammar that waits for its trigger refuses a token of the row's draft: the token completes the
-   trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. Returns 0
-   if the grammar refuses no token, or a status. `row` is NULL if there is no draft. */
+   trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. */
 static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
 {
     int refuses = 0;
@@ -27706,8 +26071,7 @@ static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
     return refuses != 0;
 }
 
-/* Masks the tokens that are not allowed. While the grammar waits for its trigger, these are only ids above the
-   vocabulary, and the tokens that sampi_refuses_drafted finds. */
+/* Masks the tokens that are not allowed. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
@@ -27872,8 +26236,7 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* Limits *n, the length of a row, to the vocabulary: tokens above it are masked, so the row may end before them. In
-   llama.cpp's arithmetic masked tokens count, so there such a row is SAMP_E_RANGE. */
+/* Limits *n, the length of a row, to the vocabulary: tokens above it are masked, so the row may end before them. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
@@ -27904,21 +26267,18 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    /* A custom sampler of the chain has refused the token. So the grammar takes it back, even if no tokens are kept for
-       a rollback. */
+    /* A custom sampler of the chain has refused the token. */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }
 
 /* ---- src/grammar/forced.h ---- */
 /* ---- grammars: the text that must follow ----
-   samp_grammar_forced returns the bytes with which every text of the grammar continues from here. samp_grammar_draft
-   and samp_grammar_certain return tokens of these bytes, which they find in the tries. */
+  samp_grammar_forced returns the bytes with which every text of the grammar continues from here. */
 
 enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
-/* Adds a class of bytes to those that may follow; *found is the only one so far, or -1. Returns false if there are two
-   classes now. */
+/* Adds a class of bytes to those that may follow; *found is the only one so far, or -1. */
 static bool sampi_one_class(int32_t c, int32_t *found)
 {
     if (*found >= 0 && *found != c) return false;
@@ -27927,8 +26287,7 @@ static bool sampi_one_class(int32_t c, int32_t *found)
 }
 
 /* Returns whether only one class of bytes may follow a state and the states before it; *found is that class, or -1 if
-   no byte may follow. If there are two classes, further ones are not computed; else the cache keeps the state's
-   set of classes. */
+   no byte may follow. */
 static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
@@ -28002,15 +26361,13 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return n;
 }
 
-/* The tokens with which some bytes begin: how many there are, the length of the longest in bytes, and that token. If
-   several tokens have the same bytes, the one with the smallest number counts. */
+/* The tokens with which some bytes begin: how many there are, the length of the longest in bytes, and that token. */
 typedef struct sampi_prefix_tokens {
     int32_t n, length;
     samp_token longest;
 } sampi_prefix_tokens;
 
-/* Finds the tokens of one trie with which the bytes begin. Returns the node behind all of the bytes, or 0. If several
-   tokens have the same bytes, all longer tokens are below the node of the last one. */
+/* Finds the tokens of one trie with which the bytes begin. */
 static uint32_t sampi_find_prefix_tokens(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes,
                                          int32_t n, sampi_prefix_tokens *along)
 {
@@ -28059,8 +26416,7 @@ static bool sampi_token_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
     return found;
 }
 
-/* Writes the tokens of the text that must follow, each time the longest possible one. Stops where a token may continue
-   beyond the forced bytes. With `certain` it also stops where more than one token is possible. */
+/* Writes the tokens of the text that must follow, each time the longest possible one. */
 static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];
@@ -28105,9 +26461,9 @@ SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens,
 
 /* ---- src/grammar/hooks.h ---- */
 /* ---- grammars: their hooks in the table of kinds ----
-   A grammar works through the interface of a custom sampler, and has hooks (functions that the core calls) for more: it
-   can mask the logits before the rest of its chain takes the fast path, and it reports how many tokens it can take
-   back. Its saved state is the list of all accepted tokens; loading reads these tokens again. */
+  A grammar works through the interface of a custom sampler, and has hooks (functions that the core calls) for more: it
+     can mask the logits before the rest of its chain takes the fast path, and it reports how many tokens it can take
+     back. */
 
 /* Clones a grammar. The clone has a matcher of its own, or the same error. */
 static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
@@ -28129,8 +26485,7 @@ static void sampi_grammar_free(sampi_sampler *s)
     if (!s->status) sampi_matcher_free((sampi_matcher *)s->base.ctx);
 }
 
-/* Makes room for going back n tokens, so that going back cannot fail. Returns SAMP_E_RANGE if that position is not
-   kept. */
+/* Makes room for going back n tokens, so that going back cannot fail. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 {
     sampi_rollback_target to;
@@ -28140,8 +26495,7 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 /* Returns the number of tokens that the grammar can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
-/* Makes the mask of a row of *n tokens. While the grammar waits for its trigger, there is no mask, or one that excludes
-   tokens of a draft. */
+/* Makes the mask of a row of *n tokens. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
@@ -28184,8 +26538,7 @@ static void sampi_grammar_unmake(void *made)
 }
 
 /* Writes, checks or reads the saved state, which is the list of all tokens: reading them again leads to the same
-   position on any machine. To check a state, a copy of the matcher reads the tokens. The sampler then gets this copy,
-   because reading them a second time could find no memory. */
+   position on any machine. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
@@ -28223,33 +26576,14 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 };
 /* clang-format on */
 
-/* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". The members of
-   the row: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and apply and fast as llama.cpp
-   computes. */
+/* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
-   JSON schemas (2020-12, and the older names that drafts 4 to 7 have for the same keywords) as trees of expressions.
-   The first rule is that no text which violates the schema is accepted. So a keyword that cannot be expressed is never
-   ignored: the schema is refused, with the keyword's name and position.
-
-   A literal is one condition on a value: the value satisfies a schema, or must not; it equals another value, or must
-   not. A goal is a set of literals that one value must satisfy together. For example, the goal of a property has a
-   literal for each schema that names this property. The texts that a goal allows are computed in two ways:
-     null, booleans, numbers, strings    They are called scalars here. Their texts are regular sets: keywords give sets
-                                         of texts, and allOf, anyOf, oneOf, not and if combine these sets by union,
-                                         intersection and complement.
-     arrays, objects                     The goal is split into alternatives that have no allOf, anyOf and so on. Each
-                                         alternative is one shape of an array or object, whose items or members have
-                                         goals again.
-   Each goal that allows arrays or objects becomes one rule of the grammar, so schemas may be recursive.
-
-   Complements are exact because the grammar allows only some spellings of a value that is constrained, and a set
-   contains either all of these spellings or none: numbers without an exponent, strings with the shortest escape of each
-   character. A number or string that no keyword constrains may have any spelling. */
+  JSON schemas (2020-12, and the older names that drafts 4 to 7 have for the same keywords) as trees of expressions. */
 
 /* clang-format off */
 /* A keyword: its name in this code, its name in a schema, and the values that it may have (SAMPI_SCHEMA_VALUES). */
@@ -28390,8 +26724,8 @@ typedef struct sampi_schema {
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
     sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
     sampi_node character, shortest; /* nodes for a string's character, and for any string, in the shortest spelling */
-    /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole
-       digits */
+    /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole digits
+       */
     sampi_node number, plain, magnitude, fraction, digits;
 } sampi_schema;
 
@@ -28419,8 +26753,7 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
 
 /* ---- src/schema/errors.h ---- */
 /* ---- schemas: errors, and looking up keywords ----
-   An error is a JSON pointer to the position in the schema, and a sentence. Only the first error is kept. Work is
-   counted here too (sampi_schema_step), so that the time for a schema is bounded. */
+  An error is a JSON pointer to the position in the schema, and a sentence. */
 
 /* Writes the path from the root to a node, as a JSON pointer, into text[size]. */
 static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
@@ -28478,7 +26811,7 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
 }
 
 /* Returns the node of a keyword's value in a schema; -1 if the schema does not have the keyword, or if the value's type
-   is wrong, which is an error. Up to draft 7, keywords beside a $ref are ignored. */
+   is wrong, which is an error. */
 static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
 #define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
@@ -28519,8 +26852,7 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
     return !x->status;
 }
 
-/* Counts n units of work; 16 units are one step. A unit is about one look-up of a node, or 64 bytes. Returns false as
-   sampi_schema_step does. */
+/* Counts n units of work; 16 units are one step. */
 static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n)
 {
     enum { STEP = 16 };
@@ -28533,8 +26865,7 @@ static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n
 
 /* ---- src/schema/collections.h ---- */
 /* ---- schemas: lists of numbers ----
-   Functions for growing lists of int32_t in the schema's struct (sampi_schema). If memory runs out, this becomes the
-   schema's error, and later calls do nothing. */
+  Functions for growing lists of int32_t in the schema's struct (sampi_schema). */
 
 static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
 {
@@ -28554,8 +26885,7 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
     return types[sampi_doc(x, value)->kind];
 }
 
-/* Returns child number i of an array of the document, or -1. The first call for an array makes a list of all its
-   children. */
+/* Returns child number i of an array of the document, or -1. */
 static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_t i)
 {
     if (i < 0 || i >= sampi_doc(x, array)->n) return -1;
@@ -28568,9 +26898,8 @@ static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_
 
 /* ---- src/schema/references.h ---- */
 /* ---- references ----
-   A $ref is an address and, behind a #, a position in the schema at that address: a JSON pointer, or the name of an
-   anchor. The address is relative to the nearest $id around the $ref. Only schemas within the same document are
-   found. */
+  A $ref is an address and, behind a #, a position in the schema at that address: a JSON pointer, or the name of an
+     anchor. */
 
 /* Limits in bytes: the length of one address, and the sum of the lengths of all addresses. */
 enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 };
@@ -28639,8 +26968,7 @@ static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* returns th
 }
 
 /* Resolves a reference (the part before its #) against the address of n bytes in `base`, and writes the result there.
-   Returns the result's length. Returns 0 if the result is too long, or if the reference is not supported: it begins
-   with a dot (./, ../), or the base has a host but no path. */
+   */
 static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
 {
     size_t scheme = 0, path = 0, keep = 0;
@@ -28674,7 +27002,7 @@ static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
 }
 
 /* Adds a resource with its $id (a string of the document, or -1), which is inside the resource `around` (-1: it is the
-   root). Returns the resource's index. */
+   root). */
 static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
 {
     char address[SAMPI_URI];
@@ -28740,7 +27068,7 @@ static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
 }
 
 /* Finds which nodes of the document are schemas, the resource of each, and the names by which references can find them.
-   Parents are visited before their children. If two schemas have the same name, the first one counts. */
+   */
 static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
 {
     if (x->resources.n) return;
@@ -28846,8 +27174,7 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 
 /* ---- src/schema/strings.h ---- */
 /* ---- schemas: JSON's strings ----
-   A JSON string can spell a character in several ways. Values and names that a schema constrains have only the shortest
-   spelling in the grammar: a line feed is \n, a letter is itself. */
+  A JSON string can spell a character in several ways. */
 
 /* Writes the shortest spelling of a code point in a JSON string. Returns the number of bytes. */
 static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
@@ -28908,20 +27235,17 @@ static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node in
 
 /* ---- src/schema/numbers.h ---- */
 /* ---- schemas: numbers ----
-   Bounds and multipleOf become sets of texts: all decimals that are at least, or at most, a given number, compared
-   digit by digit. For example, minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as
-   JSON writes them. */
+  Bounds and multipleOf become sets of texts: all decimals that are at least, or at most, a given number, compared digit
+     by digit. */
 
-/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`, with n digits. The first and the last digit are
-   not 0. The number zero has no digits. */
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`, with n digits. */
 typedef struct sampi_decimal {
     bool negative;
     int32_t n, point;
     char d[400];
 } sampi_decimal;
 
-/* Reads a string of the document as a decimal number. Returns false if it has more than 400 digits, or if the exponent
-   puts the point further away than that. The function records no error. */
+/* Reads a string of the document as a decimal number. */
 static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
@@ -28967,9 +27291,7 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
-/* Returns the value of a keyword that is a count (maxItems and so on): a whole number of 0 or more, in any spelling. If
-   the schema does not have the keyword, returns `absent`. A value of INT32_MAX or more is larger than any text: as a
-   maximum it becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
+/* Returns the value of a keyword that is a count (maxItems and so on): a whole number of 0 or more, in any spelling. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
     int32_t node = sampi_keyword(x, schema, key);
@@ -29007,9 +27329,7 @@ static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, in
                  : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
 }
 
-/* Returns the node of texts of digits that are compared with the n digits of d from index `first` on. If all digits are
-   equal, `same` must follow. At the first digit that is larger, any digits fill the remaining positions and then
-   `larger` follows; with any_tail `larger` follows that digit directly. */
+/* Returns the node of texts of digits that are compared with the n digits of d from index `first` on. */
 static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
                                                       sampi_node same, sampi_node larger, bool any_tail)
 {
@@ -29095,7 +27415,7 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
 }
 
 /* Returns the node of the multiples of the number at `node`, m * 10^e: a MULTIPLE node keeps the remainder of the
-   digits modulo m. If e is positive, e zeros follow. */
+   digits modulo m. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -29117,9 +27437,7 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
 
 /* ---- src/schema/sets.h ---- */
 /* ---- schemas: sets of texts ----
-   A set of texts (sampi_texts) is all texts, the texts of an expression, or a list of values. Union, intersection and
-   complement return lists if they can: removing "abc" from a list is cheaper than an expression for all strings but
-   "abc". */
+  A set of texts (sampi_texts) is all texts, the texts of an expression, or a list of values. */
 
 static sampi_texts sampi_texts_any(void)
 {
@@ -29173,8 +27491,7 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
     return !x->status;
 }
 
-/* Returns the string that represents the value of a number or string of the document. Equal values have the same
-   string: 1 and 1.0, for example. */
+/* Returns the string that represents the value of a number or string of the document. */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
     const int32_t string = sampi_doc(x, node)->text;
@@ -29211,9 +27528,7 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
-/* Marks the values of a list, so that sampi_is_marked finds them. The caller must not pass one of the sets
-   SAMPI_ANY and SAMPI_SOME, which have no list. If the list was the last one marked and has only grown since, only its
-   new values are marked. */
+/* Marks the values of a list, so that sampi_is_marked finds them. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
@@ -29240,8 +27555,7 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     return both;
 }
 
-/* Returns whether the node is "all strings of a certain length". If so, *r is the repetition in it: characters r->a, at
-   least r->b and at most r->c of them (-1: any number). */
+/* Returns whether the node is "all strings of a certain length". */
 static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -29265,8 +27579,7 @@ static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *
     return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
 }
 
-/* Returns whether the node matches the multiples of a number. If so, that number is r->a times 10 to the power of
-   -r->c. */
+/* Returns whether the node matches the multiples of a number. */
 static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -29300,7 +27613,7 @@ static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, cons
 }
 
 /* Returns the node of the texts that both a and b match, if b is the multiples of a number and a is too, or is an AND
-   of multiples and something else. Otherwise returns NEVER. */
+   of multiples and something else. */
 static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -29316,8 +27629,7 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
     return SAMPI_NEVER;
 }
 
-/* Returns the node of the texts that both a and b match. Two ranges of lengths become one range, and two sets of
-   multiples become one: two counters in one expression would need too many states. */
+/* Returns the node of the texts that both a and b match. */
 static SAMPI_COLD sampi_node sampi_schema_intersection(sampi_schema *x, sampi_node a, sampi_node b)
 {
     sampi_expr p, q;
@@ -29339,8 +27651,7 @@ static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sa
         x, sampi_schema_intersection(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
-/* Returns the union of two sets. Two lists become one, without copying list a if b's new values directly follow it in
-   the arena. */
+/* Returns the union of two sets. */
 static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
 {
     if (a.n == SAMPI_ANY || b.n == 0) return a;
@@ -29378,9 +27689,7 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 
 /* ---- src/schema/formats.h ---- */
 /* ---- schemas: `pattern` and `format` ----
-   The reader of regular expressions reads a pattern, over code points. A format has a regular expression in this room.
-   Some formats are not regular. They have two regular sets as bounds: one that is contained in the format, and one that
-   contains it. The first bound is used where the schema must hold, the second where it must not hold. */
+  The reader of regular expressions reads a pattern, over code points. */
 
 /* Returns the node of a class of code points for sampi_tree_regex, each code point in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
@@ -29389,8 +27698,7 @@ static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*
     return sampi_tree_class_of(t, ranges, n, negated, sampi_schema_range, HOW);
 }
 
-/* Returns the node of the strings that match a regular expression. With `search` the match may be anywhere in the
-   string. Errors are reported at `node` of the document. */
+/* Returns the node of the strings that match a regular expression. */
 static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
                                                 bool search)
 {
@@ -29400,8 +27708,7 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
     return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
 }
 
-/* Returns the node of the strings that match a pattern, which is a string of the document. The node of each pattern is
-   made once. */
+/* Returns the node of the strings that match a pattern, which is a string of the document. */
 static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
 {
     size_t n;
@@ -29425,9 +27732,7 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
     return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
 }
 
-/* The formats of the standard. A format that is not regular has two bounds: every text of the lower bound has the
-   format, and the upper bound contains every text with the format. If the upper bound is NULL, the lower bound is
-   exact. If a name has several lines, all of them must hold. */
+/* The formats of the standard. */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
@@ -29463,8 +27768,7 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
 #define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
 
-/* Returns the set of strings that have a format; with `over`, the format's upper bound. A format that is not in the
-   table allows every string, as the standard requires. */
+/* Returns the set of strings that have a format; with `over`, the format's upper bound. */
 static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
 {
     static const struct {
@@ -29524,8 +27828,7 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* Makes the deriver, which computes derivatives in the schema's tree. All uses for one document share its limit of
-   steps, so that no document takes more than a second. Returns false if there is no memory. */
+/* Makes the deriver, which computes derivatives in the schema's tree. */
 static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_deriver *d = &x->deriver;
@@ -29540,7 +27843,7 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 }
 
 /* Returns whether a regular node matches a text (a TEXT node): computes the derivatives by the text's bytes one after
-   the other. New nodes are added to the schema's tree. */
+   the other. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
@@ -29556,8 +27859,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     return sampi_at(x->tree, node)->facts & SAMPI_FACT_EMPTY;
 }
 
-/* Returns whether a regular node matches any text. The answer is also true if the search takes too long. All searches
-   together may take half of the deriver's steps. */
+/* Returns whether a regular node matches any text. */
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
     sampi_deriver *d = &x->deriver;
@@ -29582,9 +27884,8 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 
 /* ---- src/schema/scalars.h ---- */
 /* ---- schemas: null, booleans, numbers, strings ----
-   The scalars that a schema allows are three sets: a set of null, false and true, a set of texts of numbers, a set of
-   texts of strings. Keywords narrow them: allOf is an intersection, anyOf a union, not a complement; oneOf allows what
-   exactly one of its schemas allows. */
+  The scalars that a schema allows are three sets: a set of null, false and true, a set of texts of numbers, a set of
+     texts of strings. */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
 {
@@ -29595,8 +27896,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
-/* Operations on scalars, which are three sets: of null, false and true; of numbers; of strings. The arguments are
-   copies; a list in the arena never changes. */
+/* Operations on scalars, which are three sets: of null, false and true; of numbers; of strings. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -29651,8 +27951,7 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
     return types | (*whole ? SAMPI_T_NUMBER : 0);
 }
 
-/* Returns the set of numbers within one bound. In draft 4, exclusiveMinimum is a boolean that makes `minimum`
-   exclusive, and exclusiveMaximum is the same for `maximum`. */
+/* Returns the set of numbers within one bound. */
 static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
 {
     sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
@@ -29675,8 +27974,8 @@ static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t sche
     return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
 }
 
-/* Returns the set of strings that minLength, maxLength, pattern and format allow; `over` is as in
-   sampi_schema_scalars. */
+/* Returns the set of strings that minLength, maxLength, pattern and format allow; `over` is as in sampi_schema_scalars.
+   */
 static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_texts all = sampi_texts_any();
@@ -29718,8 +28017,7 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
 
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
 
-/* Returns the scalars that satisfy exactly one of the schemas in an array. The loop keeps two sets for the schemas that
-   it has visited: the scalars that satisfy exactly one of them, and those that satisfy any of them. */
+/* Returns the scalars that satisfy exactly one of the schemas in an array. */
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
     /* `any` is subtracted, so it is an overestimate where `one` is an underestimate */
@@ -29747,8 +28045,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
-        /* first all numbers, then all strings, because a list grows in place only while it is the last one in the
-           arena */
+        /* first all numbers, then all strings, because a list grows in place only while it is the last one in the arena
+           */
         for (int string = 0; string < 2; string++)
             for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
                 const sampi_scalars s = sampi_schema_scalars(x, i, over);
@@ -29867,9 +28165,7 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     room->at = -1;
 }
 
-/* Returns the scalars that a schema allows. Some formats have only bounds: the result is then a subset of what the
-   schema allows, or, with `over`, a superset. A complement turns one estimate into the other. Each schema's scalars are
-   computed once, after those of the schemas that it applies. A stack is used instead of recursion. */
+/* Returns the scalars that a schema allows. */
 static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars s;
@@ -29894,8 +28190,7 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
 
 /* ---- src/schema/goals.h ---- */
 /* ---- schemas: goals ----
-   A goal is a set of literals (conditions, see head.h) that one value must satisfy. Equal goals have the same number. A
-   goal becomes a set of scalars, or a rule whose body is made later (whole.h); so schemas may be recursive. */
+  A goal is a set of literals (conditions, see head.h) that one value must satisfy. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
@@ -29916,8 +28211,7 @@ static SAMPI_COLD int32_t sampi_schema_n_conditions(sampi_schema *x, int32_t sch
 }
 
 /* Adds a literal (a condition) to the goal on the stack, which begins at index `first`. The literals are sorted and
-   have no duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the
-   literal. */
+   have no duplicates; a literal that every value satisfies is left out. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
@@ -30012,8 +28306,7 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
     return all;
 }
 
-/* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. It may have a type too
-   many, but never one too few. */
+/* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. */
 static SAMPI_COLD unsigned sampi_literal_structures(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
@@ -30062,8 +28355,7 @@ static SAMPI_COLD unsigned sampi_goal_structures(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
-/* Returns whether any value satisfies a goal (a set of conditions). False is exact; true may also mean that an exact
-   answer would take too long. */
+/* Returns whether any value satisfies a goal (a set of conditions). */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
     uint8_t known = sampi_goal_at(x, goal)->possible;
@@ -30104,8 +28396,7 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
     return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
 }
 
-/* Returns the array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. Returns
-   -1 if there is no such array. */
+/* Returns the array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. */
 static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
@@ -30114,8 +28405,7 @@ static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* Returns the schema of the items behind the first ones (sampi_schema_prefix). Returns -1 if there is none, so that any
-   item is allowed. Without an array of first items, additionalItems has no effect. */
+/* Returns the schema of the items behind the first ones (sampi_schema_prefix). */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
@@ -30125,15 +28415,9 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 
 /* ---- src/schema/alternatives.h ---- */
 /* ---- alternatives ----
-   This room finds the arrays and objects that satisfy a goal (a set of conditions on one value, each a literal).
-   sampi_expand splits the goal's literals one after the other. Where a keyword offers a choice (anyOf, oneOf, if and so
-   on), it follows every choice; one sequence of choices is called a way. At the end of a way only atoms remain: simple
-   conditions that together describe one shape of array or object. Schemas that must not hold are split last. Often such
-   a schema cannot hold together with the atoms anyway, and then nothing has to be excluded: this is how the branches of
-   a oneOf exclude each other. */
+  This room finds the arrays and objects that satisfy a goal (a set of conditions on one value, each a literal). */
 
-/* The kinds of atoms. An atom is one simple condition on an array or object. The names node, name, literal and with are
-   members of sampi_atom. */
+/* The kinds of atoms. */
 typedef enum sampi_atom_kind {
     /* the array or object satisfies what the keywords of schema `node` demand of its items or members */
     SAMPI_ATOM_GROUP,
@@ -30246,8 +28530,7 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
     x->atoms.n = atoms;
 }
 
-/* Returns whether a schema can hold together with the atoms (simple conditions) so far. If the question is nested too
-   deeply, the answer is true. */
+/* Returns whether a schema can hold together with the atoms (simple conditions) so far. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= 3) return true;
@@ -30268,8 +28551,7 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Returns whether the current sequence of choices has this atom (a simple condition) already. If so, the same schema is
-   applied again, and adds nothing. */
+/* Returns whether the current sequence of choices has this atom (a simple condition) already. */
 static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
                                       int32_t node)
 {
@@ -30279,7 +28561,7 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
 }
 
 /* Splits a schema that must hold: its own keywords become an atom (a simple condition), and the schemas that it applies
-   join the lists of what is still to split. Returns false if it cannot hold. */
+   join the lists of what is still to split. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
@@ -30323,8 +28605,7 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
     x->atoms.n = atoms;
 }
 
-/* Returns the first of the names that an object must have, or -1. In draft 3, `required` was a boolean in the member's
-   schema, which is an error here. */
+/* Returns the first of the names that an object must have, or -1. */
 static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
 {
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
@@ -30334,9 +28615,7 @@ static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
     return -1;
 }
 
-/* Follows each way in which the members of an object violate a schema; each way violates one keyword. The ways of the
-   names in `required` and `properties` come first, and each of them keeps the conditions of those before it, so no two
-   of these ways allow the same value. */
+/* Follows each way in which the members of an object violate a schema; each way violates one keyword. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                 int32_t later)
 {
@@ -30426,9 +28705,7 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* Handles a schema that must not hold. Returns true if the schema cannot hold together with the atoms (simple
-   conditions), so that nothing has to be excluded. Otherwise follows all ways in which the schema is violated, one for
-   each keyword, and returns false. */
+/* Handles a schema that must not hold. */
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
@@ -30547,8 +28824,7 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
     }
 }
 
-/* Counts one more nested choice. Returns false if there are too many: each is a recursion, which takes some hundred
-   bytes of stack. */
+/* Counts one more nested choice. */
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
@@ -30598,9 +28874,7 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
-/* Returns the arrays, or the objects, that satisfy a goal (a set of conditions), as one node. The node has one
-   alternative for each way that sampi_expand finds. The function may be called while another goal is being split: it
-   leaves that goal's atoms unchanged. */
+/* Returns the arrays, or the objects, that satisfy a goal (a set of conditions), as one node. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
@@ -30620,13 +28894,7 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
 
 /* ---- src/schema/objects.h ---- */
 /* ---- schemas: objects ----
-   This room makes the grammar of one shape of an object, a list of atoms (simple conditions, alternatives.h). Names
-   that the atoms mention (from properties, required and so on) are called listed: each has a goal (conditions on its
-   value), and is required or not. All other names share the conditions of patternProperties and additionalProperties.
-   The number of members is bounded. Members may come in any order: the matcher keeps the set of the members that have
-   come. With the option "ordered" they come in the schema's order.
-
-   A witness is a member that must exist, without a listed name, because it violates a keyword that must not hold. */
+  This room makes the grammar of one shape of an object, a list of atoms (simple conditions, alternatives.h). */
 
 /* A listed name: some atom (a simple condition of the object) mentions it. */
 typedef struct sampi_name {
@@ -30657,8 +28925,7 @@ typedef struct sampi_object {
     bool closed; /* no other members are allowed, because the object equals a value */
 } sampi_object;
 
-/* Adds a name to the list, if it is not listed yet. While names are collected, x->listed has the index of each listed
-   name, + 1. */
+/* Adds a name to the list, if it is not listed yet. */
 static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
 {
     sampi_name *n = NULL;
@@ -30723,9 +28990,7 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
     for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
 
-/* Adds the conditions that one schema puts on a member's value to the goal on the stack. `name` is a listed name, or -1
-   for a name that is not listed; `bits` is the set of the patterns that the name matches. Returns false if no value
-   satisfies them. */
+/* Adds the conditions that one schema puts on a member's value to the goal on the stack. */
 static SAMPI_COLD bool sampi_object_add_conditions(sampi_schema *x, const sampi_object *o, int32_t schema,
                                                    int32_t name, uint32_t bits, int32_t first)
 {
@@ -30751,9 +29016,7 @@ static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, ui
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
-/* Returns the goal (conditions) of the value of a member with this name (-1: a name that is not listed). The name
-   matches the patterns in `bits`, and the member violates the keywords that each of `witnesses` must violate. Returns
-   -1 if there can be no such member. */
+/* Returns the goal (conditions) of the value of a member with this name (-1: a name that is not listed). */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
                                             uint64_t witnesses)
 {
@@ -30784,8 +29047,7 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return sampi_is_marked(x, string);
 }
 
-/* Computes the goals (conditions on the values) of the listed names; with shapes->ask only those of required names.
-   Returns false if a required member is impossible. */
+/* Computes the goals (conditions on the values) of the listed names; with shapes->ask only those of required names. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
@@ -30808,14 +29070,9 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 }
 
 /* ---- names that come twice ----
-   If a name comes twice in an object, the last member counts. So a witness (see above) must not be followed by a member
-   of the same name that does not violate the same keyword. A grammar cannot remember a name of any length, but it can
-   remember a checksum of the name, called its kind; there are eight kinds. If a witness could have the name of a later
-   unlisted member, that name must be of another kind, or the member must violate the same keyword. Two witnesses have
-   names of two different kinds, so they count as two members. */
+  If a name comes twice in an object, the last member counts. */
 
-/* Returns the node of the texts of one kind. The three bits of a kind are the parities of the three lowest bits of all
-   bytes. The derivatives of a parity are itself and the other parity, so there are eight states in all. */
+/* Returns the node of the texts of one kind. */
 static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
 {
     sampi_tree *t = x->tree;
@@ -30834,8 +29091,7 @@ static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
     return all;
 }
 
-/* Returns the names whose kind is in the set `kinds`, each name in its shortest spelling. The set has one kind, or all
-   kinds but a few. */
+/* Returns the names whose kind is in the set `kinds`, each name in its shortest spelling. */
 static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
 {
     if (names.n == 0) return names;
@@ -30860,9 +29116,7 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
 }
 
-/* Returns the node of the members whose names are in `names`; none of these names is listed. Of the first i patterns
-   the names match exactly those in `bits`. Each further pattern splits the names into those that match it and the
-   others. */
+/* Returns the node of the members whose names are in `names`; none of these names is listed. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
@@ -30958,8 +29212,7 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
     return inside;
 }
 
-/* Returns the node of the members with unlisted names that may follow all witnesses. If such a name could also be the
-   name of a witness with index i or more, the member must violate what this witness violates. */
+/* Returns the node of the members with unlisted names that may follow all witnesses. */
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
@@ -31004,7 +29257,7 @@ static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_
 }
 
 /* Lists the members of the listed names, and then the witnesses: one element for each witness, or, with by_kind, one
-   for each witness and kind. Returns the number of required members. */
+   for each witness and kind. */
 static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o, sampi_vec *list)
 {
     int32_t n_required = o->witnesses.n;
@@ -31027,10 +29280,7 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     return n_required;
 }
 
-/* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
-   minProperties that needs two such members is refused, unless witnesses (required members without listed names) whose
-   names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
-   by_kind is set, members come in any order. */
+/* Returns the node of an object. minProperties counts different names. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -31101,8 +29351,7 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
     sampi_vec_free(&o->witnesses);
 }
 
-/* Collects the witnesses: the members that must exist and whose names are not listed. Returns false if one of them is
-   impossible. */
+/* Collects the witnesses: the members that must exist and whose names are not listed. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
     if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
@@ -31159,9 +29408,7 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-/* Makes objects from the current atoms (simple conditions). The member that an EXISTS atom demands has one of the
-   listed names, or it is a witness (a required member without a listed name) of its own, or it is the same member as an
-   earlier witness. All of these cases are tried. */
+/* Makes objects from the current atoms (simple conditions). */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
@@ -31200,9 +29447,9 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 
 /* ---- src/schema/arrays.h ---- */
 /* ---- schemas: arrays ----
-   This room makes the grammar of one shape of an array, a list of atoms (simple conditions, alternatives.h): the first
-   items, which have goals (conditions) of their own; the other items; the number of items; how many must satisfy some
-   schema (contains); and uniqueItems, if every item is one of a few values. */
+  This room makes the grammar of one shape of an array, a list of atoms (simple conditions, alternatives.h): the first
+     items, which have goals (conditions) of their own; the other items; the number of items; how many must satisfy some
+     schema (contains); and uniqueItems, if every item is one of a few values. */
 
 /* A condition on an array: between `least` and `most` items satisfy a literal (another condition). */
 enum { SAMPI_ITEM_COUNTS = 3 };
@@ -31222,8 +29469,7 @@ typedef struct sampi_array {
     sampi_item_count some[SAMPI_ITEM_COUNTS];
 } sampi_array;
 
-/* Adds the condition that between `least` and `most` items satisfy a literal. Two conditions on the same literal are
-   joined. */
+/* Adds the condition that between `least` and `most` items satisfy a literal. */
 static SAMPI_COLD void sampi_array_add_count(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
                                              int32_t most)
 {
@@ -31269,9 +29515,7 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
 }
 
 /* Returns the goal (the conditions) of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such
-   item is possible. `which` is a set of bits, one for each condition in a->some (-1: these conditions are ignored). The
-   item must satisfy the literals whose bits are set. Of the other literals (conditions) it must violate those that have
-   an upper bound. */
+   item is possible. */
 static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
@@ -31298,8 +29542,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
     return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
 }
 
-/* Collects what all atoms (simple conditions) demand of the array. If no item is possible at some index, that index
-   becomes the array's largest length. */
+/* Collects what all atoms (simple conditions) demand of the array. */
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
@@ -31356,8 +29599,7 @@ static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
                           sampi_schema_optional(t, zeros));
 }
 
-/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if `numbers`
-   allows other numbers too. */
+/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. */
 static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
 {
     enum { END = 100 };
@@ -31409,9 +29651,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 }
 
 /* Counts one more item, which satisfies the literals in `which`. `found` has the counts of all conditions in a->some,
-   packed into one number; the function returns the new number. A count without an upper bound stops at `least`. Returns
-   -1 if a count becomes too large. Returns -2 if a count that stops has reached its end, so that the item need not be
-   distinguished from one that violates this literal. */
+   packed into one number; the function returns the new number. */
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
@@ -31462,8 +29702,7 @@ static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi
     return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
 }
 
-/* Returns the node of the items of an array in which conditions count items (a->some, from contains). From the last
-   item back to the first, x->stack gets the node of what may follow item i, for each value of `found`. */
+/* Returns the node of the items of an array in which conditions count items (a->some, from contains). */
 static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
 {
     enum { MOST = 4096, WAYS = 1 << SAMPI_ITEM_COUNTS };
@@ -31574,8 +29813,8 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 
 /* ---- src/schema/whole.h ---- */
 /* ---- schemas: a whole schema ----
-   sampi_schema_tree reads the options, looks up the keywords of the document, and makes the goal (the conditions) of
-   its root. Then it makes the body of each rule that a goal has asked for, until all rules have one. */
+  sampi_schema_tree reads the options, looks up the keywords of the document, and makes the goal (the conditions) of its
+     root. */
 
 /* Reads the words of `options`, which samp_grammar_init describes. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
@@ -31718,8 +29957,7 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 }
 
 /* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is the parameter `root` of
-   samp_grammar_init. If the text is not a schema or cannot be expressed, the function fills *error and returns a
-   status. */
+   samp_grammar_init. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                                samp_grammar_error *error)
 {
@@ -31748,18 +29986,9 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 
 /* ---- src/tags/head.h ---- */
 /* ====================================================================================================== >>tags
-   Structural tags, as XGrammar and vLLM have them. A structural tag is a JSON document that describes a text, such as
-   free text with calls of tools in it. The document consists of formats. A format is an object with a type; it
-   describes a piece of the text, and may contain other formats, JSON schemas, grammars and regular expressions.
-   sampi_tags_tree turns the document into one expression of the tree (grammar/tree.h), so a matcher needs no code for
-   tags. Free text up to a trigger is a text that ends with the trigger, and in which no trigger ends earlier: an AND
-   with a NOT. The states of this expression are those of a search for all triggers at once.
+  Structural tags, as XGrammar and vLLM have them. */
 
-   In these rooms an int32_t `node` is a node of the JSON document, and a sampi_node is a node of the tree. This room
-   reads members of the document and reports errors, with a JSON pointer as schemas do. */
-
-/* A structural tag while it is read. The document, the tree, the options and the first error are members of x; its
-   other members are not used. */
+/* A structural tag while it is read. */
 typedef struct sampi_tags {
     sampi_schema x;
     bool in_order;
@@ -31774,8 +30003,7 @@ typedef struct sampi_tags_end {
     int32_t token;
 } sampi_tags_end;
 
-/* Returns `made`, or the status of an error. If `made` is a negative status, the error is reported at `node` of the
-   document. */
+/* Returns `made`, or the status of an error. */
 static SAMPI_COLD sampi_node sampi_tags_check(sampi_tags *g, int32_t node, sampi_node made)
 {
     if (made < 0)
@@ -31866,8 +30094,7 @@ static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, con
     return false;
 }
 
-/* Refuses each member whose name is not in the list, because its meaning is not known. The names of the list are
-   separated by semicolons. */
+/* Refuses each member whose name is not in the list, because its meaning is not known. */
 static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, const char *names)
 {
     for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
@@ -31879,8 +30106,7 @@ static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, con
 
 /* ---- src/tags/words.h ---- */
 /* ---- structural tags: strings, tokens and free text ----
-   This room makes the expressions (nodes of the grammar's tree) of which formats consist. Free text is any text without
-   certain strings: triggers, excluded strings, and the end of the tag around it. */
+  This room makes the expressions (nodes of the grammar's tree) of which formats consist. */
 
 static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
@@ -31889,8 +30115,7 @@ static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
     return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
-/* Returns the expression of any one string of a list, or of a single string; NEVER for an empty list. With `empty` an
-   empty string is allowed in the list. */
+/* Returns the expression of any one string of a list, or of a single string; NEVER for an empty list. */
 static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, bool empty)
 {
     const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
@@ -31942,8 +30167,7 @@ static SAMPI_COLD sampi_node sampi_tags_free_text(sampi_tags *g, sampi_node word
     return sampi_tags_and_not(g, any, sampi_tags_containing(g, words, false));
 }
 
-/* Returns the expression of free text that ends with `trigger` and contains no excluded word. None of `triggers` may
-   end before the text's last byte. */
+/* Returns the expression of free text that ends with `trigger` and contains no excluded word. */
 static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
                                                    sampi_node excluded)
 {
@@ -31976,8 +30200,7 @@ static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int
 }
 
 /* Returns the one token that a format excludes, as a node of the document: the token in its list, the token that ends
-   the tag around the format, or `other` (-1: no other). It is an error if there are several, or none, because the tree
-   can negate exactly one token. */
+   the tag around the format, or `other` (-1: no other). */
 static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
                                                   int32_t other)
 {
@@ -31997,12 +30220,10 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
 
 /* ---- src/tags/inside.h ---- */
 /* ---- structural tags: schemas, grammars and regular expressions in them ----
-   A JSON schema within a structural tag is a part of the document; a grammar or a regular expression is a string of the
-   document. Each of them is read by its own reader from a copy of its text. The position of an error in the copy is
-   converted to the position in the document. */
+  A JSON schema within a structural tag is a part of the document; a grammar or a regular expression is a string of the
+     document. */
 
-/* Returns the offset in the document's source of byte `at` of a string. An escape in the source may be several bytes of
-   the string. */
+/* Returns the offset in the document's source of byte `at` of a string. */
 static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t string, size_t at)
 {
     const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
@@ -32021,9 +30242,7 @@ static SAMPI_COLD size_t sampi_tags_source_at(const sampi_json *doc, int32_t str
     return (size_t)(p - doc->source);
 }
 
-/* Converts the error of another reader to an error of the document, and returns its status. That reader has read the n
-   bytes at `text`, which begin at `node` of the document. The error of a schema contains a JSON pointer within the
-   schema, which is appended to the pointer of the node. */
+/* Converts the error of another reader to an error of the document, and returns its status. */
 static SAMPI_COLD sampi_node sampi_tags_inner_error(sampi_tags *g, int32_t node, const char *text, size_t n,
                                                     const samp_text_error *inner)
 {
@@ -32077,8 +30296,7 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
     return copy;
 }
 
-/* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order), or in any order.
-   The caller takes in_order from the format's member "any_order" if there is one, else from the grammar's options. */
+/* Returns the expression of a JSON schema. */
 static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
 {
     static const char *const options[2][3] = { { "", "compact", "spaced" },
@@ -32094,8 +30312,7 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     return node;
 }
 
-/* Returns the expression of a GBNF grammar. The grammar has rules of its own: their names are removed afterwards, so
-   that another grammar of the document may use the same names. */
+/* Returns the expression of a GBNF grammar. */
 static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char *text, size_t n)
 {
     samp_text_error inner;
@@ -32142,9 +30359,7 @@ static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bo
 
 /* ---- src/tags/formats.h ---- */
 /* ---- structural tags: formats ----
-   This room has one function for each type of format, and sampi_tags_format, which calls the function of a type. Each
-   function returns the expression of the texts that its format allows. The parameter `end` is the end of the tag around
-   the format; free text must not contain it. */
+  This room has one function for each type of format, and sampi_tags_format, which calls the function of a type. */
 
 static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end);
 
@@ -32236,8 +30451,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
 }
 
 /* Returns the expression of a format whose tags follow free text (triggered tags and dispatch). bodies: free text, then
-   a tag; whole: a tag without free text before it; behind: the free text behind the last tag. With at_least_one the
-   text begins with a tag; with stop_after_first it ends behind the first tag. */
+   a tag; whole: a tag without free text before it; behind: the free text behind the last tag. */
 static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, sampi_node bodies, sampi_node whole,
                                                    sampi_node behind, bool at_least_one, bool stop_after_first)
 {
@@ -32247,8 +30461,7 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
     return sampi_tags_check(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
-/* Returns the trigger with which the beginning of a tag begins. If no trigger or several fit, reports an error and
-   returns -1. */
+/* Returns the trigger with which the beginning of a tag begins. */
 static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
 {
     size_t n, length;
@@ -32432,8 +30645,7 @@ typedef enum sampi_tags_type {
         SAMPI_TAGS_NONE
 } sampi_tags_type;
 
-/* Returns the type of a format. If the type is unknown, or the format has a member that its type does not have, reports
-   an error and returns NONE. */
+/* Returns the type of a format. */
 static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node)
 {
     static const char *const known[][2] = {
@@ -32505,10 +30717,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
     }
 }
 
-/* Adds the texts of a structural tag to the tree, and returns their expression. The document is
-   {"type":"structural_tag","format":...}, or it has the older form with "structures" and "triggers". `options` is the
-   parameter `root` of samp_grammar_init. If the document is not valid, the function fills *error and returns a negative
-   status. */
+/* Adds the texts of a structural tag to the tree, and returns their expression. */
 static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text, const char *options,
                                              samp_text_error *error)
 {
@@ -32556,9 +30765,8 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
 
 /* ---- src/grammar/grammars.h ---- */
 /* ---- grammars: samp_grammar_init ----
-   This room reads a text as a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h; so
-   this room comes after the schemas) or a structural tag (tags/), and finishes the tree (finishing.h). The result is a
-   samp_grammar, or an error with its position in the text. */
+  This room reads a text as a GBNF grammar (gbnf.h), a regular expression (regex.h), a JSON schema (schema/whole.h; so
+     this room comes after the schemas) or a structural tag (tags/), and finishes the tree (finishing.h). */
 
 /* Reads the text into g's tree. *rule becomes the number of the root rule. */
 static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
@@ -32623,23 +30831,7 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 #ifdef SAMPLING_PEERS_DECLARED
 /* ---- src/peers/tables.h ---- */
 /* =================================================================================================== >>peers
-   Reads requests of other programs, the peers (SAMPLING_PEERS): samp_settings_from makes samp_settings from the JSON of
-   a request. Each program is a table of fields. A row has a field's name, the member of samp_params that it sets, its
-   default, its range, and what the program does with a value out of that range. The code that reads a request
-   (peers/fields.h) has no case for a single program. Rules that involve several fields (penalties that look at
-   different texts, sampling that is off) are in peers/requests.h.
-
-   The facts in the tables are from llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp,
-   common/sampling.cpp and common.h), Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go,
-   llm/llama_server.go), OpenAI's description of its API 2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026
-   (vllm/sampling_params.py, 00388f6; its server's vllm/entrypoints/openai/chat_completion/protocol.py, 002032e;
-   docs/features/tool_calling.md, 0064cc9), transformers since 5.13 (generation/configuration_utils.py), Anthropic's SDK
-   for Python (src/anthropic/types/message_create_params.py, 00dcf92), and SGLang of summer and autumn 2026: in
-   python/sglang/srt sampling/sampling_params.py (00c17ca), managers/io_struct.py (001067f),
-   entrypoints/openai/protocol.py (004c82e), sampling/penaltylib (00731f0, 0eaa706), sampling/custom_logit_processor.py
-   (065927d), constrained/grammar_manager.py (18cc7bf), and layers/sampler.py, the same in these respects since 584f55d.
-
-   A field that is neither in the program's table nor in its list of skipped fields is an error. */
+  Reads requests of other programs, the peers (SAMPLING_PEERS). */
 
 /* The meanings of a field's value. A neutral value is a value that asks for nothing. */
 typedef enum sampi_peer_means {
@@ -32707,8 +30899,7 @@ typedef struct sampi_peer_field {
 #define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
     { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
 
-/* The fields of OpenAI's API reference. It does not define an order of samplers: the order is that of vLLM, which
-   serves the same requests. */
+/* The fields of OpenAI's API reference. */
 static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
@@ -32724,8 +30915,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* The fields of vLLM's SamplingParams (post_init, verify_args, from_optional). The order of samplers is that of
-   v1/sample/sampler.py. */
+/* The fields of vLLM's SamplingParams (post_init, verify_args, from_optional). */
 static const sampi_peer_field SAMPI_VLLM[] = {
     { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
     SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
@@ -32759,9 +30949,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* The fields and defaults of transformers' GenerationConfig. The order of samplers is that of generation/utils.py.
-   Fields with a single accepted value belong to beam search, or to a processor of logits that this library does not
-   have. */
+/* The fields and defaults of transformers' GenerationConfig. */
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
@@ -32864,8 +31052,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* The fields of Anthropic's Messages API. It does not define an order of samplers: the order is that of vLLM, which
-   serves the same requests. */
+/* The fields of Anthropic's Messages API. */
 static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
     SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
@@ -32877,12 +31064,7 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* The fields of SGLang's SamplingParams (post_init, verify). They come as one object, as sampling_params of a native
-   request, or as the fields of OpenAI's requests. After penalties, a grammar's mask, logit_bias and the temperature,
-   SGLang's samplers keep the tokens that both top_k and top_p keep of the whole distribution ("joint": top_p does not
-   see the result of top_k). This is the same as top_p followed by top_k. With min_p, flashinfer, which SGLang uses on
-   NVIDIA's devices, applies top_k, then top_p to the remaining tokens, then min_p (peers/requests.h); the samplers in
-   torch cut by "joint" with min_p too. */
+/* The fields of SGLang's SamplingParams (post_init, verify). */
 static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
     { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
@@ -32913,8 +31095,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
-/* Skipped fields are fields that do not influence which token is drawn. They contain the prompt, the length, number and
-   form of answers, and what only the server needs. */
+/* Skipped fields are fields that do not influence which token is drawn. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
     "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
@@ -33035,10 +31216,9 @@ typedef struct sampi_request_reader {
 
 /* ---- src/peers/values.h ---- */
 /* ---- requests: values ----
-   Converts a JSON value as the program would, whose request is read: a number becomes an integer, a double, or the low
-   32 bits of an integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts
-   become settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here
-   too. The functions read nodes of the JSON document (text/), write one member of the settings, and return a status. */
+  Converts a JSON value as the program would, whose request is read: a number becomes an integer, a double, or the low
+     32 bits of an integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of
+     texts become settings. */
 
 static SAMPI_COLD int sampi_request_fail(sampi_request_reader *reader, int32_t node, int status, const char *what)
 {
@@ -33104,8 +31284,7 @@ static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_w
     return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-/* A number m * 2^power that is being converted to a double. The top bit of m is set. `rest` is true if the number is
-   larger than that. */
+/* A number m * 2^power that is being converted to a double. */
 typedef struct sampi_wide {
     uint64_t m;
     int power;
@@ -33134,9 +31313,7 @@ static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
     w->power += n;
 }
 
-/* Rounds a decimal number to the nearest double. The rounding is right for powers of ten from -9 to 9 and numbers of
-   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes DBL_MIN, and one
-   below 2^-1075 becomes 0. */
+/* Rounds a decimal number to the nearest double. */
 static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
 {
     int64_t k = w->power;
@@ -33161,8 +31338,7 @@ static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
     return SAMP_OK;
 }
 
-/* Reads the number in a node, or what the program accepts as a number: true and false, or a text. If `whole`, an
-   integer is wanted, so a text may have no exponent. */
+/* Reads the number in a node, or what the program accepts as a number: true and false, or a text. */
 static SAMPI_COLD int sampi_request_decimal(const sampi_request_reader *reader, int32_t node, bool whole,
                                             sampi_written *w)
 {
@@ -33193,9 +31369,7 @@ static SAMPI_COLD int sampi_request_double(const sampi_request_reader *reader, i
     return status ? status : sampi_written_double(&w, x);
 }
 
-/* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and the
-   integer is written with a point or an exponent, a value beyond 32 bits has no defined result there (it depends on the
-   machine), so it is SAMP_E_RANGE. */
+/* Reads an integer: its magnitude *size, and whether it is *negative. */
 static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, int32_t node, bool *negative,
                                             uint64_t *size)
 {
@@ -33214,8 +31388,7 @@ static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, 
     return SAMP_OK;
 }
 
-/* Checks the range of a row. A value out of the range is moved into it (*x), or *text gets the default to be used, or
-   an error is returned, as the row's flags say. */
+/* Checks the range of a row. */
 static SAMPI_COLD int sampi_request_range(const sampi_peer_field *f, const char **text, double *x)
 {
     bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
@@ -33254,8 +31427,7 @@ static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, in
     return SAMP_OK;
 }
 
-/* Reads a number and sets the member of its row. If the range of the setting is open at 0, a value of 0 becomes the
-   smallest float, which has the same effect: one token stays. */
+/* Reads a number and sets the member of its row. */
 static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_field *field = sampi_field_named(f->param);
@@ -33280,8 +31452,7 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Sets the limit of thinking tokens. The limit is not a setting, so it is refused if the caller did not pass a
-   samp_request. */
+/* Sets the limit of thinking tokens. */
 static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int32_t node, double x)
 {
     if (!reader->has_out)
@@ -33401,7 +31572,7 @@ static SAMPI_COLD int sampi_request_bias(const sampi_request_reader *reader, int
 }
 
 /* Keeps only the last of several entries for the same token, which may be written in several ways, as Python's
-   dictionary does. Returns the number of remaining entries, or -1 without memory. */
+   dictionary does. */
 static SAMPI_COLD int32_t sampi_request_keep_last(const samp_params *p, samp_logit_bias *list, int32_t n)
 {
     const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
@@ -33453,8 +31624,7 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Reads a list of texts and sets dry_breakers. The list is one block of memory, as settings own it: the pointers first,
-   then the texts. A text ends at its first 0, and an empty text is left out, as the program does. */
+/* Reads a list of texts and sets dry_breakers. */
 static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
@@ -33483,9 +31653,7 @@ static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_
 
 /* ---- src/peers/llama_server.h ---- */
 /* ---- requests: llama-server's `samplers` ----
-   Reads llama-server's field `samplers`. A list of names or a text of letters becomes samp_params.order. Names may be
-   in upper or lower case, with `-` or nothing in place of `_`, and in their other forms (temp, nucleus, typ). Unknown
-   names are dropped, as llama-server drops them. */
+  Reads llama-server's field `samplers`. A list of names or a text of letters becomes samp_params.order. */
 
 static SAMPI_COLD char sampi_request_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
@@ -33500,8 +31668,7 @@ static SAMPI_COLD bool sampi_request_is_step(const char *name, size_t n, const c
     return i == n;
 }
 
-/* Returns this library's name for a sampler of llama-server, given by its name or letter. Returns NULL if it is
-   unknown, and then it is dropped. */
+/* Returns this library's name for a sampler of llama-server, given by its name or letter. */
 static SAMPI_COLD const char *sampi_request_step_of(const char *name, size_t n, char letter)
 {
     static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
@@ -33528,8 +31695,7 @@ static SAMPI_COLD void sampi_request_add_step(sampi_request_reader *reader, char
     }
 }
 
-/* Reads llama-server's samplers, and sets the order. Other types of values are ignored, as llama-server ignores
-   them. */
+/* Reads llama-server's samplers, and sets the order. */
 static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node)
 {
     enum { STEP = 12, STEPS = 64 }; /* the bytes of a name with its semicolon, and the largest number of samplers */
@@ -33555,10 +31721,7 @@ static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t 
 
 /* ---- src/peers/fields.h ---- */
 /* ---- requests: one field ----
-   Reads one field of a request (JSON of another program) by its row in the tables (peers/tables.h). The field sets a
-   setting (peers/values.h converts the value), is skipped, is refused, or has a neutral value, which asks for nothing.
-   An object of options inside the request (Ollama's options) is read in the same way. Functions named after a field
-   read it, and return a status. */
+  Reads one field of a request (JSON of another program) by its row in the tables (peers/tables.h). */
 
 /* Is the node's value neutral? `usual` is the neutral number, or "false"; if it is "", an empty list, object or text is
    neutral; if it is NULL, no value is. */
@@ -33602,8 +31765,8 @@ static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader,
     return sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, name, strlen(name)));
 }
 
-/* Reads tool_choice or function_call. "auto" and "none" do not influence tokens; values that force a call are
-   refused. */
+/* Reads tool_choice or function_call. "auto" and "none" do not influence tokens; values that force a call are refused.
+   */
 static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node)
 {
     uint8_t kind = sampi_request_node(reader, node)->kind;
@@ -33626,8 +31789,7 @@ static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, in
     return sampi_request_tool_choice(reader, type);
 }
 
-/* Reads Anthropic's output_config. An effort is skipped, because it is a word for the prompt's template. Any other
-   member, such as a format of the answer, is refused. */
+/* Reads Anthropic's output_config. */
 static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node)
 {
     if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
@@ -33639,8 +31801,7 @@ static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, 
     return SAMP_OK;
 }
 
-/* Reads Anthropic's thinking, and sets the limit of thinking tokens. If thinking is enabled, the limit must be in the
-   range of the row f, and below max_tokens. */
+/* Reads Anthropic's thinking, and sets the limit of thinking tokens. */
 static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader, int32_t node,
                                                     const sampi_peer_field *f)
 {
@@ -33663,8 +31824,7 @@ static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader
 }
 
 /* Reads SGLang's custom_params, and sets the limit of thinking tokens from its member thinking_budget, if Python's
-   isinstance() takes it for a whole number, as it does true and false. Other values, and numbers below 0, set no
-   limit. */
+   isinstance() takes it for a whole number, as it does true and false. */
 static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node)
 {
     const int32_t budget = sampi_request_find(reader, node, "thinking_budget");
@@ -33699,9 +31859,7 @@ static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *read
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
-/* Reads an object of options inside a request (Ollama's `options`, SGLang's `sampling_params`). Its members are looked
-   up in the table of the request's own fields. In SGLang's sampling_params, unlike outside of it, booleans and texts
-   are not accepted as numbers. */
+/* Reads an object of options inside a request (Ollama's `options`, SGLang's `sampling_params`). */
 static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
 {
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
@@ -33766,7 +31924,7 @@ static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *nam
 }
 
 /* Sets request.field to the name of a field (n bytes), for errors; if `inside`, the name of the object of options comes
-   before it. Returns the length, or 0 if the name had to be cut. */
+   before it. */
 static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, const char *name, size_t n,
                                                  bool inside)
 {
@@ -33826,12 +31984,11 @@ static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, in
 
 /* ---- src/peers/requests.h ---- */
 /* ---- requests: a whole request ----
-   samp_settings_from begins with the defaults of the program whose request it is, reads one field after the other
-   (peers/fields.h), then checks what depends on several fields: penalties that look at different texts, sampling that
-   is off, an order that depends on min_p. The settings change only if the whole request is good. */
+  samp_settings_from begins with the defaults of the program whose request it is, reads one field after the other
+     (peers/fields.h), then checks what depends on several fields: penalties that look at different texts, sampling that
+     is off, an order that depends on min_p. */
 
-/* Reports an error of a setting that no single field has caused. The error has the name that the setting has in
-   requests, and the place of that field if it is in this request. */
+/* Reports an error of a setting that no single field has caused. */
 static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, const char *param, int status,
                                                const char *what)
 {
@@ -33854,7 +32011,7 @@ static SAMPI_COLD int sampi_request_fail_param(sampi_request_reader *reader, con
 }
 
 /* Finds out whether the active penalties count tokens of the prompt too (request.with_prompt), and refuses penalties
-   that cannot be combined. If no penalty is active, a window over the whole text is not kept. */
+   that cannot be combined. */
 static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
 {
     samp_params *p = &reader->to->params;
@@ -33973,70 +32130,8 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 #ifdef SAMPLING_SHARDS_DECLARED
 /* ---- src/shards/head.h ---- */
 /* ================================================================================================== >>shards
-   Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank (machine) with the logits
-   of some tokens. Each rank has its slice of every row, and the same chains; all ranks get the token and the state of
-   the chains that one machine would have. This comment explains how; the code below has the kinds of parcels, which are
-   the records of a message.
-
-   A rank knows two things about a row. Its slice, ids and logits, is known to no other rank; samplers change and cut
-   logits in it. The facts that decide are known to all ranks: the maximum, exact sums, the first candidates in order.
-   Each sampler asks for the facts that it needs and that are not known. The questions of all rows are asked in one
-   round of messages: every rank answers for its slice, the answers are merged, and all ranks continue with the same
-   numbers and the same next questions. As soon as all remaining candidates are listed, the row becomes an array of
-   candidates, and every rank applies the other samplers to that array. The questions are these:
-
-     round 1:  has one size, whatever is asked: the shape of the batch, each row's maximum, and its smallest logit if
-               that will be needed.
-     LIST:     the first candidates in order after the listed ones, and the number of all candidates after these.
-     SUMS:     the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma.
-     HIST:     masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
-               where a prefix by mass or by number ends, more closely each time.
-     RUNS:     the values (logits) there, each with the number of tokens of each slice that have it. They show the end
-               itself, and how many of the equal tokens at the end each slice keeps. RUNS is sent with SEGS of all
-               tokens before it, if the draw is next; and with a second HIST, for the values near the place at which the
-               first HIST makes the end likely.
-     NEAR:     the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST.
-     SEGS:     each slice's sums of envelopes and weights: on which slice a proposal falls.
-     DRAW:     the first of eight proposals that is accepted, from the rank on whose slice it falls.
-     REACH:    xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order.
-     RACE:     the token that gumbel selects.
-     TOP:      the maximum of the logits from which adaptive_p draws, or of the tokens that a cut certainly keeps.
-     RAW, LEFT: the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
-               first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
-               tokens come before the chosen one.
-
-   Rounds are expensive. So a question whose answer is small is asked before it is certain that the answer is needed.
-   HIST is sent with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps are sent with the list or
-   the runs that may be all of these tokens. RUNS are sent before it is certain that they contain the end. If HIST
-   predicts at most a thousand tokens, they are listed, and no draw round is needed. A cut by mass and a draw take at
-   least 4 rounds: the draw needs the sums of the slices after the cut (SEGS), the cut those of the whole row (SUMS),
-   and these sums need the maximum.
-
-   A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
-   checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 least and u64 largest
-   of the checksums of the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals
-   gaps and overlaps, u32 number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in
-   SAMPI_PARCELS), u32 row, u32 room, u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any
-   vocabulary), filled up with zeros to the room and to 8 bytes:
-
-     TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
-            holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
-     LIST   u64 behind, f32 least (+infinity: not sent),   SEGS   entries u24 first, u64 Q, u64 Z
-            u32 0; entries u24 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
-     HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
-     RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
-            f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
-     NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
-
-   Parcels are merged in one of three ways. Of maxima, minima and first tokens, the first in order is kept. Sums are
-   added; they are sums of integers that each rank computes relative to the row's maximum, so in any order they add up
-   to those of the whole row. Sorted entries are merged as in a merge sort, and cut to the parcel's size, which keeps
-   the first entries of all slices.
-
-   Code that depends on a merged message must depend on nothing else that only this rank knows, or ranks ask different
-   questions. Merged messages are not trusted (an engine may have a bug): the properties that later arithmetic needs are
-   checked, and rounds are counted. If only one rank can see that a message is wrong, it keeps asking what the others
-   ask, and reports the error in the head of its next message, so that no rank is left waiting. */
+  Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank (machine) with the logits
+     of some tokens. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
 #define SAMPI_SHARD_FORMAT 4
@@ -34065,14 +32160,7 @@ enum {
 #define SAMPI_SHARD_RANGE 32.0 /* the distance in nats below the maximum at which weights are certainly 0 */
 #define SAMPI_SHARD_FAR   64.0 /* the distance in nats beyond which logits are only masks, such as -1e30 */
 
-/* The table of the kinds of parcels, in the order in which a row asks. Each line has:
-     id:       the kind is SAMPI_PARCEL_<id>; in sets of facts SAMPI_ASK_<id>.
-     fields:   the bytes of the fields, and of an entry.
-     entries:  how entries are ordered: SAMPI_ENTRIES_..., below.
-     number:   the offset of a float in the fields that must be a number, and of a word that must be 0, or -1.
-     merge:    sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h).
-     name:     sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h).
-     room:     how many entries a row's parcel has memory for. */
+/* The table of the kinds of parcels, in the order in which a row asks. */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
     X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
@@ -34131,8 +32219,8 @@ static const struct {
 
 /* ---- src/shards/bytes.h ---- */
 /* ---- shards: messages as bytes ----
-   Functions that read and write a message's head and its parcels (the records of a message) in place, little-endian.
-   shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the message. */
+  Functions that read and write a message's head and its parcels (the records of a message) in place, little-endian.
+     shards/head.h lists their members. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {
@@ -34213,8 +32301,7 @@ static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, 
     return sampi_parcel_at(at, kind);
 }
 
-/* Reads the parcel at offset *at of a message of n bytes, and moves *at to the next one. Returns false if there is no
-   parcel, or it does not fit the message. */
+/* Reads the parcel at offset *at of a message of n bytes, and moves *at to the next one. */
 static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
 {
     if (n - *at < SAMPI_PARCEL_HEAD) return false;
@@ -34229,10 +32316,7 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
 
 /* ---- src/shards/merging.h ---- */
 /* ---- shards: merging two messages ----
-   samp_shard_merge, which a reduction over all ranks calls, merges two messages into one. The result does not depend on
-   the order of two messages, nor on how more of them are grouped: if two entries are equal in order, their bytes
-   decide. All bytes are checked before they are used. Merging with bytes that are not a message gives a head with a
-   status, which stays through all further merges. This file works on messages alone, without rows and chains. */
+  samp_shard_merge, which a reduction over all ranks calls, merges two messages into one. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
@@ -34455,7 +32539,7 @@ static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
 }
 
 /* Does the token at b [8], an id and a logit, replace the token at a? It does if it comes before it in order, or with
-   `last` after it. If they are equal in order, the bytes decide. */
+   `last` after it. */
 static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
 {
     samp_token_data d = { (samp_token)sampi_wire_u32(a), sampi_wire_float(a + 4), 0.0f };
@@ -34521,9 +32605,8 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 
 /* ---- src/shards/row.h ---- */
 /* ---- shards: the records of a row and of a rank ----
-   The struct of one row has its slice of logits, which only this rank (machine) has, and the facts that all ranks
-   share: one bit for each known fact (row->has), the list of first candidates, the search for the end of a prefix. The
-   struct samp_shard has all rows of a batch. */
+  The struct of one row has its slice of logits, which only this rank (machine) has, and the facts that all ranks share:
+     one bit for each known fact (row->has), the list of first candidates, the search for the end of a prefix. */
 
 /* The entry of a slice in SEGS: its first token id, and its sums of envelopes and of weights. */
 typedef struct sampi_seg {
@@ -34532,9 +32615,7 @@ typedef struct sampi_seg {
 } sampi_seg;
 
 /* The state of the search for the end of the shortest prefix with the mass `want` and min_keep tokens; its order is by
-   (distance from the mean, logit, id). At the first level all distances from 0 on are divided into buckets; at each
-   next level the bucket that contains the end is divided. All numbers are doubles, computed by monotone functions, so
-   every rank puts a token into the same bucket. */
+   (distance from the mean, logit, id). */
 typedef struct sampi_end {
     sampi_order order; /* if its mean is 0, the order is by logit */
     double from;       /* the first bucket has all distances up to this one */
@@ -34567,8 +32648,7 @@ typedef struct sampi_logprob_facts {
     int32_t n_top;
 } sampi_logprob_facts;
 
-/* A row: its slice, and the facts that are asked for or known. All members except the slice are the same on every
-   rank. */
+/* A row: its slice, and the facts that are asked for or known. */
 typedef struct sampi_shard_row {
     samp_shard *shard;
     sampi_sampler *s;
@@ -34660,15 +32740,7 @@ enum { SAMPI_ENDS = 2 };
 
 /* ---- src/shards/answers.h ---- */
 /* ---- shards: the answers of a slice ----
-   A slice is the part of the vocabulary on one machine, a rank. One function answers each question (LIST, SUMS, HIST,
-   ...: shards/head.h). It reads the slice and the facts that all ranks share, and fills a parcel, which is a record in
-   a message. Its comment begins with the question. "Sent" is the content of the parcel, and why the merge of all
-   slices' parcels is the answer for the whole row; "known then" is what all ranks know after the merge. An empty slice
-   gives an answer that changes nothing in a merge.
-
-   The file begins with functions for the end of a prefix, which is searched for in ever smaller buckets: they return on
-   which side of the end a logit is. The result is monotone in the logit's distance from the maximum or the mean, in
-   doubles that are rounded alike on every machine, so each rank can cut its own slice. */
+  A slice is the part of the vocabulary on one machine, a rank. */
 
 /* Makes the question RUNS ask for all values of the bucket that contains the end. */
 static void sampi_end_whole_bucket(sampi_end *end)
@@ -34737,8 +32809,7 @@ static int sampi_side_by_last(const sampi_end *end, float l)
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
-/* Returns the side by the distance alone. Two logits on different sides of the mean may have distances that round to
-   the same number. */
+/* Returns the side by the distance alone. */
 static int sampi_side_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
@@ -34746,8 +32817,7 @@ static int sampi_side_by_score(const sampi_end *end, float l)
     return (score > last) - (score < last);
 }
 
-/* The data of the predicates for the two ends of sampi_end_interval. Both predicates are monotone: on either side of
-   the mean, a logit farther from it comes later. */
+/* The data of the predicates for the two ends of sampi_end_interval. */
 typedef struct sampi_side {
     const sampi_end *end;
     sampi_side_of stands;
@@ -34777,11 +32847,10 @@ static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int 
 }
 
 /* ---- answers ----
-   Each function fills an empty parcel from the slice as it is now (row->row) and from the facts that all ranks
-   share. */
+  Each function fills an empty parcel from the slice as it is now (row->row) and from the facts that all ranks share. */
 
 /* Copies the slice's logits in [low, high) to x, and their ids to id, in order of ids (16 more elements of both may be
-   overwritten). Returns their number. */
+   overwritten). */
 static size_t sampi_collect_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
     if (row->row.n == 0 || !(low < high)) return 0;
@@ -34844,8 +32913,7 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
     return m;
 }
 
-/* Does this sampler need the row's smallest logit? top_n_sigma needs it for the scale of its sums. A sampler that may
-   search for an end needs it so that its buckets cover no more than the row. */
+/* Does this sampler need the row's smallest logit? top_n_sigma needs it for the scale of its sums. */
 static bool sampi_needs_least(const sampi_sampler *s)
 {
     const unsigned flags = sampi_flags_of(s);
@@ -34888,10 +32956,7 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
     sampi_set_entries(p, n);
 }
 
-/* LIST. Sent: the slice's first tokens after the last one in the list, as many as all ranks together may add, so that
-   none of the row's first tokens is missing in the merge; and the number of tokens after the list, which is added up.
-   Known then: the list is the beginning of the row, or the whole row if no tokens follow. Returns how many tokens
-   follow. */
+/* LIST. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
@@ -34933,10 +32998,7 @@ static bool sampi_member_needs_squares(const sampi_shard_row *row)
     return wants;
 }
 
-/* SUMS. Sent: the number of tokens n, the sum of weights Z, the sum S of w (max - l), rounded, and the sum of squared
-   weights. Weights are integers relative to the row's maximum, so the slices' sums add up to those of one machine, bit
-   for bit. Known then: the entropy, thresholds, the mass of a share. SUMS that are asked before a cut cover the tokens
-   that the cut keeps, or those that certainly come before the end that is searched for. */
+/* SUMS. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
@@ -34956,9 +33018,7 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares, 8);
 }
 
-/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). The scale of these integers
-   follows from the row's maximum and smallest logit, which are known. Known then: sigma, the same double on every
-   rank. */
+/* SIGMA. */
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 {
     double scale = sampi_sigma_scale((double)row->max - (double)row->least);
@@ -34975,8 +33035,7 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-/* Computes the buckets of x [n], as sampi_end_side does. It works in blocks that compilers vectorise, because at the
-   first level the whole slice is read. No sum follows a product, so no fma can change a result. */
+/* Computes the buckets of x [n], as sampi_end_side does. */
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
@@ -34992,9 +33051,7 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
 }
 
-/* HIST. Sent: the mass and the number of tokens of each bucket in which the end may be; those of other buckets are
-   known. A token's bucket depends on its logit and on shared facts, so the ranks' buckets add up. Known then: the
-   bucket that contains the end, and the mass and number of the tokens before it. */
+/* HIST. */
 static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -35023,9 +33080,7 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
     sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
 }
 
-/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as the merged list may have, up to the
-   distance at which the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens.
-   Known then: the tokens up to the end, if the end is among them. */
+/* NEAR. */
 static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
@@ -35045,9 +33100,7 @@ static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
     sampi_put_tokens(d, room, p);
 }
 
-/* RUNS. Sent: the first values (logits) in the bucket in order, each with the number of this slice's tokens that have
-   it (a run). A merge keeps the entries of all slices, sorted by value and then by slice, which is by id. Known
-   then: the value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
+/* RUNS. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
@@ -35094,18 +33147,13 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     return l;
 }
 
-/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum. A message that no rank has made
-   may have a smaller one. */
+/* Is no logit of l [n] above the merged maximum? Weights are relative to that maximum. */
 static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
     return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
 }
 
-/* SEGS. Sent: the slice's first id, its sum of envelopes and its sum of weights, both integers relative to the maximum
-   of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is that of
-   ids. Known then: Q, Z (the sums over all slices), and on which slice a proposal of the draw falls, and where. SEGS
-   that are asked before a cut cover the tokens that the cut keeps, or those that certainly come before the end that is
-   searched for, with the temperatures before the draw applied. */
+/* SEGS. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
@@ -35126,8 +33174,7 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, 1);
 }
 
-/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that certainly come before the end
-   that is searched for. Known then: the maximum to which the next weights are relative. */
+/* TOP. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
     size_t n;
@@ -35137,9 +33184,7 @@ static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
     sampi_set_entries(p, 1);
 }
 
-/* DRAW. The random numbers are the same on all ranks, and each proposal falls on one slice. Sent: the first proposal
-   that falls on this slice and is accepted, with its token. A merge keeps the earliest proposal. Known then: the token,
-   the same as sampi_draw selects, or that all proposals were rejected. */
+/* DRAW. */
 static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -35167,8 +33212,7 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* Is the weight of a logit at least a mass? The predicate is monotone, because weights never fall as logits grow.
-   `what` points to the maximum and the mass. */
+/* Is the weight of a logit at least a mass? The predicate is monotone, because weights never fall as logits grow. */
 typedef struct sampi_reaching {
     float max;
     uint64_t mass;
@@ -35179,9 +33223,7 @@ static bool sampi_has_mass(const void *what, float l)
     return sampi_weight(of->max, l) >= of->mass;
 }
 
-/* REACH. Sent: the number of tokens whose weight is at least xtc's mass, and the last of them in order. The numbers add
-   up; the last token of the row is the one that is later in order. Known then: how many tokens xtc removes, and which
-   one it keeps. */
+/* REACH. */
 static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_sampler *s = sampi_row_member(row, 0);
@@ -35198,9 +33240,7 @@ static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
-/* RACE. Sent: the slice's token with the shortest time (gumbel), and the bits of that time, which order as positive
-   doubles do. A token's time depends on its id and weight alone, so the row's token is the best of the slices' tokens.
-   Known then: the token. */
+/* RACE. */
 static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -35218,12 +33258,10 @@ static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 
 /* ---- src/shards/logprobs.h ---- */
 /* ---- shards: log-probabilities ----
-   When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
-   draw. This file has the answers of a slice, the reading of merged answers, and the end of a row. The chain accepts
-   the token only when all numbers are known, so that nothing can fail afterwards. */
+  When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
+     draw. */
 
-/* Writes the ids of a slice's tokens, from `first` on, and turns -0 into +0. It works in blocks that compilers
-   vectorise. */
+/* Writes the ids of a slice's tokens, from `first` on, and turns -0 into +0. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
 {
     enum { BLOCK = 16 };
@@ -35236,8 +33274,8 @@ static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_
     for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
 }
 
-/* Reads the slice of row r, as the caller gave it, to x and id [length] (16 more elements of both may be
-   overwritten). */
+/* Reads the slice of row r, as the caller gave it, to x and id [length] (16 more elements of both may be overwritten).
+   */
 static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
                                         int32_t *id)
 {
@@ -35265,8 +33303,7 @@ static size_t sampi_best_room(const samp_logprob_set *set)
                                                 : (size_t)SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Returns the slice of the distribution that a parcel is about. The raw distribution includes masked tokens: infill may
-   choose a masked token, which then ranks after all others. */
+/* Returns the slice of the distribution that a parcel is about. */
 static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row slice = *row;
@@ -35279,8 +33316,7 @@ static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_par
     return slice;
 }
 
-/* RAW, LEFT. Sent: the slice's first tokens in order, and the chosen token's logit; slices without that token send
-   -infinity, so the merge is a maximum. Known then: the maximum, and the best tokens. */
+/* RAW, LEFT. */
 static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
@@ -35295,8 +33331,7 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
-/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and the number of tokens before the chosen one; both are added up.
-   Known then: all log-probabilities and ranks of tokens. */
+/* RAW_SUMS, LEFT_SUMS. */
 static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
@@ -35367,12 +33402,9 @@ static int sampi_shard_logprobs(sampi_shard_row *row)
 
 /* ---- src/shards/taking.h ---- */
 /* ---- shards: reading merged answers ----
-   Each function reads a parcel of a merged message into a fact of its row (shards/row.h). Everything is checked first:
-   order, bounds, that no logit is above the maximum. Bytes that no rank can have made give an error, and never an index
-   out of range. */
+  Each function reads a parcel of a merged message into a fact of its row (shards/row.h). */
 
-/* Reads the list. The entries must come after those in the list, in order, and none may be above the maximum: the array
-   and its sums rely on this. */
+/* Reads the list. */
 static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -35399,8 +33431,7 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* Reads the sums. There must be at least one token, and a weight as large as the maximum's, because later divisions and
-   logarithms rely on it. While an end is searched for, the sums are of the tokens that certainly come before it. */
+/* Reads the sums. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -35444,8 +33475,7 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
-/* Reads the sums of the slices, one entry for each slice. In a message that no rank has made these sums may wrap
-   around; then a loop over them finds nothing, and ends. */
+/* Reads the sums of the slices, one entry for each slice. */
 static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -35469,8 +33499,8 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
-/* Reads the maximum of adaptive_p's logits, or of the tokens that certainly come before the end that is searched
-   for. */
+/* Reads the maximum of adaptive_p's logits, or of the tokens that certainly come before the end that is searched for.
+   */
 static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->end.top = row->draw_max = sampi_wire_float(p->entries);
@@ -35524,17 +33554,9 @@ static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 
 /* ---- src/shards/asking.h ---- */
 /* ---- shards: asking ----
-   A plan (core/plans.h) asks a question about a row whose vocabulary is in slices. Either the facts for the answer are
-   known, or all ranks are asked for the missing facts (sampi_must_ask), and the plan waits for the next message. After
-   a change of the row some facts still hold; the next member of the chain asks again for the others:
+  A plan (core/plans.h) asks a question about a row whose vocabulary is in slices. */
 
-     changes a few logits, or all of them out of order   no fact holds
-     temperatures, which keep the order                  the maximum, the smallest logit and SEGS asked in advance hold
-     a cut by a floor                                     the maximum holds
-     a cut within the list                                the list is the whole row, which becomes an array */
-
-/* Asks for those of these facts that are not known yet. Returns false if all are known. The maximum is asked first,
-   because sums are relative to it. */
+/* Asks for those of these facts that are not known yet. */
 static bool sampi_must_ask(sampi_shard_row *row, unsigned facts)
 {
     if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
@@ -35553,7 +33575,7 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
 }
 
 /* Does what sampi_must_ask does for a sampler that may have to search for the end of a prefix by logit: asks for the
-   first buckets too. If by_count, tokens without mass count as well. */
+   first buckets too. */
 static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_must_ask(row, facts)) return false;
@@ -35661,30 +33683,7 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
 
 /* ---- src/shards/prefix.h ---- */
 /* ---- shards: the search for the end of a prefix ----
-   top_k, top_p and typical keep a prefix of an order. These functions find the end of that prefix in a row whose slices
-   are on several ranks (machines): they count tokens and masses (sums of weights) in ever smaller buckets (HIST), and
-   at last value by value (RUNS). sampi_end is the state of the search. The first buckets are asked for together with
-   the list, by the distance from the maximum; if the row's smallest logit is known, they are no wider than necessary.
-   min_keep together with a floor keeps the longer of two
-   prefixes: the buckets mostly decide which one (sampi_floor_side), and then only the end of that one is searched for.
-
-   The first buckets also show where in one of them the end is expected. The values (logits) there (RUNS) are asked for
-   together with the next buckets: if the end is among these values, it is found a round earlier; otherwise the search
-   continues in the buckets. Such a guess decides only what is asked. It is computed from merged numbers, in doubles, so
-   all ranks make the same guess.
-
-   Questions that are asked before they are certainly needed ("ahead") save rounds. The table has the mean number of
-   rounds and bytes for a row in test_shards. "typical" is that sampler with any share, on wide rows; "chains" are 33
-   chains on nine kinds of rows; "in use" are 15 chains on real logits, few rows of which need a search.
-
-                                              typical       chains         in use
-     all three                                4.36, 9.1 K   4.30, 11.3 K   2.16, 3.05 K
-     without RUNS ahead (sampi_ask_ahead)     5.01, 6.0 K   4.56, 10.2 K   2.18, 3.01 K
-     without lists (sampi_guess_room)         4.93, 10.1 K  4.36, 11.4 K   2.20, 3.02 K
-     without SEGS ahead (sampi_draws_from)    4.43, 9.1 K   4.54, 11.4 K   2.18, 3.05 K
-     none of the three                        6.00, 5.9 K   4.90, 10.2 K   2.31, 2.97 K
-
-   A long nucleus of the chains in use takes 3 or 4 rounds with all three, 5 or 6 without. */
+  top_k, top_p and typical keep a prefix of an order. */
 
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
@@ -35692,8 +33691,7 @@ static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts
     return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
-/* Returns an estimate of the mass or count in the first `part` (0 to 1) of a bucket. It assumes that the density
-   changes exponentially from the bucket before to the bucket after. */
+/* Returns an estimate of the mass or count in the first `part` (0 to 1) of a bucket. */
 static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
 {
     double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
@@ -35703,8 +33701,7 @@ static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts,
     return part * sampi_hist_entry(hist, i, counts);
 }
 
-/* An estimate of how a row's mass is distributed: the first tokens one by one, then buckets by logit. A place is a
-   distance from the maximum, in units of the buckets' width. */
+/* An estimate of how a row's mass is distributed: the first tokens one by one, then buckets by logit. */
 typedef struct sampi_guess {
     const sampi_parcel *hist;
     double before[2][SAMPI_SHARD_SCORES + 1]; /* the mass and the count before each bucket */
@@ -35774,8 +33771,7 @@ static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
     return in;
 }
 
-/* Returns a bound of the error of the expected distance, four times the usual error. The bound follows from the number
-   of tokens in the buckets at that distance on both sides, if these tokens are not known one by one. */
+/* Returns a bound of the error of the expected distance, four times the usual error. */
 static double sampi_guess_error(const sampi_guess *g, double distance)
 {
     double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
@@ -35831,8 +33827,7 @@ static bool sampi_draws_from(sampi_shard_row *row, float max)
     return true;
 }
 
-/* Returns the maximum of the kept tokens while an end is searched for. For typical it must certainly be a listed token;
-   otherwise the result is -INFINITY. */
+/* Returns the maximum of the kept tokens while an end is searched for. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -35867,8 +33862,7 @@ static int sampi_ask_runs(sampi_shard_row *row)
     return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
 }
 
-/* Asks for the next buckets, and for the values around the place `at` in them. The place was guessed from buckets that
-   are `finer` times as wide and have `tokens` tokens there; `before` of the next buckets are before the place. */
+/* Asks for the next buckets, and for the values around the place `at` in them. */
 static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
                            double finer)
 {
@@ -35887,8 +33881,7 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
-/* Begins a search: asks for the counts of candidates in buckets of the distances [0, range]. If range is 0, all
-   candidates are equal, and each slice has one run. */
+/* Begins a search: asks for the counts of candidates in buckets of the distances [0, range]. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
@@ -35910,9 +33903,7 @@ static int sampi_end_anew(sampi_shard_row *row)
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
-/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. If about 256
-   tokens or fewer are kept, the list has SAMPI_SHARD_NEAR tokens, because all messages of such a row must fit in 4 KiB.
-   Returns 0 if the list would be too long. */
+/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. */
 static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
@@ -35920,10 +33911,7 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* Begins the search for the end of a prefix in the order of distances from a mean that is known. The merged buckets by
-   logit, which are coarse, show at which distance the end is expected. The function asks for fine buckets over a range
-   around this distance that is as wide as two coarse buckets, and for the values (logits) nearest to this distance. If
-   the prefix is expected to have few tokens, it asks for a list of them instead. */
+/* Begins the search for the end of a prefix in the order of distances from a mean that is known. */
 static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -35941,8 +33929,7 @@ static int sampi_end_around(sampi_shard_row *row)
     return status;
 }
 
-/* Compares a floor with a bucket. Returns above 0 if all logits of this bucket and of the buckets before it are at
-   least the floor; below 0 if no logit of the bucket is; 0 if the floor may be inside the bucket. */
+/* Compares a floor with a bucket. */
 static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
@@ -36015,7 +34002,7 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 }
 
 /* Cuts where the end was found: keeps all tokens of the runs before `last`, and `keep` tokens, in order of ids, of the
-   runs from `last` to `to`, which have one logit. Adds them to the sums of the slices and of the kept tokens. */
+   runs from `last` to `to`, which have one logit. */
 static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
@@ -36109,8 +34096,7 @@ static int sampi_end_in_runs(sampi_shard_row *row)
     return sampi_ask_runs(row);
 }
 
-/* Searches for the end among the values where it was expected. They were sent with the buckets, from which the mass and
-   number of the tokens before them follow. */
+/* Searches for the end among the values where it was expected. */
 static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
@@ -36174,9 +34160,7 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* Returns how many tokens the next member keeps, if it is top_k or min_p and all these tokens are in the list. Then the
-   exact end of the present cut, which is by logit and keeps the whole list and more, does not matter. Otherwise returns
-   0. */
+/* Returns how many tokens the next member keeps, if it is top_k or min_p and all these tokens are in the list. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
@@ -36189,8 +34173,7 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
     return keep > min_keep ? keep : min_keep;
 }
 
-/* Finds the bucket that contains the end among the first buckets, which count all logits. If few tokens are expected
-   before the end, the function asks for a list of them instead. */
+/* Finds the bucket that contains the end among the first buckets, which count all logits. */
 static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
@@ -36206,7 +34189,7 @@ static int sampi_end_first(sampi_shard_row *row)
 }
 
 /* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens whose logit is at least the floor
-   (INFINITY: no floor). LIST must be known. When the result is SAMPI_KNOWN, the slice is cut. */
+   (INFINITY: no floor). LIST must be known. */
 static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
@@ -36237,10 +34220,7 @@ static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t wan
 
 /* ---- src/shards/plans.h ---- */
 /* ---- shards: answers to plans ----
-   The functions by which a sampler's plan (core/plans.h) asks questions about a row in slices, and changes it:
-   sampi_shard_<question>. The plans follow this file, compiled for slices with SAMPI_ON. If a truncation keeps no more
-   tokens than are in the list of first candidates, this list becomes the whole row. Otherwise each rank cuts its slice
-   where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
+  The functions by which a sampler's plan (core/plans.h) asks questions about a row in slices, and changes it. */
 
 typedef sampi_sampler sampi_shard_step;
 
@@ -36255,9 +34235,7 @@ static bool sampi_must_ask_for_floor(sampi_shard_row *row, unsigned facts, const
     return sampi_must_ask(row, facts);
 }
 
-/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list,
-   the function asks for SEGS of these tokens if the draw is next, otherwise for SUMS, so that no round is lost if more
-   tokens remain than are in the list. */
+/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
@@ -36270,10 +34248,7 @@ static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, dou
     return SAMPI_WAITS;
 }
 
-/* Decides the length of the list for typical. Each of the tokens above the kept ones, which typical removes, has at
-   least the mass of any kept token. So if the k kept tokens have a share p of the mass, they are among the first k / p
-   tokens. If these are too many for a message of 4 KiB, the list is short, with half as many buckets, and the k tokens
-   are asked for in another round. */
+/* Decides the length of the list for typical. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -36287,8 +34262,7 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 }
 
 /* Finds the sums n, Z and S, together with the facts for the next question: the first candidates, or buckets in which
-   the end of a prefix is searched for. From Z follows the mass that the prefix must have; the list contains this mass,
-   or the buckets show where it is reached. */
+   the end of a prefix is searched for. */
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
@@ -36313,8 +34287,7 @@ static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
     return SAMPI_KNOWN;
 }
 
-/* Finds the standard deviation of the logits. The first message had the smallest logit, from which the scale of the
-   sums follows, so the sums are sent with the list. */
+/* Finds the standard deviation of the logits. */
 static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
@@ -36346,8 +34319,7 @@ static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *
     sampi_random(s, 0, random);
 }
 
-/* Finds how many tokens have at least this mass, and the last of them. They are the first tokens in order. If there may
-   be more than are in the list, REACH counts them. */
+/* Finds how many tokens have at least this mass, and the last of them. */
 static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
                              samp_token_data *last)
 {
@@ -36394,8 +34366,7 @@ static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_
     return sampi_find_prefix_end(row, 0.0, mass, count, INFINITY);
 }
 
-/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens with any mass. If `ties`, all tokens
-   are listed, because no slice can find how many tokens equal the last one. */
+/* Keeps the first k tokens: up to 1,024 as a list, more as a prefix of k tokens with any mass. */
 static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
 {
     if (ties) return sampi_shard_gather(row);
@@ -36418,8 +34389,7 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
     return keep;
 }
 
-/* Returns how many tokens typical keeps, if all of them are in the list, or 0 if others may be kept. Tokens that are
-   not in the list come after its last one, if that is below the mean. */
+/* Returns how many tokens typical keeps, if all of them are in the list, or 0 if others may be kept. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -36440,8 +34410,7 @@ static size_t sampi_typical_near(sampi_shard_row *row)
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
-/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked for before
-   the mean is known; buckets of logits, which are asked for earlier, show where to search. */
+/* Keeps the shortest prefix by the distance from the mean, for typical. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
@@ -36484,8 +34453,7 @@ static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *
     return SAMPI_KNOWN;
 }
 
-/* Applies the cut that the fast path makes with a row's first tokens to the tokens in the list. Returns false if more
-   must be listed. Of equal logits it keeps the first in the list, which have the smallest ids. */
+/* Applies the cut that the fast path makes with a row's first tokens to the tokens in the list. */
 static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
     sampi_row look = row->row;
@@ -36523,8 +34491,7 @@ static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_gather(row);
 }
 
-/* Corrects the list after the logits of list and slice have changed without a change of order. If rounding has made
-   logits equal, the listed tokens with the last logit may not be those with the smallest ids. */
+/* Corrects the list after the logits of list and slice have changed without a change of order. */
 static void sampi_shard_relist(sampi_shard_row *row)
 {
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
@@ -36572,8 +34539,7 @@ static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
     return SAMPI_KNOWN;
 }
 
-/* Applies smoothing to each logit. Up to a curve of 3 no logit rises above the maximum; with a larger curve no fact
-   about the row holds afterwards. */
+/* Applies smoothing to each logit. */
 static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_must_ask_top(row)) return SAMPI_WAITS;
@@ -36585,9 +34551,8 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before
-   the draw, together with the facts for the last cut. Its sums must then be of the same logits and relative to the same
-   maximum as if it were asked at the draw: `drawer` and `draw_max` note which these are. */
+  A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before the
+     draw, together with the facts for the last cut. */
 
 /* Draws from the logits of the present member. If the result is SAMPI_KNOWN, row->token is the token. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
@@ -36611,8 +34576,7 @@ static int sampi_shard_draw_from(sampi_shard_row *row, float max)
     return SAMPI_WAITS;
 }
 
-/* Returns the job with which the functions on arrays work on the listed tokens. `logprobs` is the memory for
-   log-probabilities, or NULL. */
+/* Returns the job with which the functions on arrays work on the listed tokens. */
 static sampi_job sampi_listed_job(const sampi_shard_row *row, samp_logprobs *logprobs)
 {
     sampi_job job;
@@ -36642,8 +34606,7 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
     return status ? status : (int)SAMPI_KNOWN;
 }
 
-/* Draws a token: from the array if all tokens are listed, otherwise from the slices. The logits may be those of
-   adaptive_p. */
+/* Draws a token: from the array if all tokens are listed, otherwise from the slices. */
 static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     if (sampi_is_listed(row)) return sampi_shard_draw_listed(row, s, token);
@@ -36682,8 +34645,7 @@ static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
 }
 
 /* Does a token in the list have the largest of the logits from which adaptive_p draws? Tokens that are not in the list
-   are less likely than its last one; if that is below the aim, they are farther from the aim. If distances are nearly
-   equal, rounding may prefer the farther one, so the few distances for which this is possible are compared. */
+   are less likely than its last one; if that is below the aim, they are farther from the aim. */
 static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 {
     float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = row->aim, least = INFINITY;
@@ -36705,8 +34667,7 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
     return true;
 }
 
-/* Prepares the logits from which adaptive_p draws. They are functions of p, a float computed from Z, and are computed
-   at the draw (sampi_draw_logits). If no listed token has their maximum, it is asked for. */
+/* Prepares the logits from which adaptive_p draws. */
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
@@ -36724,8 +34685,7 @@ static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_tok
     return token->logit;
 }
 
-/* Notes the token that a member has chosen, and updates the member's state. The last member's token is the row's, and
-   is accepted. If another member follows, it works on adaptive_p's logits, about which no fact is known. */
+/* Notes the token that a member has chosen, and updates the member's state. */
 static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
 {
     if (!row->adapts) {
@@ -36746,8 +34706,7 @@ static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp
 #define SAMPI_ON(name) sampi_shard_##name
 /* ---- src/samplers/plans.h ---- */
 /* ---- the plans ----
-   Includes the files of samplers again, for their plans alone. A plan is a sampler's algorithm in terms of questions to
-   an executor (core/plans.h). This list is included once for each executor: for slices and for a GPU. */
+  Includes the files of samplers again, for their plans alone. */
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
@@ -36770,14 +34729,12 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* The plan of tail_free (its algorithm for slices and devices). The bends need all weights in order, and executors have
-   a question for that. */
+/* The plan of tail_free (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* The plan of typical (its algorithm for slices and devices). Phase 0 makes the cut, which mostly leaves few
-   tokens. In phase 1 the executor collects them. */
+/* The plan of typical (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -36819,8 +34776,7 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* The plan of these samplers (their algorithm for slices and devices). Phase 0 computes the least logit
-   (memory->number) from the sums. Phase 1 keeps the tokens that reach it. */
+/* The plan of these samplers (their algorithm for slices and devices). */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -36841,8 +34797,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* The plan (algorithm for slices and devices) of top_h and min_k. They need the first tokens in order, token after
-   token, and executors have a question for that. */
+/* The plan (algorithm for slices and devices) of top_h and min_k. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);
@@ -36850,8 +34805,7 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The plan of xtc (its algorithm for slices and devices). The coin is the same in each call of the plan, because it is
-   a function of the position. */
+/* The plan of xtc (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -36869,8 +34823,7 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* The plan of temp and temp_ext (their algorithm for slices and devices). For temp_ext, phase 0 computes the
-   temperature (memory->number) from the entropy of the original logits. Phase 1 scales the logits. */
+/* The plan of temp and temp_ext (their algorithm for slices and devices). */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -36948,8 +34901,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* The plan of mirostat (its algorithm for slices and devices). Phase 0 computes how many tokens to keep (memory->count)
-   from the first m tokens in order. Phase 1 keeps them. Phase 2 draws. */
+/* The plan of mirostat (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -36969,8 +34921,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* The plan of mirostat_v2. Phase 0 computes the least logit to keep (memory->number) from mu. Phase 1 keeps the tokens
-   that reach it. Phase 2 draws. */
+/* The plan of mirostat_v2. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -36991,9 +34942,7 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* The plan of adaptive_p (its algorithm for slices and devices). Phase 0 adapts the logits; the
-   original distribution's maximum and sum stay in memory->max and count. Phase 1 draws; the token's p follows from
-   these two. */
+/* The plan of adaptive_p (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -37019,10 +34968,7 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #undef SAMPI_ON
 /* ---- src/shards/way.h ---- */
 /* ---- shards: a row through its chain ----
-   How a row passes through the members of its chain, one after another. If a member waits for an answer, the row
-   continues at this member with the next message. Every rank (machine) takes the same steps, and so asks the same
-   questions at the same time; thus the messages of all ranks have the same size. When all remaining candidates are
-   listed, the other samplers are applied to the array of them. */
+  How a row passes through the members of its chain, one after another. */
 
 /* Does this sampler change nothing unless it is the last member? That is true for a sampler that selects, if it has no
    state and neither cuts nor changes logits. */
@@ -37057,8 +35003,7 @@ static bool sampi_wants_all(const sampi_sampler *s)
     return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
-/* Runs the plan of the present member. Its random numbers depend on the position and on its ordinal among the samplers
-   of its kind. */
+/* Runs the plan of the present member. */
 static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
@@ -37072,7 +35017,7 @@ static int sampi_shard_run_step(sampi_shard_row *row)
 }
 
 /* Makes the list of the row's members: those that are on, without softmax, which matters only at the end, and without a
-   first member whose mask is applied already. Returns their number, or -1 if the chain is not supported in slices. */
+   first member whose mask is applied already. */
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
@@ -37092,8 +35037,7 @@ static int sampi_shard_members(sampi_shard_row *row)
     return all < 0 ? -1 : n;
 }
 
-/* Ends a row in which no member has selected a token. In the steps over an array, a sampler that is off also checks
-   that a token remains; so does this function. */
+/* Ends a row in which no member has selected a token. */
 static int sampi_shard_unselected(sampi_shard_row *row)
 {
     if (!row->shard->ends_off || (row->has & SAMPI_ASK_TOP)) return SAMP_E_UNSUPPORTED;
@@ -37169,8 +35113,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
 
 /* ---- src/shards/memory.h ---- */
 /* ---- shards: memory of a batch ----
-   One block holds all rows of a batch, and is kept for the next batch. It has memory for a slice, a list and the
-   slices' sums for each row, then memory that rows use in turn, because answers are made one after another. */
+  One block holds all rows of a batch, and is kept for the next batch. */
 
 /* Returns the largest number of bytes that one row sends in a round. */
 static size_t sampi_shard_most(const samp_shard *shard)
@@ -37239,10 +35182,8 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
 
 /* ---- src/shards/batch.h ---- */
 /* ---- shards: the public functions ----
-   The caller calls samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more;
-   samp_sample_sharded does all of this. This file writes and reads the heads of messages, and calls the functions of
-   all rows. An error that one rank finds at the beginning is sent in its first message, which always has the same size;
-   so every rank ends with the same status. */
+  The caller calls samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more;
+     samp_sample_sharded does all of this. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -37293,8 +35234,7 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* Reads the slice of a row. With a grammar's mask it reads only those of the first n_known tokens that the mask allows;
-   without a mask (the grammar waits, or there is none) it reads all tokens. */
+/* Reads the slice of a row. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -37321,9 +35261,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     return SAMP_OK;
 }
 
-/* Begins a row: finds its error on this rank, or reads its slice, and runs the samplers that need no answer. If only
-   the slice is wrong, the row is opened without tokens. If the merged message then does not have the error's status,
-   this rank keeps asking what the other ranks ask, and reports the error in the head of its next message. */
+/* Begins a row: finds its error on this rank, or reads its slice, and runs the samplers that need no answer. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
@@ -37356,7 +35294,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
 }
 
 /* Returns the hash h of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
-   is h(0) - h(n). Other slices give this sum with a probability of 2^-64. */
+   is h(0) - h(n). */
 static uint64_t sampi_boundary(uint64_t at)
 {
     uint64_t hash = SAMPI_SHARD_MAGIC;
@@ -37401,8 +35339,7 @@ static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
-/* Makes the first message for rows `from` to from + n - 1 of a batch. `status` is the error of the call, or SAMP_OK. If
-   `gathers`, the messages of all ranks will be received side by side. */
+/* Makes the first message for rows `from` to from + n - 1 of a batch. */
 static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
                               size_t from, size_t n, bool gathers, int status)
 {
@@ -37485,9 +35422,7 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
     }
 }
 
-/* samp_shard_begin makes the first message. Each later message consists of the answers to all rows' questions. The
-   kinds and sizes of parcels are in the checksum, so ranks with different questions are detected even if their messages
-   have the same length. */
+/* samp_shard_begin makes the first message. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     uint64_t same = SAMP_VERSION;
@@ -37570,8 +35505,7 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
-/* All parcels of each row are read; then the step that has asked continues. A row with invalid parcels fails alone; a
-   parcel in the wrong place, or a bad head, fails all rows. */
+/* All parcels of each row are read; then the step that has asked continues. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
     if (!shard || !shard->is_sampling || shard->size == 0) return SAMP_E_NULL;
@@ -37620,8 +35554,7 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
-/* Rows are sampled in groups, one group after another. An error of the call is sent in the first message too, because
-   the other ranks wait for it. */
+/* Rows are sampled in groups, one group after another. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
 {
@@ -37648,20 +35581,7 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 #ifdef SAMPLING_DRAFTS_DECLARED
 /* ---- src/drafts/head.h ---- */
 /* ================================================================================================== >>drafts
-   More ways to test a draft, tokens that a cheaper model proposes (SAMPLING_DRAFTS). As in samp_verify (run/verify.h),
-   the chain samples one row of logits after another. Only the draw differs: sampi_draw calls the test that the struct
-   sampi_draft points to (samplers/drafted.h). p is the model's probability of a token, q the draft's.
-
-     block:    first lets the chain accept every draft token, and computes how many of them are kept. The chain takes
-               the others back. The next token is drawn from the residual of the first row that is not kept, which is p
-               where it exceeds q.
-     tree:     tests the children of a node one after another, each against the residual that the earlier children left.
-     relaxed:  accepts a token that is nearly the best; for any other token the usual methods draw.
-
-   The structs sampi_test and sampi_draft are on the stack of the function that made them; before it returns, it takes
-   them out of the chain (sampi_set_draft with NULL). A chain may draw twice for one row of logits (with two samplers
-   that select), so a draw writes only members that the next draw writes again. Other members are written between
-   rows. */
+  More ways to test a draft, tokens that a cheaper model proposes (SAMPLING_DRAFTS). */
 
 /* a flag in the number of the sampler's stream of random numbers, as SAMPI_DRAWS_RATIO is */
 #define SAMPI_DRAWS_BLOCK 0x200
@@ -37712,12 +35632,9 @@ static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_toke
 
 /* ---- src/drafts/block.h ---- */
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block tests a whole block of draft tokens (tokens that a cheaper model proposes). p is the model's
-   probability of a token, q the draft's. r is the probability that the draft is kept up to a token: each token
-   multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much of the draft is kept; then
-   the next token is drawn from max(r p - q, 0). On average the test accepts at least as many tokens as the ratio test,
-   because a later token can make up for one that is less likely than in the draft. A rollback (life/rollback.h) takes
-   back the tokens that are not kept. */
+  samp_verify_block tests a whole block of draft tokens (tokens that a cheaper model proposes). p is the model's
+     probability of a token, q the draft's. r is the probability that the draft is kept up to a token: each token
+     multiplies r by p / q, but r never exceeds 1. */
 
 /* The residual of a row, max(r p - q, 0), from which the next token is drawn. If draft is NULL, it is p. */
 typedef struct sampi_rest {
@@ -37742,8 +35659,7 @@ static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_a
     return total;
 }
 
-/* Returns r after one more token: min(1, r w / q), rounded down. It is computed by a long division, bit by bit, once
-   for each row. */
+/* Returns r after one more token: min(1, r w / q), rounded down. */
 static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 {
     sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
@@ -37769,9 +35685,7 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
 }
 
 /* Replaces a draw: selects the draft token, if it is a candidate, decides by u(n) < h(n) whether the first n tokens may
-   be kept, and computes r(n + 1). The random numbers u are those of the block's first position, not of the row's own. A
-   row that is taken back is sampled again by the next call, and a number that decided to take it back would bias that
-   draw. */
+   be kept, and computes r(n + 1). */
 static void sampi_block_test(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
@@ -37815,11 +35729,7 @@ typedef struct sampi_block {
     bool waited;     /* a rewinding ban was held back, because it was not known which tokens are kept */
 } sampi_block;
 
-/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. If `again` is true,
-   this is a second pass over the kept rows, in which rewinding bans are noted. A row whose token was not drawn (greedy,
-   a custom sampler) has p = 1 for its token: its token is kept, and the draft ends there if its own token is a
-   different one. The same holds if anything after the draw changed the selection. Afterwards the chain has accepted the
-   tokens. */
+/* Samples rows 0 .. n_rows - 1 as if the whole draft were right, until no later token can be kept. */
 static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                     size_t n_rows, bool again)
 {
@@ -37866,10 +35776,7 @@ static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 
-/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. The next token is
-   drawn from the residual of a row, or is the last row's own token, or comes from an ordinary draw after the whole
-   draft. A rollback's record that an earlier draw has opened is written again, so that the block does not take that
-   draw back. */
+/* The first pass accepts the whole draft; then the chain goes back to the end of the kept tokens. */
 SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                    const samp_draft *draft, samp_token *out)
 {
@@ -37908,10 +35815,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
 
 /* ---- src/drafts/tree.h ---- */
 /* ---- drafts: a draft that branches ----
-   samp_verify_tree tests a draft that is a tree: parent [j] is the index of the token that token j follows. The
-   children of a node are tested one after another. After a rejection the residual of the row is max(p - q, 0), with q
-   scaled to the mass of the residual before it, and the next child is tested against this residual. If all children are
-   rejected, the token is drawn from the residual. */
+  samp_verify_tree tests a draft that is a tree: parent [j] is the index of the token that token j follows. */
 
 /* The residual of a row after rejected children: the draft's probabilities for each child, and the mass of the residual
    before it. */
@@ -37942,8 +35846,7 @@ static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, 
     return -1;
 }
 
-/* Adds a rejected child. If no mass would remain, the draft's probabilities add up to more than 1; then the child
-   removes no mass. */
+/* Adds a rejected child. */
 static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -37953,8 +35856,7 @@ static void sampi_add_rejected(sampi_siblings *rejected, const sampi_draft *row,
     if (total == 0) rejected->n--;
 }
 
-/* Draws as sampi_draw_ratio does, for several children. The first child is tested as in that function. If all children
-   are rejected, the second random number of the last child draws the token. */
+/* Draws as sampi_draw_ratio does, for several children. */
 static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
@@ -38010,9 +35912,7 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     return token;
 }
 
-/* Parents come before their children, so there is no cycle and the loop ends. The token identifies the child that was
-   accepted: of siblings with equal tokens only the first can be accepted, because a rejection leaves no mass for its
-   token. */
+/* Parents come before their children, so there is no cycle and the loop ends. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
 {
@@ -38046,13 +35946,10 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
 
 /* ---- src/drafts/relaxed.h ---- */
 /* ---- drafts: relaxed tests ----
-   samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft token is accepted if it is among the
-   first top_k tokens and its p is at most delta below the largest (0.35 and 0.4 with delta 0.1). Otherwise the usual
-   method decides. The output does not have the model's distribution, as the contract in api/drafts.h says. */
+  samp_verify_relaxed: between two tokens (such as <think> and </think>) a draft token is accepted if it is among the
+     first top_k tokens and its p is at most delta below the largest (0.35 and 0.4 with delta 0.1). */
 
-/* Selects the draft token if it is nearly the best token, and returns whether it was. The test compares integer weights
-   w, w(x) + floor(delta z) >= w(best) with their sum z, because a float p could differ in its last bit between
-   machines. */
+/* Selects the draft token if it is nearly the best token, and returns whether it was. */
 static bool sampi_take_near_best(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_relaxed *relaxed = s->draft->test->relaxed;
@@ -38132,23 +36029,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ---- src/constraints/automaton.h ---- */
 /* ============================================================================================= >>constraints
-   Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All except top_p_decay
-   are samplers of one kind (SAMPI_CONSTRAINT), which work in one way. A constructor makes the arrays of a sampler
-   (constraints/making.h). An accepted token changes its state, a few words and perhaps a window of tokens
-   (constraints/accepting.h). In a draw the sampler names tokens, in one of two forms (constraints/drawing.h):
-
-     only:  the only tokens that are allowed: a list of the user's, a forced prefix, the end of a span of thinking.
-     lists: short lists of tokens, each with the change of its logit: all other constraints.
-
-   Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which is in this file. A
-   node is a beginning of a pattern. The current node is the longest one with which the text ends. The lists of this
-   node, and of all shorter nodes with which the text ends, apply. Tokens that are listed whatever the text is are in
-   the list of the first node. Lists for loops and n-grams are made for each draw.
-
-   If this part is compiled, the kind has a row in the table (constraints/kind.h), so constraints are copied, saved and
-   rolled back as all samplers are. A sampler has four arrays (parts): 0 the nodes, 1 the hash table of their children,
-   2 lists and tokens (these three never change); 3 the window, then memory for a list, then the bans of rewinding.
-   samp_rollback does not take back a rewinding ban, because the ban must hold when the same position comes again. */
+  Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. */
 
 /* A node of the automaton. Nodes are in order of depth; the first n_roots are roots of separate automata. */
 typedef struct sampi_match_node {
@@ -38165,8 +36046,7 @@ typedef struct sampi_match_edge {
     int32_t symbol;
 } sampi_match_edge;
 
-/* The tokens that end one type of span of thinking. Part 2 begins with [n_spans] of these structs; the tokens to be
-   forced follow. */
+/* The tokens that end one type of span of thinking. */
 typedef struct sampi_span {
     uint32_t first, n; /* where in part 2 the tokens to be forced are, in words */
     uint32_t is_end;   /* 1 if these tokens are the end sequence */
@@ -38189,8 +36069,7 @@ static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
     return (const sampi_match_node *)sampi_part(s, 0);
 }
 
-/* Returns the index of this edge in the hash table, or of the free entry where it would be. The table always has a free
-   entry. */
+/* Returns the index of this edge in the hash table, or of the free entry where it would be. */
 static uint32_t sampi_match_slot(const sampi_match_edge *edges, uint32_t mask, uint32_t from, int32_t symbol)
 {
     uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
@@ -38210,8 +36089,7 @@ static uint32_t sampi_match_next(const sampi_match_node *nodes, const sampi_matc
     }
 }
 
-/* Returns the state after a byte, in the table of a banned pattern (constraints/patterns.h). The table has 64 words
-   with the class of each byte, then a row for each state. */
+/* Returns the state after a byte, in the table of a banned pattern (constraints/patterns.h). */
 static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
 {
     const uint8_t *class_of = (const uint8_t *)table;
@@ -38236,10 +36114,7 @@ static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t 
 
 /* ---- src/constraints/making.h ---- */
 /* ---- constraints: making the arrays of a sampler ----
-   The builder (sampi_builder) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. From
-   patterns of tokens or of texts it makes the automaton, and the list of tokens at each node; a banned text becomes the
-   tokens that contain it, and the tokens that complete it after other tokens have begun it. The builder owns all its
-   memory, and frees it (constraints/sampler.h). */
+  The builder (sampi_builder) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. */
 
 typedef struct sampi_pattern {
     const samp_token *tokens; /* [n] the pattern's tokens, or NULL if it is a text */
@@ -38288,8 +36163,7 @@ static int32_t sampi_symbol(const sampi_builder *builder, const sampi_pattern *p
     return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
 }
 
-/* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. All patterns grow in
-   step, so all shorter nodes exist already, and the longest suffix of a new node is known. */
+/* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. */
 static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern *p, size_t i)
 {
     int32_t symbol = sampi_symbol(builder, p, i);
@@ -38388,8 +36262,7 @@ static SAMPI_COLD void sampi_builder_sort_tokens(sampi_builder *builder)
         for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++)
             builder->start[pair] += builder->start[pair - 1];
     }
-    /* The counts were stored two above their index, so their sums are beginnings, stored one above. Filling turns these
-       into ends, which are the beginnings of the next pairs. */
+    /* The counts were stored two above their index, so their sums are beginnings, stored one above. */
 }
 
 /* Adds to the first node the tokens that contain a banned string, and to each other node of a string the tokens that
@@ -38441,8 +36314,7 @@ static SAMPI_COLD bool sampi_builder_completes(const sampi_builder *builder, uin
     return there;
 }
 
-/* Adds the tokens of each state of a pattern's table. A first byte that leads to the same state as it does from state 0
-   is skipped. */
+/* Adds the tokens of each state of a pattern's table. */
 static SAMPI_COLD void sampi_builder_states(sampi_builder *builder)
 {
     const uint32_t n_classes = builder->t.u.constraint.n_classes;
@@ -38501,10 +36373,7 @@ static SAMPI_COLD void sampi_builder_lists(sampi_builder *builder)
 
 /* ---- src/constraints/sampler.h ---- */
 /* ---- constraints: from a builder to a sampler ----
-   The beginning and the end of every constructor. The beginning makes a blank builder (the arrays of a sampler in the
-   making) and checks arguments. The end is sampi_builder_make, which builds the automaton (constraints/making.h),
-   copies all arrays into the parts of a new sampler and frees the builder. The sampler has the interface of built-in
-   samplers, except its name. */
+  The beginning and the end of every constructor. */
 
 static const char *sampi_constraint_name(const samp_sampler *s)
 {
@@ -38602,9 +36471,7 @@ static SAMPI_COLD samp_sampler *sampi_builder_make(sampi_builder *builder)
 
 /* ---- src/constraints/constructors.h ---- */
 /* ---- constraints: the constructors ----
-   All constructors of api/constraints.h except samp_init_top_p_decay. Each fills a builder (the arrays of a sampler in
-   the making, constraints/making.h) with patterns, lists or spans, and ends with sampi_builder_make
-   (constraints/sampler.h). The caller's lists are copied; the pointer to a vocabulary is kept. */
+  All constructors of api/constraints.h except samp_init_top_p_decay. */
 
 /* Ends constructors with patterns: makes the automaton of all patterns, and the lists at its nodes. */
 static SAMPI_COLD samp_sampler *sampi_builder_bans(sampi_builder *builder)
@@ -38879,8 +36746,7 @@ static SAMPI_COLD sampi_span sampi_builder_words(sampi_builder *builder, const s
     return at;
 }
 
-/* Checks the tokens that each span forces, and the note (the text before the end). Returns the number of words in part
-   2, or 0 after an error. */
+/* Checks the tokens that each span forces, and the note (the text before the end). */
 static SAMPI_COLD size_t sampi_builder_count_words(sampi_builder *builder, const samp_thinking *spans, size_t n,
                                                    const samp_thinking_plan *plan)
 {
@@ -38899,8 +36765,7 @@ static SAMPI_COLD size_t sampi_builder_count_words(sampi_builder *builder, const
     return builder->t.status ? 0 : total;
 }
 
-/* Writes the tokens that each span forces to part 2, after the table of spans. If there is a plan, the table has the
-   end sequences too, and the note follows. */
+/* Writes the tokens that each span forces to part 2, after the table of spans. */
 static SAMPI_COLD void sampi_builder_spans(sampi_builder *builder, const samp_thinking *spans, size_t n,
                                            const samp_thinking_plan *plan)
 {
@@ -38975,11 +36840,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* ---- src/constraints/patterns.h ---- */
 /* ---- constraints: banned patterns ----
-   samp_init_banned_pattern: the constructor turns a regular expression into a table, by the derivatives of grammars
-   (grammar/regex.h, grammar/derivatives.h). A state is what must follow some bytes so that the whole text is "any
-   bytes, then the pattern". In a state in which nothing must follow, the pattern is complete. The states are the
-   sampler's nodes and have lists of tokens. The list of state 0 has the tokens that contain the pattern by themselves;
-   the list of each other state has further tokens, which complete the pattern there (see constraints/making.h). */
+  samp_init_banned_pattern: the constructor turns a regular expression into a table, by the derivatives of grammars
+     (grammar/regex.h, grammar/derivatives.h). */
 
 #define SAMPI_PATTERN_STATES 4096
 #define SAMPI_PATTERN_STEPS  (1 << 24)
@@ -39013,9 +36875,7 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Returns the node that the text after a byte must match: the node's derivative by the byte. If case does not matter
-   and the byte is a small letter, it returns a node that matches either derivative, by the small or by the capital
-   letter. */
+/* Returns the node that the text after a byte must match: the node's derivative by the byte. */
 static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
 {
     sampi_node behind = sampi_derive(&m->d, node, byte);
@@ -39066,8 +36926,7 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
     return SAMP_OK;
 }
 
-/* Makes all states. State 0 is that after any bytes. *start is the state at the beginning of the text. *alone is the
-   state of a pattern that must begin at this place. */
+/* Makes all states. */
 static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
                                            uint32_t *start, uint32_t *alone, int32_t *n_lists)
 {
@@ -39088,8 +36947,7 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
     return m->d.status;
 }
 
-/* Divides the 256 bytes into classes: from each state, all bytes of a class lead to the same next state. Writes
-   class_of [256] and byte_of [256], a byte of each class, and returns the number of classes. */
+/* Divides the 256 bytes into classes: from each state, all bytes of a class lead to the same next state. */
 static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
 {
     uint32_t n = 0;
@@ -39186,13 +37044,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *voc
 #endif
 /* ---- src/constraints/looking.h ---- */
 /* ---- constraints: looking back ----
-   Searches in the window of the last tokens (part 3): for the tokens that followed earlier occurrences of the newest
-   tokens, and for the period of a loop. The functions change no state; they write the list that they return. */
+  Searches in the window of the last tokens (part 3): for the tokens that followed earlier occurrences of the newest
+     tokens, and for the period of a loop. */
 
 static samp_token *sampi_constraint_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
-/* Returns the memory for a list of this draw. The bans follow it: each is a token and the position at which it is
-   banned. */
+/* Returns the memory for a list of this draw. */
 static sampi_count *sampi_constraint_room(const sampi_sampler *s)
 {
     return (sampi_count *)(void *)(sampi_constraint_window(s) + s->u.constraint.ring.cap);
@@ -39202,16 +37059,14 @@ static sampi_count *sampi_constraint_bans(const sampi_sampler *s)
     return sampi_constraint_room(s) + s->u.constraint.room;
 }
 
-/* Returns the token `back` positions before the newest, so 0 is the newest. It does what sampi_ring_at does without a
-   division. */
+/* Returns the token `back` positions before the newest, so 0 is the newest. */
 static samp_token sampi_constraint_back(const sampi_sampler *s, uint32_t back)
 {
     const sampi_ring *r = &s->u.constraint.ring;
     return sampi_constraint_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
-/* Returns the first position in [back, end), counted back from the newest token, that has this token. If there is none,
-   returns `end`. */
+/* Returns the first position in [back, end), counted back from the newest token, that has this token. */
 static uint32_t sampi_constraint_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
 {
     const sampi_ring *r = &s->u.constraint.ring;
@@ -39223,8 +37078,7 @@ static uint32_t sampi_constraint_find(const sampi_sampler *s, uint32_t back, uin
     return end;
 }
 
-/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once. Returns their number.
-   If list is NULL, it only returns whether there is such a token. */
+/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once. */
 static uint32_t sampi_constraint_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
     const uint32_t size = s->u.constraint.ring.size, end = size > m ? size - m + 1 : 1;
@@ -39259,19 +37113,7 @@ static uint32_t sampi_constraint_period(const sampi_sampler *s, uint32_t size)
 
 /* ---- src/constraints/thinking.h ---- */
 /* ---- constraints: thinking ----
-   A thinking budget bounds the tokens from a start sequence to an end sequence. This file says what an accepted token
-   changes, where the soft point, the grace and the hard end are, which tokens are forced, and how much the end is
-   biased. samp_init_thinking_budget makes a budget without a plan, samp_init_thinking one with a plan
-   (api/constraints.h). The stage is not stored: it follows from these members of sampi_constraint.
-
-     mode:     0 if no span is open; 2 i + 1 if span i is open; 2 i + 2 while its end is forced.
-     count_in: the tokens of the open span so far; while the end is forced, how many of its tokens have come.
-     since:    (with a plan, as the next three) the position at which the span began.
-     spent:    the tokens of earlier spans.
-     side:     the automaton's node for the end sequences that all spans share.
-     noted:    0 before the note (a text that asks for the end); k while its token k - 1 is forced; n_note + 1 after it.
-     wish:     1 + the position at which the span began that samp_thinking_end ends, or 0. No token sets it, so
-               samp_rollback does not take it back, as it does not take back a ban. */
+  A thinking budget bounds the tokens from a start sequence to an end sequence. */
 
 /* Returns how many bytes of a character are still missing after a token. */
 static uint32_t sampi_constraint_missing(const sampi_sampler *s, samp_token token)
@@ -39305,8 +37147,7 @@ static const sampi_span *sampi_constraint_span(const sampi_sampler *s)
 }
 static bool sampi_constraint_counts(const sampi_constraint *r) { return r->mode % 2 == 1; }
 
-/* sampi_constraint_hard returns how many tokens the open span may have before its grace. The function after it returns
-   the soft point, which is the same number if the plan has no soft point. */
+/* sampi_constraint_hard returns how many tokens the open span may have before its grace. */
 static uint32_t sampi_constraint_hard(const sampi_constraint *r)
 {
     uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
@@ -39421,8 +37262,7 @@ static void sampi_constraint_open(sampi_constraint *r, uint32_t mark)
     r->side = sampi_constraint_ends_root(r);
 }
 
-/* Counts a token of the open span that is neither part of its end nor forced. The note may begin or continue with this
-   token. */
+/* Counts a token of the open span that is neither part of its end nor forced. */
 static void sampi_constraint_count(sampi_sampler *s, samp_token token, bool line)
 {
     sampi_constraint *r = &s->u.constraint;
@@ -39516,14 +37356,8 @@ static SAMPI_COLD bool sampi_constraint_thinking_is_valid(const sampi_sampler *s
 
 /* ---- src/constraints/schedule.h ---- */
 /* ---- constraints: schedules ----
-   samp_init_schedule makes a chain whose first member, the clock, says when the other members are active
-   (sampi_is_time, in constraints/record.h). The clock changes no logit. It is a constraint, so a schedule is copied,
-   saved and rolled back as all chains are. A draw calls sampi_n_active (core/owners.h) for the number of active
-   members. The clock's state is in these members:
-
-     mode:     0 outside of spans, i + 1 inside span i.
-     count_in: the tokens or lines since `begin`, since a span began or ended, or since the last loop.
-     missing:  flags: 1 if a token of `until` has come, 2 if a loop was found. */
+  samp_init_schedule makes a chain whose first member, the clock, says when the other members are active (sampi_is_time,
+     in constraints/record.h). */
 
 /* Returns how much a token adds to the clock's count of tokens or lines. */
 static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
@@ -39606,11 +37440,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, 
 
 /* ---- src/constraints/accepting.h ---- */
 /* ---- constraints: accepting a token ----
-   The hooks accept, reset and past: what an accepted token changes in a constraint. If the sampler looks back at tokens
-   (for n-grams, loops, rewinds), the token is added to its window of last tokens (part 3). The current node of the
-   automaton changes, by the token itself or by each byte of its text. When a banned string is complete, its length in
-   tokens is noted for samp_rewind_length. A thinking budget counts its tokens here. Nothing is allocated, because
-   accept must not fail. */
+  The hooks accept, reset and past: what an accepted token changes in a constraint. */
 
 /* A place in the text: a byte of a token in the window, or of the accepted token. */
 typedef struct sampi_place_back {
@@ -39633,8 +37463,7 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
 }
 
 /* Returns how many bytes before the accepted token a match of the banned pattern begins; 0 if it begins within the
-   token. The match ends with the last of bytes [n], the token's first n bytes. If several matches end there, the
-   longest counts. If no match begins within the window, the whole window counts. */
+   token. */
 static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_constraint *r = &s->u.constraint;
@@ -39675,8 +37504,7 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     return node;
 }
 
-/* Returns the automaton's node after a token. If patterns end in the token, *before says how many symbols before the
-   token the longest of them begins; else it is -1. */
+/* Returns the automaton's node after a token. */
 static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_match_node *nodes = sampi_match_nodes(s);
@@ -39703,8 +37531,7 @@ static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, 
     return node;
 }
 
-/* Notes a ban when a pattern of a rewinding ban is complete. The pattern begins `before` symbols before the accepted
-   token, which is in the window already. The token in which the pattern begins is banned at its position. */
+/* Notes a ban when a pattern of a rewinding ban is complete. */
 static void sampi_constraint_ban(sampi_sampler *s, int64_t before)
 {
     sampi_constraint *r = &s->u.constraint;
@@ -39793,9 +37620,7 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 
 /* ---- src/constraints/drawing.h ---- */
 /* ---- constraints: drawing ----
-   The functions that apply a constraint, to an array of candidates and to a row of logits (rows/row.h). Both functions
-   find the only allowed tokens, or the lists that apply at the current node, and mask or change logits. On a row, a
-   short list becomes changes of single logits, and a long list a mask. */
+  The functions that apply a constraint, to an array of candidates and to a row of logits (rows/row.h). */
 
 /* Finds the only tokens that are allowed now, in order. Returns their number, or 0 if all tokens are allowed. */
 static size_t sampi_constraint_only(const sampi_sampler *s, const samp_token **tokens)
@@ -39815,8 +37640,8 @@ static size_t sampi_constraint_only(const sampi_sampler *s, const samp_token **t
 }
 
 /* The place of a loop over the lists that apply now: those of the current node and of its suffixes, or one that is made
-   for the draw.
-     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
+   for the draw. for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order,
+   each once */
 typedef struct sampi_lists {
     const sampi_sampler *s;
     const sampi_count *list;
@@ -39916,8 +37741,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Applies a long list as a mask, which allows the tokens in the list (keeps) or all others. Returns false if this is
-   not possible for the row. */
+/* Applies a long list as a mask, which allows the tokens in the list (keeps) or all others. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
     /* memory that otherwise only MT19937 uses; NULL in slices */
@@ -39985,9 +37809,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/constraints/state.h ---- */
 /* ---- constraints: fingerprint and saved state ----
-   The hooks settings and state (life/state.h). The fingerprint, a hash of settings, is made of the numbers, the lists
-   and the automaton. The state is a few words and the window. Each loaded word is checked: it must be a value that this
-   sampler can reach. */
+  The hooks settings and state (life/state.h). */
 
 /* Adds the lists and automata to the fingerprint. The numbers are in it already, as fields. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
@@ -40005,8 +37827,7 @@ static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
     io->bad |= *x > most;
 }
 
-/* Saves or loads the words that only a thinking budget with a plan has. For a budget without a plan, `wish` is saved or
-   loaded if `missing` says that it is stored. */
+/* Saves or loads the words that only a thinking budget with a plan has. */
 static SAMPI_COLD void sampi_constraint_io_plan(sampi_io *io, sampi_constraint *now, uint32_t missing)
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
@@ -40052,8 +37873,8 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 
 /* ---- src/constraints/kind.h ---- */
 /* ---- constraints: the kind ----
-   The numbers and hooks of the kind SAMPI_CONSTRAINT, to which all constraints belong, and its row in the table of
-   kinds. Its samplers have names of their own. top_p with a decay is another kind (constraints/top_p_decay.h). */
+  The numbers and hooks of the kind SAMPI_CONSTRAINT, to which all constraints belong, and its row in the table of
+     kinds. */
 
 /* clang-format off */
 #define SAMPI_CONSTRAINT_NUMBER(type, param, member, hi) /* a number that is 0 for most constraints */ \
@@ -40112,9 +37933,8 @@ static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
 
 /* ---- src/constraints/top_p_decay.h ---- */
 /* ---- constraints: top_p with decay ----
-   samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound, and
-   goes back to its first value after certain tokens (such as the end of a sentence). A draw calls the functions of
-   top_p, because the record of this sampler has p and min_keep where top_p's record has them. */
+  samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound, and
+     goes back to its first value after certain tokens (such as the end of a sentence). */
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets,
                                                         size_t n, size_t min_keep)
@@ -40200,10 +38020,7 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: questions of users ----
-   Functions with which users ask constraints. samp_rewind_length returns how many tokens to take back, the largest
-   number that a member of the chain asks for. The other functions read the first member of their type: the rest of a
-   thinking budget, the tokens used, and its stage; the length of a loop; whether a schedule's members are active. All
-   of them only read, except samp_thinking_end. */
+  Functions with which users ask constraints. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
@@ -40309,10 +38126,8 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 
 /* ---- src/core/kinds.h ---- */
 /* ---- the table of kinds ----
-   sampi_traits_of and the table of kinds: a kind is a type of sampler, such as top_p, and has one row in the table
-   (core/table.h). This file comes after the files of all samplers, because the rows name their functions. Each
-   sampler's row is in its own file. Only the chain's row is here, because the functions of chains are spread over
-   life/. */
+  sampi_traits_of and the table of kinds: a kind is a type of sampler, such as top_p, and has one row in the table
+     (core/table.h). */
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
@@ -40348,8 +38163,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
-/* Returns the row of a kind; never NULL. Code whose action depends on the kind reads the row, instead of comparing
-   kinds. */
+/* Returns the row of a kind; never NULL. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
@@ -40361,8 +38175,7 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
 }
 
 /* ---- src/base/restore.h ---- */
-/* The end of the implementation. This file pops what base/switches.h has pushed (rounding, contraction, warnings), so
-   that the user's code below the header is compiled with the user's own flags. */
+/* The end of the implementation. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
 #endif

@@ -1,4 +1,4 @@
-/* Made by `make headers` from the rooms in src/: change those, not this file. */
+/* Made by `make headers` from the rooms in src/, where comments are longer: change those, not this file. */
 /* sampling_gpu.h - the chains of sampling.h on a GPU: the same chains, the same tokens.        MIT license, see there.
 
    EXPERIMENTAL: its tokens are right on an NVIDIA H200, and it is slower there than it should be (bench/GPU.md).
@@ -122,15 +122,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2955 gpu/prefix.h                     5639 gpu/device.h
-     149 gpu/api.h                        3537 gpu/choosing.h                   5805 gpu/contexts.h
-     287 gpu/switches.h                   3656 gpu/ending.h                     5975 gpu/steps.h
-     359 gpu/records.h                    3812 gpu/answers.h                    6073 gpu/where.h
-     670 gpu/elements.h                   4611 samplers/plans.h                 6249 gpu/sending.h
-     957 gpu/passes.h                     4884 gpu/users.h                      6526 gpu/batch.h
-    1845 gpu/list.h                       4990 gpu/logprobs.h                   6815 gpu/results.h
-    2557 gpu/left.h                       5157 gpu/advance.h                    7117 gpu/canary.h
-    2818 gpu/done.h                       5423 gpu/shapes.h
+       2 gpu/opening.h                    2718 gpu/prefix.h                     5237 gpu/device.h
+     149 gpu/api.h                        3268 gpu/choosing.h                   5384 gpu/contexts.h
+     287 gpu/switches.h                   3377 gpu/ending.h                     5542 gpu/steps.h
+     349 gpu/records.h                    3521 gpu/answers.h                    5633 gpu/where.h
+     625 gpu/elements.h                   4286 samplers/plans.h                 5796 gpu/sending.h
+     873 gpu/passes.h                     4548 gpu/users.h                      6050 gpu/batch.h
+    1703 gpu/list.h                       4644 gpu/logprobs.h                   6316 gpu/results.h
+    2367 gpu/left.h                       4796 gpu/advance.h                    6597 gpu/canary.h
+    2595 gpu/done.h                       5044 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -286,12 +286,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 
 /* ---- src/gpu/switches.h ---- */
 /* ================================================================================================== >>switches
-   The compiler's abilities, and the sizes that host and device agree on. The room reads _OPENMP, SAMP_GPU_LIST and the
-   macros of the tests. It defines SAMPI_OFFLOAD (1: kernels run on a device), the macros that kernels are written
-   with, and constants. Only gcc offloads here, and clang in a test (SAMPI_OFFLOAD_CLANG). Without offloading the same
-   functions are compiled for the host alone: SAMPI_LANES is then a plain loop, and the macros that address the
-   device's compiler are empty. With clang SAMPI_LANES is a plain loop too, because clang begins a reduction of a
-   maximum of floats at -FLT_MAX instead of -infinity: a row whose tokens are all masked would then have a maximum. */
+  The compiler's abilities, and the sizes that host and device agree on. */
 
 #if defined(_OPENMP) && defined(__GNUC__) && (!defined(__clang__) || defined(SAMPI_OFFLOAD_CLANG))
 #define SAMPI_OFFLOAD 1
@@ -300,10 +295,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_OFFLOAD 0
 #endif
 
-/* A team of OpenMP is a thread block of one warp. All lanes execute code outside of SAMPI_LANES loops alike; a
-   SAMPI_LANES loop runs one iteration per lane. It has exactly 32 iterations. Lanes exchange values by reductions, and
-   through memory from one loop to the next. (gcc puts the barrier that this needs after each loop.) Code between two
-   loops must not depend on which lane runs it: a count that each lane has for itself goes through a reduction. */
+/* A team of OpenMP is a thread block of one warp. */
 #define SAMPI_WARP  32
 #define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
 #if SAMPI_OFFLOAD
@@ -326,8 +318,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
     SAMPI_PRAGMA(omp teams num_teams(1))
 #endif
 #define SAMPI_UNROLL(n) SAMPI_PRAGMA(GCC unroll n)
-/* Makes the compiler read a whole array before it uses the first element. Otherwise gcc puts a read behind a branch if
-   its value is used on one side of the branch only, and such a read waits for the one before it. */
+/* Makes the compiler read a whole array before it uses the first element. */
 #define SAMPI_AT_ONCE(n, x) SAMPI_UNROLL(n) for (int i_ = 0; i_ < (n); i_++) __asm__ volatile("" : "+r"((x)[i_]))
 #else
 #define SAMPI_SIMD(...)
@@ -335,8 +326,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_AT_ONCE(n, x)
 #endif
 
-/* A function that the compiler neither inlines nor copies for calls with constants. What one warp does alone takes
-   mostly the time in which its instructions are fetched, and the second call finds them in a cache. */
+/* A function that the compiler neither inlines nor copies for calls with constants. */
 #if SAMPI_GNU && !defined(__clang__)
 #define SAMPI_UNCLONED __attribute__((noinline, noclone))
 #else
@@ -358,18 +348,7 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
 
 /* ---- src/gpu/records.h ---- */
 /* ================================================================================================== >>records
-   The structs in device memory, which host and device both read; the room has no functions. The host writes jobs,
-   rules, ids and places, and reads results. The device writes all others.
-
-   A job is a chain, as a list of steps, one per sampler.
-   A rule says how the logit of one token changes (logit_bias, penalties, dry).
-   A state says how far a row's chain has been run; only the team (thread block) that ends a pass over the row writes
-   it. An op (operation) is a sampler's change of a whole row; later passes repeat it on each element that they read.
-   An item is one token of a list; a list holds the few remaining tokens of a row.
-   A part is one team's result of a pass. A result is a row's token or status. The args are the addresses of all arrays.
-
-   The arrays lie row behind row; a row's part of an array is found by the row's number. The device numbers rows by
-   their job, not by their index in the caller's batch. */
+  The structs in device memory, which host and device both read; the room has no functions. */
 
 /* Kinds of steps that are not samplers; a sampler's step has the sampler's kind. */
 enum {
@@ -381,8 +360,7 @@ enum {
 };
 
 /* A sampler as a step of a job, for the sampler's plan (its questions about the row), which reads kind, now and u as it
-   would in a sampi_sampler. u has that sampler's numbers, byte for byte (sampi_gpu_copy_numbers). Of these only mu and
-   adaptive_p's average change from token to token: the device changes its copy, sampi_gpu_follow the host's. */
+   would in a sampi_sampler. u has that sampler's numbers, byte for byte (sampi_gpu_copy_numbers). */
 typedef struct sampi_gpu_step {
     int32_t kind;
     uint32_t k;       /* how many top log-probabilities are asked for */
@@ -417,9 +395,7 @@ enum {
     SAMPI_GPU_SENT   /* they are in args.rule and args.id, sent with this batch */
 };
 
-/* A chain. It stays on the device, which updates its state with each token: the position, mirostat's mu, adaptive_p's
-   averages, the window of penalties. The host keeps the same bytes in its stage (the copy of what is sent), and updates
-   them likewise, so a job can be sent again at any time without a question to the device. */
+/* A chain. */
 typedef struct sampi_gpu_job {
     uint32_t id, n_ids; /* first and number of the ids that the row's rules change */
     uint32_t side;      /* a SAMPI_GPU_LEFT, _RIGHT or _SENT: where ids and rules are */
@@ -439,8 +415,7 @@ typedef struct sampi_gpu_place {
     uint32_t out_row;
 } sampi_gpu_place;
 
-/* Kinds of operations. Each sampler that changes all logits of a row or removes tokens adds one to the row's list of
-   operations. A pass repeats them all on each element that it reads, which is cheaper than to write the row back. */
+/* Kinds of operations. */
 enum {
     SAMPI_OP_SCALE, /* l *= f */
     SAMPI_OP_SHIFT, /* log_softmax: l -= mean */
@@ -461,15 +436,13 @@ typedef struct sampi_gpu_op {
     double mean;
 } sampi_gpu_op;
 
-/* One token of a list. Its key holds logit and id; descending keys are the order of tokens. at_order is the logit at
-   the time a sampler last put the array in order, at_p the logit when a sampler last set p. */
+/* One token of a list. */
 typedef struct sampi_gpu_item {
     uint64_t key;
     float at_order, at_p;
 } sampi_gpu_item;
 
-/* The passes, by what they find. Each is a function of gpu/passes.h; sampi_gpu_advance takes its result over. A cell is
-   the 32 elements of a group of 1024 that one lane reads. */
+/* The passes, by what they find. */
 enum {
     SAMPI_PASS_SCAN,   /* the maximum of each cell; the value of a row that has not begun */
     SAMPI_PASS_SUMS,   /* n, z, s, low (see sampi_gpu_state); also a list, if st->listing */
@@ -509,9 +482,7 @@ enum {
     SAMPI_SEARCH_ALL        /* the prefix has no end: all tokens are in it */
 };
 
-/* A search for the last token of a prefix: see sampi_gpu_require_prefix. Each histogram lowers mass and count by those
-   of the tokens before the bucket that is searched next. key and score are valid from the time that require_prefix
-   returns 1 until the next search. */
+/* A search for the last token of a prefix: see sampi_gpu_require_prefix. */
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* true: typical's order; false: the order of keys */
@@ -529,18 +500,7 @@ typedef struct sampi_gpu_search {
     uint64_t in_mass, above_mass, above_count;
 } sampi_gpu_search;
 
-/* The state of a row: how far its chain has been run. The team (thread block) that ends a pass writes it, between its
-   two memory fences; all teams of the row read it during the next pass. Only n_list and the counters at the beginning
-   change while teams run a pass.
-
-   If max_known, max is the maximum of the remaining tokens, changed ones included. If sums_known, n is their number, z
-   the sum of their weights, s the sum of weight times distance, low the smallest logit. If listed, the list holds all
-   tokens with keys (logit above id) >= floor; if overflown, they were too many. No remaining token is below bar, so
-   cells (32 elements) with smaller maxima are not read. The members order_* and p_* describe the CPU's array when a
-   sampler last sorted it, or set p; the host needs them if the row is exported.
-
-   A change of the set of tokens makes max and the sums invalid (sampi_gpu_invalidate). The operations say what samplers
-   have done to the row. */
+/* The state of a row: how far its chain has been run. */
 typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes over rows of this number since the block was zeroed */
     uint32_t arrived; /* number of teams that have ended the current pass */
@@ -587,8 +547,7 @@ typedef struct sampi_gpu_state {
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
-/* What the device returns for a row. It counts only if `batch` is the number of the current batch; otherwise it is from
-   an earlier one. batch is written last; it shows the teams of the row that nothing is left to do. */
+/* What the device returns for a row. */
 typedef struct sampi_gpu_result {
     uint32_t batch; /* number of the batch whose result it is */
     int32_t status; /* a status, or SAMPI_GPU_DECLINED: the CPU must sample the row */
@@ -609,22 +568,18 @@ typedef struct sampi_gpu_basis {
     uint32_t rank, n_top; /* number of keys in this basis's part of the array of top keys */
 } sampi_gpu_basis;
 
-/* One team's result of a pass; which sums it has depends on the pass. Teams do not add up each other's: the last one
-   reads all parts, so no result shows the order of atomics. */
+/* One team's result of a pass; which sums it has depends on the pass. */
 typedef struct sampi_gpu_part {
     uint64_t sum[6];
     float max, low;
 } sampi_gpu_part;
 
-/* A token whose logit a rule changes: its logit now, and the logits at_order and at_p of sampi_gpu_item. Such tokens
-   are taken out of the row (holes); the one team that advances the row applies each step to them. */
+/* A token whose logit a rule changes: its logit now, and the logits at_order and at_p of sampi_gpu_item. */
 typedef struct sampi_gpu_changed {
     float l, at_order, at_p;
 } sampi_gpu_changed;
 
-/* A batch, and the addresses of everything. Arrays of [rows] are in the block that the context allocates once; rule,
-   id, place and job are sent with batches. cell and lane_max describe the row as it came; cell_sum, sum, mass, count,
-   wide and code are scratch of the current step, and keep nothing from one step to the next. */
+/* A batch, and the addresses of everything. */
 typedef struct sampi_gpu_args {
     uint32_t batch, n_rows, splits, groups, wait, n_vocab;
     int32_t type;
@@ -669,31 +624,17 @@ typedef struct sampi_gpu_args {
 
 /* ---- src/gpu/elements.h ---- */
 /* ================================================================================================== >>elements
-   One logit, one key, one operation. The functions take a row as the caller left it, its mask, and its holes: tokens
-   whose logits are changed and kept beside the row. They return the logits of a lane's cell, as the operations have
-   changed them. A group is 1024 elements of a row. A cell is the 32 elements of a group that belong to one lane of a
-   warp, chosen so that neighbouring lanes read neighbouring words. A key is a token in 64 bits, logit above id, so
-   that one comparison of integers follows the order of tokens.
+  One logit, one key, one operation. */
 
-   The row itself is never written. A logit that is read is brought up to date by repeating the operations (the
-   samplers' changes of the row). Passes call these functions for whole cells, steps for single tokens, the host
-   (gpu/results.h) for the contents of a key. The functions write only through pointers that they get for it. */
-
-/* Adds to a counter that teams (thread blocks) share; returns its old value. Counters are relaxed; sampi_gpu_fence
-   orders them against other memory: if team A writes, fences and adds, and team B sees the addition and then fences, B
-   reads what A wrote. gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so
-   there are no more fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without
-   any. */
+/* Adds to a counter that teams (thread blocks) share; returns its old value. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 /* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
-   of a simd loop. The sum is not used, so no lane waits for it. */
+   of a simd loop. */
 SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
-/* Returns a token's key, its logit and id in 64 bits. sampi_key with its sign bit flipped has the order of unsigned
-   numbers. The id is inverted, so of equal logits the smaller id has the larger key. The largest key of a row is its
-   first token. */
+/* Returns a token's key, its logit and id in 64 bits. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
     return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
@@ -703,8 +644,7 @@ static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
 /* Returns the smallest key (logit above id, in 64 bits) with that logit: the largest id has the smallest key. */
 static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
-/* Returns the smaller index. A read past the end of an array uses it to read the last element instead, whose value is
-   then ignored; so the read needs no branch. */
+/* Returns the smaller index. */
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* A row to read from. Nothing in it changes during a pass. */
@@ -716,24 +656,20 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
-/* Returns a row's job, its chain on the device. Jobs in memory are as long as the longest chain of the batch needs, not
-   as long as the struct, so fewer bytes are sent. Jobs change only between passes, by one team. */
+/* Returns a row's job, its chain on the device. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
 }
 
-/* Returns the ids, ascending, whose logits logit_bias, penalties or dry change in the row. Their place depends on who
-   wrote them last, the host or the device. */
+/* Returns the ids, ascending, whose logits logit_bias, penalties or dry change in the row. */
 static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
-/* Returns the view of a row. Masks and places are numbered by job (a row on the device); the logits are in the caller's
-   row that the place names. Rows without changed ids have no holes (elements taken out of the row), so passes do not
-   look for any. Each team makes a view for each pass, and so do steps that read single tokens. */
+/* Returns the view of a row. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -748,15 +684,12 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 }
 
 /* Returns the index in its group of element t of a lane's cell (its 32 elements of a group of 1024). 16-bit elements
-   are read as words of two, so a lane's elements are pairs of neighbours. A caller that turns a bit or index of a cell
-   into an id must pass the same `pairs` as the read did: that of sampi_gpu_paired, which is false for a last group that
-   is not full. */
+   are read as words of two, so a lane's elements are pairs of neighbours. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
 }
-/* Returns whether a group of 1024 elements is read in pairs. A last group that is not full is read element by
-   element. */
+/* Returns whether a group of 1024 elements is read in pairs. */
 SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
 {
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
@@ -773,8 +706,7 @@ SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
 #define SAMPI_PLACE(pairs, apart) ((pairs) ? sampi_gpu_index(true, lane, i) : (uint32_t)i * (apart) + (uint32_t)lane)
 
 /* Reads n elements of a lane into x: the first at base + lane, the others `apart` elements from each other. n is a
-   constant, at most 32. Masked elements, holes (changed tokens, which are kept beside the row), and indices behind the
-   end of the row give -inf. All reads are issued before the first value is used. */
+   constant, at most 32. */
 SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int n,
                                       int lane, float *x)
 {
@@ -828,26 +760,19 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
     sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, 32, lane, x);
 }
 
-/* Returns one element, or -inf if it is masked. Holes (bits of changed tokens) are ignored: a changed token's logit
-   stays in the row, which is the caller's and is never written. For tokens that a pass has found, and for changed
-   tokens. */
+/* Returns one element, or -inf if it is masked. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
-/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. In the order of keys
-   (logits, then ids) each token has its own code. In typical's order of scores tokens may share one; keys then decide
-   among them. (The bits of non-negative doubles have the order of the doubles.) Passes, changed tokens and the search
-   all use this function, so they agree about a token's place. */
+/* Returns a token's code: its place in an order as an integer; a smaller code comes earlier. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
-/* Returns the bucket of a code (a token's place in an order, as an integer) in [lo, hi]. Small floats have many codes
-   close together, so a row's logits would fall into few buckets of equal numbers of codes; the first histogram
-   therefore has buckets of equal width, 1/64 nat (the unit of logits). */
+/* Returns the bucket of a code (a token's place in an order, as an integer) in [lo, hi]. */
 #define SAMPI_EVEN 64
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
@@ -876,8 +801,7 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 /* Whether the operation removes tokens; otherwise it changes logits. */
 static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
 
-/* Returns a logit after an operation (a sampler's change of the row) that changes all logits. A masked token stays
-   masked. */
+/* Returns a logit after an operation (a sampler's change of the row) that changes all logits. */
 static float sampi_gpu_change(const sampi_gpu_op *o, float l)
 {
     if (!(l >= -FLT_MAX)) return l;
@@ -887,8 +811,7 @@ static float sampi_gpu_change(const sampi_gpu_op *o, float l)
     return sampi_gpu_adapt(l, o->max, o->t, o->f);
 }
 
-/* Whether the operation keeps the order: a larger logit stays at least as large as a smaller one. Scales and shifts do.
-   A smoothing curve above 3 does not: it lifts tokens near the maximum above the maximum. */
+/* Whether the operation keeps the order: a larger logit stays at least as large as a smaller one. */
 static bool sampi_gpu_keeps_order(const sampi_gpu_op *o)
 {
     return o->kind == SAMPI_OP_SCALE || o->kind == SAMPI_OP_SHIFT || (o->kind == SAMPI_OP_BEND && o->mean <= 1.0);
@@ -905,8 +828,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Returns a logit after n operations (the samplers' changes of the row); -inf if one of them removes the token. The
-   passes repeat all operations, append_cell those up to a time that an item records, apply_changed only the newest. */
+/* Returns a logit after n operations (the samplers' changes of the row); -inf if one of them removes the token. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -921,11 +843,7 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* Returns a bound on logits after n operations (the samplers' changes of the row). The bound changes as a logit does
-   while the order is kept; an operation that does not keep it makes the bound FLT_MAX. Operations that remove tokens
-   may leave the bound too high, never too low. (Smoothing would lower a bound above the maximum of the remaining
-   tokens; such a bound becomes that maximum first.) Used where a maximum of the row as it came bounds tokens as they
-   are now: sampi_gpu_live for a cell (32 elements), find_floor for a threshold. */
+/* Returns a bound on logits after n operations (the samplers' changes of the row). */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -942,9 +860,7 @@ static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
 }
 
-/* Adds a token to a row's list. Past the list's end only the count grows, by which advance sees that the list was too
-   long. For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
-   append_cell. */
+/* Adds a token to a row's list. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {
     uint32_t i = __atomic_fetch_add(n_list, 1, __ATOMIC_RELAXED);
@@ -956,28 +872,15 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
 
 /* ---- src/gpu/passes.h ---- */
 /* ==================================================================================================== >>passes
-   The passes: what all teams (thread blocks) of a row do at once, each with its own groups of 1024 tokens. There is one
-   function for each SAMPI_PASS_*. A pass reads the row and its state, which do not change meanwhile. It writes one
-   part per team (its sums), maxima of cells (32 tokens of a lane), items of the list, and buckets of histograms. A
-   lane skips those of its cells whose maximum shows that no token in them matters; most cells are never read.
-   sampi_gpu_team (gpu/advance.h) calls sampi_gpu_walk once per team and pass. Of the state only n_list is written
-   here.
+  The passes: what all teams (thread blocks) of a row do at once, each with its own groups of 1024 tokens. */
 
-   Teams share only atomics whose order cannot be seen in a result: counts, sums of integers, places in a list whose
-   order has no meaning. Everything else belongs to one team, until the last team to end the pass adds the parts up
-   and adds the changed tokens (gpu/advance.h). */
-
-/* Returns the first group (1024 elements) of a team's share of a row. Shares differ by one group at most. Team `split`
-   has the groups from here up to the first one of split + 1, so each group has exactly one team. */
+/* Returns the first group (1024 elements) of a team's share of a row. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
-/* Takes the tokens of these groups whose logits rules change out of the row, by setting one bit for each. A team sets
-   those of its own groups before it reads the groups, so it need not wait for another team. The row's last team clears
-   them (sampi_gpu_finish), so all bits are zero when a row begins. The words belong to this team alone; the atomic is
-   for two lanes with ids in one word. */
+/* Takes the tokens of these groups whose logits rules change out of the row, by setting one bit for each. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -993,9 +896,7 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
 }
 
 /* SCAN, the first pass, computes maxima of cells (32 elements of a lane), of lanes and of the team's share, which is
-   NaN if any element is. It reads every element once, and computes so little that only the memory's speed counts. Later
-   passes can skip most cells by its maxima; cell and lane_max stay as written here until the next batch. A masked NaN
-   is not noticed, as on the CPU; end_scan, which reads the tokens with changed logits, finds a NaN among those. */
+   NaN if any element is. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -1049,9 +950,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as all other passes read it: a share of its groups, and the operations (samplers' changes) so far. It is a
-   copy of members of the state, which lanes can keep in registers. A single temperature is by far the most frequent
-   operation; it is one multiplication, without a loop over operations. */
+/* The row as all other passes read it: a share of its groups, and the operations (samplers' changes) so far. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* first group, and the one after the last */
@@ -1067,8 +966,7 @@ typedef struct sampi_gpu_pass {
     uint32_t split;
 } sampi_gpu_pass;
 
-/* Returns the pass for a team's share. Each walk_* begins with it; a draw uses it to read one group (group_envelope in
-   gpu/choosing.h). */
+/* Returns the pass for a team's share. */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -1092,8 +990,7 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Hides from gcc's device compiler where a value comes from. Of two selections with the same condition it would make
-   one branch, at which the lanes of a warp wait for each other. */
+/* Hides from gcc's device compiler where a value comes from. */
 #define SAMPI_HIDE(x) SAMPI_AT_ONCE(1, &(x))
 
 /* Returns sampi_finite, by selections. */
@@ -1104,8 +1001,7 @@ SAMPI_INLINE float sampi_gpu_finite(float x)
     return x < -FLT_MAX ? -FLT_MAX : x;
 }
 
-/* Returns a logit times a temperature's factor; a masked logit (-inf) stays masked. Both results are computed and one
-   is selected, because a branch would take longer. */
+/* Returns a logit times a temperature's factor; a masked logit (-inf) stays masked. */
 SAMPI_INLINE float sampi_gpu_scaled(float l, float r)
 {
     const float scaled = sampi_gpu_finite(sampi_roundf(l * r));
@@ -1118,10 +1014,7 @@ static SAMPI_UNCLONED float sampi_gpu_rescale_once(const sampi_gpu_op *op, uint3
     return sampi_gpu_rescale(op, n, l);
 }
 
-/* Whether a lane's cell can have a remaining token that reaches `bar`, by the cell's maximum. Most cells need not be
-   read then: a pass over a row that was cut takes a fraction of the scan's time. A cell with only masked tokens or
-   holes has the maximum -inf, and is never read. A wrong yes is possible, a wrong no is not: the maximum is an upper
-   bound. */
+/* Whether a lane's cell can have a remaining token that reaches `bar`, by the cell's maximum. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale_once(p->op, p->n_ops, cell_max);
@@ -1129,9 +1022,7 @@ SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float 
 }
 
 /* Returns which of a lane's cells in eight groups, from group `from` on, can have a remaining token that reaches `bar`:
-   bit i for the cell of group from + i. The eight maxima are read at once; one after the other, each would be waited
-   for. A pass goes from bit to bit and not from group to group: a lane without work in one group goes on with the next
-   one, and the lanes stay together. */
+   bit i for the cell of group from + i. */
 SAMPI_INLINE uint32_t sampi_gpu_live_cells(const sampi_gpu_pass *p, uint32_t from, int lane, float bar)
 {
     float bound[8];
@@ -1159,21 +1050,19 @@ SAMPI_INLINE void sampi_gpu_scale_read(const sampi_gpu_pass *p, int n, float *l)
     }
 }
 
-/* A quarter of a cell is 8 elements. Passes do each step for all eight before the next step (SAMPI_OF_QUARTER), so that
-   eight chains of operations are under way at once. */
+/* A quarter of a cell is 8 elements. */
 #define SAMPI_QUARTER    8
 #define SAMPI_QUARTERS   SAMPI_UNROLL(1) for (int quarter = 0; quarter < p->quarters; quarter++)
 #define SAMPI_OF_QUARTER SAMPI_UNROLL(8) for (int k = 0; k < SAMPI_QUARTER; k++)
 
-/* Returns where a lane's 32 logits are in the memory that its team keeps for one cell of each lane; SAMPI_WARP
-   apart. */
+/* Returns where a lane's 32 logits are in the memory that its team keeps for one cell of each lane; SAMPI_WARP apart.
+   */
 static float *sampi_gpu_aside(const sampi_gpu_args *a, size_t row, uint32_t split, int lane)
 {
     return a->aside + (row * a->splits + split) * SAMPI_GROUP + (uint32_t)lane;
 }
 
-/* Applies one operation to a quarter's elements, the first of which has the index base: sampi_gpu_replay for eight
-   elements, without calls for the frequent kinds. */
+/* Applies one operation to a quarter's elements, the first of which has the index base. */
 SAMPI_INLINE void sampi_gpu_apply(const sampi_gpu_op *op, uint32_t base, bool pairs, int lane, float *x)
 {
     if (op->kind == SAMPI_OP_SCALE) {
@@ -1189,10 +1078,7 @@ SAMPI_INLINE void sampi_gpu_apply(const sampi_gpu_op *op, uint32_t base, bool pa
     }
 }
 
-/* Writes the logits of a lane's cell, up to date, into its team's memory. It serves cells that cannot be read directly:
-   with masks, holes or types that take more than a load, and rows with other operations than one temperature. It is a
-   function of its own because a pass with all this inside would need more registers than a thread has. The results are
-   those of sampi_gpu_replay, because every reader must find the same logit. */
+/* Writes the logits of a lane's cell, up to date, into its team's memory. */
 static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t row, uint32_t split, uint32_t group,
                                               int lane)
 {
@@ -1212,8 +1098,7 @@ static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t ro
    floats are read; the cell's elements are SAMPI_WARP apart either way. next: the quarter that follows, as it was read.
    l: this quarter's logits, up to date (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances
    from the maximum, in nats; later: their logits after the next sampler; q: their envelopes (upper bounds of weights).
-   Only functions that the compiler inlines into simd loops have such a record: gcc 12 keeps 128 bytes for the arrays
-   that a simd loop with calls declares itself. */
+   */
 typedef struct sampi_gpu_eight {
     const uint32_t *pair;
     const float *x;
@@ -1259,8 +1144,7 @@ SAMPI_INLINE void sampi_gpu_first_quarter(const sampi_gpu_pass *p, uint32_t grou
 }
 
 /* Brings a quarter's logits up to date, and reads the next quarter, so that these reads are under way during the work
-   on this one. The loop over quarters is not unrolled: the driver's compiler would again do one element after the
-   other. */
+   on this one. */
 SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, sampi_gpu_eight *e)
 {
     SAMPI_OF_QUARTER e->l[k] = e->next[k];
@@ -1268,8 +1152,7 @@ SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, s
     sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
 }
 
-/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. All reads are issued before the first
-   value is used. */
+/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
     sampi_gpu_eight e;
@@ -1282,8 +1165,7 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
     sampi_gpu_scale_read(p, 32, l);
 }
 
-/* The histogram of the tokens in a window of logits; its arrays are wide and code. Each bucket has 2^shift codes
-   (places in the order of tokens). */
+/* The histogram of the tokens in a window of logits; its arrays are wide and code. */
 typedef struct sampi_gpu_window {
     uint64_t *mass, *count;
     uint64_t lo;
@@ -1307,12 +1189,7 @@ SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t
 }
 
 /* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. They are read
-   again, because they are few, and a cell's logits at three times would not fit the registers. Lanes of all teams of
-   the row call it at once; n_list gives each of them its own places. An item's two older logits (at_order, at_p) are
-   computed here from the row, because no list existed when the samplers ran that they belong to. A window's histogram,
-   if not NULL, counts the tokens too. A pass calls it after its own loop: lanes that added elements inside the loop
-   would separate there, and run the rest of it one after the other. For the same reason a lane's elements are one
-   sequence here, not a loop in each group. */
+   again, because they are few, and a cell's logits at three times would not fit the registers. */
 static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split,
                                                    const sampi_gpu_window *window)
 {
@@ -1359,8 +1236,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
     }
 }
 
-/* Computes a quarter's weights and distances. The steps are those of sampi_exp, for eight logits side by side: an
-   exponential is a chain of 15 operations, each of which waits for the one before. */
+/* Computes a quarter's weights and distances. */
 SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
 {
     double s[SAMPI_QUARTER], f[SAMPI_QUARTER], e[SAMPI_QUARTER];
@@ -1386,8 +1262,7 @@ SAMPI_INLINE double sampi_gpu_if(bool condition)
     return sampi_from_bits((uint64_t)(condition * (uint32_t)(sampi_bits(1.0) >> 32)) << 32);
 }
 
-/* Returns the sum of sampi_weighted of a quarter, each plus the bits of the double 2^52. The caller subtracts these
-   bits 8 times, because turning every double into an integer would take longer than all other steps. */
+/* Returns the sum of sampi_weighted of a quarter, each plus the bits of the double 2^52. */
 SAMPI_INLINE uint64_t sampi_gpu_weighted(const sampi_gpu_eight *e)
 {
     double r[SAMPI_QUARTER];
@@ -1414,8 +1289,7 @@ SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q
 }
 
 /* The sums of a lane's cell: n tokens; z, of weights; s, of weights times distances; mass and count of the tokens above
-   a window of logits; `in`, the mass inside it; low: the smallest logit; q: the sum of envelopes. Bit i of `wanted` is
-   set if element i goes to the row's list. */
+   a window of logits; `in`, the mass inside it; low: the smallest logit; q: the sum of envelopes. */
 typedef struct sampi_gpu_cell_sums {
     uint64_t n, z, s, mass, count, in;
     float low;
@@ -1454,9 +1328,7 @@ SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, in
 }
 
 /* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys (logit above id)
-   from a floor on. All elements of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch
-   would take longer. require_sums asks for this pass when the maximum is known, which weights are relative to. It
-   writes the team's part; end_sums adds the parts up. */
+   from a floor on. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -1488,8 +1360,7 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 /* Four sums, from which top_n_sigma gets the sums of x and of x^2. x has 40 bits; its square is summed as products of
-   20-bit halves, which stays below 2^64 for a row of any length, and needs no wider integers in the loop. The four are
-   combined once per row, with 128 bits. */
+   20-bit halves, which stays below 2^64 for a row of any length, and needs no wider integers in the loop. */
 typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
@@ -1525,8 +1396,7 @@ SAMPI_INLINE float sampi_gpu_sigma_cell(const sampi_gpu_pass *p, uint32_t group,
 }
 
 /* SIGMA computes the four sums of sampi_gpu_squares, and the maximum, for top_n_sigma. MAX is the same pass with only
-   its maximum used, for a row whose first tokens were removed or changed, so that its maximum is unknown. That is rare,
-   and not worth a function. (MAX's sums use an old maximum and scale, and are not read.) */
+   its maximum used, for a row whose first tokens were removed or changed, so that its maximum is unknown. */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1550,10 +1420,7 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
 }
 
 /* GATHER and BUCKET make a list, for GATHER of tokens with keys (logit above id) from floor on (require_list), for
-   BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and no lane waits for
-   another: each looks through the maxima of its own cells, and reads only cells that can have one. The function that
-   asked has set n_list to 0. The items come in no order, and differently each time, and nothing may depend on that.
-   Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
+   BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -1609,8 +1476,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 /* Computes the envelope's sum (an upper bound of the weights, by which a token is drawn) of each group of 1024 tokens
-   from those of its cells. These go through memory, because a group's cells belong to 32 lanes. A cell's sum fits 32
-   bits: it has 32 envelopes of at most 2^26 each. */
+   from those of its cells. */
 static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -1666,8 +1532,7 @@ SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group,
 }
 
 /* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the
-   tokens above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more
-   (st->ahead), also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
+   tokens above a window of logits; mass, list and histogram of those in it. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -1731,9 +1596,7 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
 }
 
 /* HIST computes mass (sum of weights) and count of each bucket of a histogram; search_window has cleared the buckets.
-   Both are integers, so no result shows the order of the atomics. If no mass is searched for, only counts are needed,
-   and weights are not computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may
-   not fit a list. */
+   */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1770,9 +1633,7 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     return q;
 }
 
-/* DRAW computes the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw
-   (row_draw in gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements
-   again. Groups without remaining tokens are written too, because their sums may be those of an earlier draw. */
+/* DRAW computes the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1791,9 +1652,7 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* RACE runs gumbel's race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
-   times the larger key (logit above id), as sampi_race_run does; the step then finds the first of all lanes. Elements
-   are read one by one: each takes so much work that 32 of them at once would not fit the registers. */
+/* RACE runs gumbel's race of all remaining tokens. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1821,8 +1680,7 @@ static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 #endif
 
-/* Runs a team's part of the pass that the row waits for. Only sampi_gpu_team calls it, and the passes of this room are
-   called only here. NONE has no work: the row continues after a user's sampler. */
+/* Runs a team's part of the pass that the row waits for. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     switch (a->state[row].pass) {
@@ -1844,29 +1702,11 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 
 /* ---- src/gpu/list.h ---- */
 /* ====================================================================================================== >>list
-   What one team (a thread block of one warp) does with the tokens of a list. It takes at most SAMP_GPU_LIST items, in
-   no order, and the maximum of the remaining tokens. It returns sums, ends of prefixes, or a chosen key, or makes the
-   list shorter or changes its logits. No order is needed for most: the end of a prefix is searched among codes (places
-   in an order, as integers), in a long list by dividing the range of codes into four, again and again, with sums over
-   the whole list, in a short one by comparing each code with all others. Only tail_free, top_h, min_k and mirostat's
-   estimate need neighbours; for these the keys are sorted.
-
-   The steps (gpu/left.h to gpu/advance.h) call these functions in the one team that advances a row. No other team works
-   on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions write
-   n_list and buffer (list_keep) and n, z, s, low (list_sums). The arrays `wide` and `code` are scratch that one
-   function fills for the next (list_codes for list_prefix and list_end; list_sort and list_weights for tail_free); no
-   function may use them in between.
-
-   Lanes do not run in lockstep. All lanes execute the code outside of simd loops, and since Volta a lane may be
-   anywhere between two barriers of its warp. So a word that lanes have read may be written only after a barrier. A word
-   that they have written may be written again with another value, or in a simd loop, or by an atomic, only after
-   another barrier. A simd loop ends with a barrier, and so does an atomic outside of a simd loop; elsewhere
-   sampi_gpu_meet is the barrier. The interpreter of tests/gpu/ptx finds words that break this rule. */
+  What one team (a thread block of one warp) does with the tokens of a list. */
 
 /* A row, for the team (thread block) that runs its steps (samplers), with the row's parts of the arrays. wide holds
    weights or envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are
-   the tokens whose logits rules change, with their ids in changed_id. Nearly all functions of steps get this struct,
-   and can write what it points to. */
+   the tokens whose logits rules change, with their ids in changed_id. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1877,8 +1717,7 @@ typedef struct sampi_gpu_here {
     const int32_t *changed_id;
 } sampi_gpu_here;
 
-/* Returns a row's sampi_gpu_here. sampi_gpu_advance makes it once per pass. changed_id is that of the rules' current
-   place; sampi_gpu_finish, which may change the place, no longer uses it then. */
+/* Returns a row's sampi_gpu_here. */
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
     sampi_gpu_here h;
@@ -1893,8 +1732,7 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     return h;
 }
 
-/* Returns the row's list of remaining tokens; list_keep writes to the other of the row's two. The state's members
-   listed and complete say whether the list is valid. */
+/* Returns the row's list of remaining tokens; list_keep writes to the other of the row's two. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
@@ -1907,7 +1745,7 @@ static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
 }
 
 /* Returns the first token's key (logit above id); 0 if the list is empty, which is no token's key (its logit would be
-   below -FLT_MAX). For greedy, and for a maximum that need not be searched in the row. */
+   below -FLT_MAX). */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1920,8 +1758,7 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 }
 
 /* Computes for a list what the pass SUMS computes for a row (number and sums of the remaining tokens); require_sums
-   calls it. The sums are the same integers, so a row gets the same token whether its tokens are in a list by then or
-   not. The maximum must be known. The caller sets sums_known. */
+   calls it. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1944,15 +1781,10 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* Returns all bits set if x, else 0. A sum of selected terms then has no branch. From `k < lane ? x : 0` gcc makes a
-   loop that ends at the first k >= lane, which differs between lanes, and a device then runs the rest one lane at a
-   time. */
+/* Returns all bits set if x, else 0. */
 SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
 
-/* Copies the items (tokens) of a list that an operation keeps, in any order; returns their number. It keeps those with
-   a good score, or else those with keys from lo to hi. Each lane counts the items that it keeps, and then gets their
-   places from the counts of the lanes before it: an atomic for each token would be waited for longer. stay [32] is
-   scratch. */
+/* Copies the items (tokens) of a list that an operation keeps, in any order; returns their number. */
 SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
                                            bool by_score, uint64_t *stay, sampi_gpu_item *to)
 {
@@ -2001,9 +1833,7 @@ SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t 
 }
 
 /* Removes from the list the tokens that an operation removes; for a row without a complete list, the operation itself
-   is recorded instead. Steps that remove tokens call it, and a patch (logit_bias, penalties, dry), which may mask some.
-   The result goes to the other list, because a lane would otherwise overwrite items that another one has not read. A
-   sorted order is lost. */
+   is recorded instead. */
 static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2015,9 +1845,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     h->st->n_list = all;
 }
 
-/* Changes the logits of the list, for change_all. Different logits may become equal, so the order of keys (logit above
-   id) can change; nothing depends on it, because a list has no order. at_order and at_p stay: they are logits of an
-   earlier time. */
+/* Changes the logits of the list, for change_all. */
 static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2088,8 +1916,7 @@ static void sampi_gpu_sort_steps(uint64_t *key, uint32_t m, uint32_t size, uint3
 #undef SAMPI_EXCHANGE
 
 /* Sorts the keys of the list into `code`, by a bitonic network over the next power of two, filled up with keys 0, which
-   come last. Four of its steps are done at once in registers: for 4096 keys 21 loops instead of 78. Only for tail_free,
-   top_h, min_k and mirostat's estimate. The list itself is unchanged. */
+   come last. */
 static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2108,8 +1935,7 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 }
 
 /* Writes the codes (places in an order, as integers) of the list's tokens to `code`, and their weights to `wide` if
-   they matter, for the search for the end of a prefix. Returns the sum of the weights. The maximum must be known; for
-   the order of scores also the mean, which is in `search`. */
+   they matter, for the search for the end of a prefix. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2129,8 +1955,7 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
 }
 
 /* Leaves only the tokens with this code (that share a score of typical), in the order of keys (logit above id): their
-   codes become those of keys, all other codes become UINT64_MAX, which list_end ignores. So one search serves for both
-   orders. search_list calls it, and no longer needs the scores, which it overwrites. */
+   codes become those of keys, all other codes become UINT64_MAX, which list_end ignores. */
 static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2147,7 +1972,7 @@ typedef struct sampi_gpu_prefix {
 } sampi_gpu_prefix;
 
 /* Computes number and mass of the tokens with codes up to a bound, from the codes and weights that list_codes has left.
-   Tokens with equal codes count all or not at all. */
+   */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -2188,8 +2013,7 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* Computes up to 32 sums over lanes at once: lane k has left its part of sum i in part[32 i + k], and the sum goes to
-   sum[i], which no lane may write before the next barrier but one. Each lane adds up one sum. Reductions would come one
-   after the other, and take five shuffles of two words each. */
+   sum[i], which no lane may write before the next barrier but one. */
 static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
 {
     SAMPI_SIMD()
@@ -2206,8 +2030,7 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes are each compared with all others */
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes (places in an order) such that the tokens up to it have at least
-   this sum of w, or this number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays
-   are filled up to a multiple of eight. */
+   this sum of w, or this number if w is NULL; UINT64_MAX if no code does. */
 SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
     uint64_t end = UINT64_MAX;
@@ -2240,8 +2063,7 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
 }
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass (sum of
-   weights) and the number; UINT64_MAX if no code does. Both grow with the code, so the result is the larger of the code
-   that reaches the mass and the code that reaches the number. */
+   weights) and the number; UINT64_MAX if no code does. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;
@@ -2263,8 +2085,7 @@ typedef struct sampi_gpu_between {
     uint64_t lo, hi, mass, count;
 } sampi_gpu_between;
 
-/* Copies the codes (places in an order) in a range and their weights, which are few, one behind the other. Each lane
-   counts its own, and then gets their places from the counts of the lanes before it. part [32] is scratch. */
+/* Copies the codes (places in an order) in a range and their weights, which are few, one behind the other. */
 static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
                                             uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
@@ -2306,7 +2127,7 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
 }
 
 /* Computes each lane's masses (sums of weights) of the codes from lo up to a, b and c, and their numbers: part [4 *
-   32]. The three numbers share a word, with 20 bits each. */
+   32]. */
 static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
                                             uint64_t c, uint64_t *part)
 {
@@ -2388,10 +2209,7 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
 }
 
 /* Returns the smallest code (place in an order) such that the tokens of the list up to it have at least the mass (sum
-   of weights) and the number; UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow
-   with the code, so there is one such code. It reads code and wide [n], whatever they hold: search_list calls it with
-   codes and weights, list_draw with ids and envelopes. The range is divided until few tokens are in it, which are then
-   compared with each other. It writes to the other list's memory, and behind the n elements of code and wide. */
+   of weights) and the number; UINT64_MAX, which is not a token's code, if the whole list has less. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
@@ -2427,8 +2245,7 @@ static SAMPI_UNCLONED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, u
     }
 }
 
-/* Returns the index in x [n] where the running sum exceeds t; lane_sum has the sums of the lanes' pieces. The lane
-   whose piece has the index finds it. *t becomes the rest of t at that index. */
+/* Returns the index in x [n] where the running sum exceeds t; lane_sum has the sums of the lanes' pieces. */
 static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t n, uint32_t each,
                                                      const uint64_t *lane_sum, uint64_t *t)
 {
@@ -2471,10 +2288,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t
     return at;
 }
 
-/* Returns the index in x [n] where the running sum exceeds t, n <= 2^16; *t becomes the rest of t at that index. The
-   sum of all of x must exceed t. Each lane adds up a piece; then the lane whose piece has the index finds it. Used to
-   find a bucket by mass or number (take_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch
-   of the caller's, and must not be part of x; nothing else is written. */
+/* Returns the index in x [n] where the running sum exceeds t, n <= 2^16; *t becomes the rest of t at that index. */
 static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
 {
     const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
@@ -2531,11 +2345,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_last_upto(const sampi_gpu_here *h, uint64
     return token;
 }
 
-/* Returns the key of a token drawn from the list, by sampi_draw's rule. The draw runs over tokens in the order of ids:
-   the token at which the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list
-   need not be sorted, because the ids are the codes of that search. Changed tokens are items like the others. It writes
-   code and wide; the caller changes the state (sampi_gpu_draw). The attempts use the CPU's random numbers in turn, so
-   they end at the same attempt. */
+/* Returns the key of a token drawn from the list, by sampi_draw's rule. */
 static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t n = h->st->n_list;
@@ -2556,28 +2366,16 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
 
 /* ---- src/gpu/left.h ---- */
 /* ===================================================================================================== >>steps
-   Advancing a row, one sampler after the other, by the one team (thread block) that ended a pass over the row last. It
-   takes what the pass has found, and leaves the next pass that is needed, or the row's result. A sampler asks
-   questions (sampi_gpu_require_*). If an answer takes a pass, the row waits, and the sampler is called again from its
-   beginning when the answer is there. So all of these functions return 1: known, or done; 0: a pass is needed, and
-   st->pass names it; or a negative status. This room has the questions, gpu/done.h the changes, gpu/prefix.h to
-   gpu/logprobs.h the code that uses both.
-
-   A step may be called any number of times before it is done. So it asks all questions before it changes anything, or
-   keeps its progress in st->memory.phase. One team runs all of this, while the others wait for the epoch (the count of
-   passes) or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
-   epoch (gpu/advance.h). So nothing here is guarded against other teams; atomics are for the lanes of this one. */
+  Advancing a row, one sampler after the other, by the one team (thread block) that ended a pass over the row last. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: the CPU must sample the row */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor that all unmasked tokens reach */
 
 /* ---- what is known of the tokens left ----
-   The questions. Samplers, log-probabilities, and other questions ask them. After a return of 1 the answer is in the
-   state (max; n, z, s, low; the list); after 0 the state has the pass to run. */
+  The questions. */
 
 /* Notes that a sampler has removed tokens or changed logits: the sums are no longer known, and the maximum only if
-   max_known says so. The list is not touched: whether it still holds depends on the change, so the caller sets `listed`
-   and `complete`. `asked` becomes 0: a search for a floor that failed before may succeed now. */
+   max_known says so. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     sampi_gpu_meet(st);
@@ -2586,8 +2384,7 @@ static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
     st->asked = 0;
 }
 
-/* Returns the index of a token among the changed ones, by bisection; n_ids if its logit is not changed. Each lane may
-   ask for a token of its own, or all for the same. */
+/* Returns the index of a token among the changed ones, by bisection; n_ids if its logit is not changed. */
 SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 {
     uint32_t lo = 0, hi = h->job->n_ids;
@@ -2601,8 +2398,7 @@ SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* Returns the largest of the changed logits, -inf if there are none. A patch (logit_bias, penalties, dry) needs it; the
-   scan has the maximum of the others. */
+/* Returns the largest of the changed logits, -inf if there are none. */
 static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -2613,9 +2409,7 @@ static SAMPI_CALLED float sampi_gpu_changed_max(const sampi_gpu_here *h)
     return max;
 }
 
-/* Makes the maximum of the remaining tokens known; returns a status if none remain. A cut that removes the smallest
-   logits keeps the maximum, so a pass for it is rare. Nearly every step asks this first, because weights, envelopes (of
-   a draw) and scores (of typical) are relative to the maximum, and passes that compute those read it from the state. */
+/* Makes the maximum of the remaining tokens known; returns a status if none remain. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2634,11 +2428,7 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
-/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD (512) maxima. Tokens with high logits are often
-   neighbours, so distant parts are put together. The results are of disjoint parts too, so each still belongs to
-   another token. Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in
-   its caller, which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over
-   lanes.) */
+/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD (512) maxima. */
 static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -2704,12 +2494,7 @@ static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t 
 }
 
 /* Returns a floor that at least `want` remaining tokens reach, if there are so many besides the changed ones, and not
-   many more. It searches among maxima of disjoint parts of the row, each of which is another token's logit. The floor
-   decides only how long a list becomes: a floor that is too low makes the list longer than wanted, or too long, but no
-   token depends on it. The scan has left maxima of lanes, a few per team, and of cells (32 tokens), which are many; the
-   lanes' are used if they are at least twice as many as wanted. Operations since the scan have kept the order of the
-   remaining tokens, so the floor is searched in the row as it came, and then changed by the operations. Not for a
-   thinned row, whose cells' maxima may belong to removed tokens. It writes only the row's `fold`. */
+   many more. */
 static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
@@ -2743,10 +2528,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* Makes a list of all remaining tokens whose keys (logit above id) are >= floor. Returns SAMPI_GPU_DECLINED if they are
-   more than a list holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass
-   is tried. After a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second
-   call answers. */
+/* Makes a list of all remaining tokens whose keys (logit above id) are >= floor. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -2761,10 +2543,7 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
     return 0;
 }
 
-/* Makes a list of at least the first `want` tokens in order, or of all. Returns SAMPI_GPU_DECLINED if so many may not
-   fit a list, or if as many were asked for before and the floor found for them failed (few tokens of the parts with the
-   largest maxima remain, or too many share a part). In a thinned row, whose maxima of cells do not count, all tokens
-   are listed, if they fit. A search for a prefix, and mirostat, call this. */
+/* Makes a list of at least the first `want` tokens in order, or of all. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
@@ -2777,8 +2556,7 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 }
 
 /* Makes a list of all remaining tokens; from then on the row is `complete`: no pass reads it again, and samplers change
-   the list instead of being recorded. For samplers that need all tokens at once (tail_free, a user's sampler, an
-   export), and after typical, which mostly leaves few. */
+   the list instead of being recorded. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
@@ -2790,8 +2568,7 @@ static int sampi_gpu_require_all(const sampi_gpu_here *h)
 }
 
 /* Makes n, z, s and low (see sampi_gpu_state) and the maximum known, for samplers that depend on probabilities or on
-   the number of tokens. The pass also makes a list of the first tokens, which often answers the next question. The sums
-   hold until the set of tokens changes. */
+   the number of tokens. */
 static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2817,14 +2594,9 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 
 /* ---- src/gpu/done.h ---- */
 /* ---- what a step does to the tokens left ----
-   Removing tokens, and changing all logits. In a complete row (all remaining tokens are in the list) the list is
-   changed. Any other row gets one more operation, which later passes repeat; its changed tokens are changed at once;
-   and what is known of the row is kept as far as it still holds. A sampler calls these functions after all its
-   questions: what it does after such a change needs a phase of its own (because it may be called again), or there is
-   nothing. */
+  Removing tokens, and changing all logits. */
 
-/* Adds an operation to those that later passes repeat. There is room, because a step adds one at most, and a chain has
-   at most SAMPI_STEPS steps. */
+/* Adds an operation to those that later passes repeat. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
 {
     const uint32_t n = st->n_ops;
@@ -2834,8 +2606,7 @@ static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op)
 }
 
 /* Applies the newest operation to the changed tokens (those whose logits penalties, dry or logit_bias change) now: they
-   are few, and readers then need not repeat operations. Every function that pushes an operation calls this next;
-   otherwise these tokens would miss it. */
+   are few, and readers then need not repeat operations. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -2847,9 +2618,7 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keeps the tokens with keys (logit above id) from this one on, a prefix of the order. If the list has all of them, the
-   row is complete from then on, and needs no more passes. A known maximum stays known, because its token is kept first.
-   Every sampler that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
+/* Keeps the tokens with keys (logit above id) from this one on, a prefix of the order. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -2868,8 +2637,7 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
-/* Keeps the tokens with keys up to this one, which is the key of a token and becomes the first: for xtc. A list of keys
-   >= floor remains one; but the maxima of cells (32 elements) may be those of removed tokens (thinned). */
+/* Keeps the tokens with keys up to this one, which is the key of a token and becomes the first: for xtc. */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -2886,10 +2654,7 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
     st->max = sampi_gpu_logit(key);
 }
 
-/* Changes every logit: temperatures, smoothing, log_softmax. A list that is not complete becomes invalid, because its
-   floor refers to the old keys. If the operation keeps the order, maximum and bar (a lower bound of the logits) are
-   changed as any logit is, with the same roundings, so they stay those of tokens; otherwise the maxima of cells (32
-   elements) are no longer used. */
+/* Changes every logit: temperatures, smoothing, log_softmax. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
@@ -2909,9 +2674,7 @@ static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op
 }
 
 /* Notes that the CPU's array would be sorted here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be
-   exported records its current logit. Tokens of the row get it later by repeating operations up to order_at, if a list
-   is made later. It is used by exports, when sampi_gpu_fetch (gpu/results.h) makes the array that the CPU would have,
-   and by adaptive_p, for the logits before its map. */
+   exported records its current logit. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
@@ -2933,7 +2696,7 @@ static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double 
 }
 
 /* Notes that the CPU's array would get its p here, in the same way, with the sums that p is computed from, which must
-   be known. Used by exports, and for the p that a user's sampler gets. */
+   be known. */
 static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2954,32 +2717,25 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 
 /* ---- src/gpu/prefix.h ---- */
 /* ---- the end of a prefix ----
-   The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
-   of an order with a given mass (sum of weights) and number of tokens. sampi_gpu_require_prefix finds it;
-   sampi_gpu_keep_above also cuts there. The search uses a list if there is one, else a sample of the row, else
-   histograms. It writes st->search and scratch. */
+  The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
+     of an order with a given mass (sum of weights) and number of tokens. */
 
 /* ---- where a long prefix ends, by a sample ----
-   A histogram of a whole row takes a pass and two atomics per token. A histogram of every 32nd token is made by one
-   team (thread block), and shows approximately where the end is. One pass then lists the tokens of a window of logits
-   around that place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact:
-   an end outside of all windows costs passes, but never changes a token. */
+  A histogram of a whole row takes a pass and two atomics per token. */
 
 #define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
 
-/* Sets histograms to zero. The team that asks for a histogram clears it while no other team works on the row; the
-   others see the zeros before they add, because the epoch is raised in between. */
+/* Sets histograms to zero. */
 static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
-/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. A prefix needs both, and one
-   of them may be exceeded long before the other is reached. */
+/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* Returns the buckets per nat of a sample's histogram: as fine as the range of the logits allows, if that is known. */
@@ -3000,8 +2756,7 @@ static uint32_t sampi_gpu_nearly_weight(float max, float l)
     return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
 }
 
-/* Returns a value of the sample's running sum of mass (weights): `from`, plus the sample's equivalent of `more` of the
-   row's mass. The second function subtracts that of `less`. */
+/* Returns a value of the sample's running sum of mass (weights). */
 static double sampi_gpu_sampled(uint64_t from, uint64_t more)
 {
     return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
@@ -3081,8 +2836,7 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
 }
 
 /* Places a window of logits around the logit at which the running sum of the sample's mass (sum of weights) exceeds t;
-   SAMPI_GPU_DECLINED if the sample has less mass. It consists of buckets of the sample, approximately: it may begin and
-   end at any logit. */
+   SAMPI_GPU_DECLINED if the sample has less mass. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
 {
     const float max = h->st->max;
@@ -3103,9 +2857,7 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     return 1;
 }
 
-/* Decides whether the window's pass sums the draw's envelope (an upper bound of the weights) too. It does if this top_p
-   is followed by a draw, with nothing but a temperature between them: then all tokens above the window take part in the
-   draw, with logits that are known now. */
+/* Decides whether the window's pass sums the draw's envelope (an upper bound of the weights) too. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3143,9 +2895,7 @@ static int sampi_gpu_ask_window(const sampi_gpu_here *h)
     return 0;
 }
 
-/* Makes the sums known, for a prefix with this share of them. If the row is so flat that the list made with the sums is
-   surely too short, and that a sample has about the same shares of the mass, the pass for the window is asked for
-   instead, which makes the sums too. */
+/* Makes the sums known, for a prefix with this share of them. */
 static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 {
     sampi_gpu_state *st = h->st;
@@ -3160,9 +2910,7 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 
 /* ---- by histograms ---- */
 
-/* Asks for a histogram of the codes (places in an order, as integers) in [lo, hi]. A first histogram has even buckets
-   of 1/64 nat, because codes of floats are not spread evenly; later ones have buckets of 2^shift codes, with the
-   smallest shift that fits. Returns 0 always: a pass is needed. */
+/* Asks for a histogram of the codes (places in an order, as integers) in [lo, hi]. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -3179,8 +2927,7 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
 }
 
 /* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes (places in the
-   order) that list_codes has written just before. In the order of scores several tokens may share the last one's score;
-   keys then decide how many of these are in the prefix. Writes search->key and score. */
+   order) that list_codes has written just before. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -3198,8 +2945,7 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
 }
 
 /* Returns the first code (place in the order) of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if
-   there is none. It uses bisection with the same function that put codes into buckets, because no formula for the ends
-   of even buckets would round in the same way. take_bucket makes the bucket's ends the next range to search. */
+   there is none. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -3218,8 +2964,7 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 }
 
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass (sum of weights) and number are reached. Tokens before it are subtracted from what is still needed.
-   scratch [32]. Returns how many tokens the bucket has. */
+   which mass (sum of weights) and number are reached. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n, uint64_t *scratch)
 {
@@ -3244,9 +2989,7 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
 }
 
 /* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code (place in the order),
-   which no histogram can divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of
-   the first tokens, so listed stays false. There are at most seven histograms, because each range after the first has
-   2048 times fewer codes. */
+   which no histogram can divide, the CPU samples the row. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
@@ -3279,9 +3022,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
 }
 
-/* Searches the end of a prefix in the list of the first tokens, which is made if there is none. Returns 1 if the end is
-   known, SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list
-   too, or one pass makes it. */
+/* Searches the end of a prefix in the list of the first tokens, which is made if there is none. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3307,8 +3048,7 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 }
 
 /* Asks for a window of logits by a sample of every 32nd token, in a row whose sums are known: the window is placed by
-   the mass beyond the prefix's end. If all remaining tokens fit a list, or the prefix does, a list is made instead.
-   Returns SAMPI_GPU_DECLINED if histograms must find the end. */
+   the mass beyond the prefix's end. */
 static int sampi_gpu_first_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3337,7 +3077,7 @@ static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo,
 }
 
 /* Adds the window's tokens of the prefix to the groups' sums of the envelope (an upper bound of the weights), which are
-   then those of the draw. Tokens with changed logits are added when the draw begins, as always. */
+   then those of the draw. */
 static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3387,8 +3127,7 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
         w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
 }
 
-/* Takes over the result of a window of logits. Mostly the end of the prefix is in it: in one bucket of its histogram,
-   whose tokens are in the list. Else the end is above or below the window, and the sample shows how far. */
+/* Takes over the result of a window of logits. */
 static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3429,12 +3168,7 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
 }
 
 /* Finds the shortest prefix with at least this mass (sum of weights) and this number of tokens, or all tokens;
-   search.key (and score) are then the place of its last token. It searches first in the list of the first tokens; then,
-   by mass, in windows; then in all tokens by histograms, of all codes (places in the order), of one bucket's codes, and
-   so on, until a bucket's tokens fit a list. Last it makes a list of the prefix itself, if that is short and the draw's
-   envelope is not summed yet, so that the tokens that the sampler keeps are a complete list. Between passes
-   search.stage records the progress; a step must ask for the same prefix until it is found, and ask nothing else
-   meanwhile. */
+   search.key (and score) are then the place of its last token. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -3482,9 +3216,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Finds whether at least min_keep tokens have a logit >= floor. Returns 1 when *enough has the answer, else what
-   require_list or require_sums returns. It lowers *min_keep to the number of tokens if that is smaller. If more tokens
-   reach the floor than a list holds, they are enough as long as min_keep fits a list. Only keep_above calls it. */
+/* Finds whether at least min_keep tokens have a logit >= floor. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);
@@ -3505,8 +3237,7 @@ static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64
 enum { SAMPI_PHASE_MIN_KEEP = 16 };
 
 /* Keeps the tokens with logits >= floor, but at least the first min_keep (>= 1) in order: for min_p, by_sums and
-   mirostat_v2. The CPU's array is sorted only if min_keep decides. Two questions follow one another here, so the phase
-   records to which of them a call belongs; afterwards it is the caller's again. */
+   mirostat_v2. */
 static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -3536,14 +3267,10 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
 
 /* ---- src/gpu/choosing.h ---- */
 /* ---- the draw ----
-   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: returns the key of the chosen token, from a list or after a
-   pass. It is sampi_draw of sampling.h (samplers/draw.h): a token is proposed by an envelope (an upper bound of its
-   weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
-   function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
+  sampi_gpu_draw_key, for dist, mirostat and adaptive_p: returns the key of the chosen token, from a list or after a
+     pass. */
 
-/* Returns the logit of a token after the first n operations (changes of all logits of the row by samplers). For a token
-   whose own logit a rule changes (a bias or a penalty), it returns the current logit, after all operations. It is
-   called for a token that a draw has found in the row, so the token is on no list. */
+/* Returns the logit of a token after the first n operations (changes of all logits of the row by samplers). */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -3566,8 +3293,7 @@ SAMPI_INLINE void sampi_gpu_cell_envelopes(const sampi_gpu_pass *p, uint32_t gro
 }
 
 /* Writes the envelope (an upper bound of the weight) of each token of a group of 1024, by id, to `wide`, which has room
-   for a group. Tokens with changed logits are put in their places, so the running sum over the group is the CPU's; in
-   the row itself such a token is a hole with an envelope of 0. row_draw calls it for each attempt. */
+   for a group. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -3590,8 +3316,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 }
 
 /* Adds the envelopes of the tokens with changed logits to the sums of groups (1024 tokens): the draw finds the group by
-   the sums and the token in the group by id, as if these tokens were in the row. It is called once for a DRAW pass; a
-   second call would count them twice. */
+   the sums and the token in the group by id, as if these tokens were in the row. */
 static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -3606,9 +3331,7 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
 
 /* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope (an upper bound of the
    weights), then an element by its envelope, then tests it against its true weight, with the same random numbers as on
-   the CPU. The memory of the buckets is free then, and holds the sums of lanes. Mostly the first attempt succeeds,
-   because the envelope is close to the weight. It runs after the DRAW pass, for a row without a complete list. The key
-   that it returns has the token's current logit. */
+   the CPU. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -3631,9 +3354,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
-/* Draws a token and returns its key. There are two ways: from the list, or from the whole row after a pass that sums
-   the envelope (st->drawn: that pass is done). Both choose the same token. If the set of tokens changes after the pass,
-   the pass is repeated (sampi_gpu_invalidate clears st->drawn). */
+/* Draws a token and returns its key. */
 static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
@@ -3655,13 +3376,10 @@ static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *ste
 
 /* ---- src/gpu/ending.h ---- */
 /* ---- the end of a row ----
-   The end of a row, for the host and the next batch: the result, the caller's token, the job updated by the token (its
-   rules too), the state set to zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls
-   sampi_gpu_finish. */
+  The end of a row, for the host and the next batch: the result, the caller's token, the job updated by the token (its
+     rules too), the state set to zero. */
 
-/* Writes the result, when the row is finished, or stops for a user's sampler. No team (thread block) then works on the
-   row, unless the host withdraws `batch`. batch is written last. The fence before the next epoch makes the result
-   visible to the teams, and the end of the kernel to the host. */
+/* Writes the result, when the row is finished, or stops for a user's sampler. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -3683,7 +3401,7 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
 }
 
 /* Returns the rules (changes of single logits) of a step: those sent with the batch, or those in the row's own place.
-   The host lets only one step's rules stay on the device, so they begin at the place's beginning. */
+   */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
@@ -3713,12 +3431,7 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
 }
 
 /* Makes the rules (changes of single logits) for the next token, in the other of the row's two places, by what
-   sampi_penalties_accept does, with all lanes at once. One token enters the window (the last tokens), and another may
-   leave it: each rule is copied to its new place, with its count one higher or lower, or is left out, or a new rule is
-   inserted; no lane waits for another. There are two places because a lane would otherwise overwrite what another one
-   reads. Rules that tokens do not change (logit_bias) are copied once, from where they were sent, which the next batch
-   overwrites. sampi_gpu_finish calls it for a row that has its token. sampi_gpu_follow (gpu/results.h) must get the
-   same place and numbers, or the host would send a job that does not fit. */
+   sampi_penalties_accept does, with all lanes at once. */
 static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -3770,10 +3483,7 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
 }
 
 /* Finishes a row: writes its result, and prepares everything for the next batch: no holes (bits of changed tokens), a
-   state of zeros except epoch and arrived. Every row ends here: with a token, a list for the host (-1), an error, or
-   "not on the device"; only a token or a list updates the job. It returns 0 like a step that waits, because nothing
-   more is to be done. The operations need not be cleared, since n_ops is zero. The host overwrites `out` for a row that
-   it must still finish. */
+   state of zeros except epoch and arrived. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -3798,8 +3508,7 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
 }
 
 /* Ends the row with the chosen token, unless log-probabilities are asked for: then the state keeps the token for the
-   last step, which reports them. The samplers that select call it last; value is the number that the sampler has
-   learnt, for the host's chain. */
+   last step, which reports them. */
 static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
@@ -3811,12 +3520,8 @@ static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float val
 
 /* ---- src/gpu/answers.h ---- */
 /* ---- answers to plans ----
-   The questions that a sampler's plan (core/plans.h) asks about a row on the device, and the changes that it makes to
-   it: sampi_gpu_<question>. The plans themselves come after this room, compiled for the device with SAMPI_ON. A plan
-   runs in the team (thread block) that advances the row (sampi_gpu_run_step), again from its beginning after each pass
-   that it has asked for. An answer writes the state, the list and the changed tokens; only sampi_gpu_choose writes a
-   step: the numbers that mirostat and adaptive_p learn. All return what the functions of gpu/left.h return, which are
-   the plans' numbers. */
+  The questions that a sampler's plan (core/plans.h) asks about a row on the device, and the changes that it makes to
+     it. */
 
 typedef const sampi_gpu_here sampi_gpu_row;
 
@@ -3825,8 +3530,7 @@ static sampi_memory *sampi_gpu_memory(sampi_gpu_row *h) { return &h->st->memory;
 
 /* ---- logit_bias, penalties, dry ---- */
 
-/* Returns a logit after a rule, the form that logit_bias, penalties and dry share. A masked token stays masked. These
-   are the CPU's operations, each rounded; the host has made the rule so that they fit all three kinds. */
+/* Returns a logit after a rule, the form that logit_bias, penalties and dry share. */
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 {
     if (sampi_masked(l)) return l;
@@ -3835,9 +3539,7 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
     return sampi_finite(l - rule->fall);
 }
 
-/* Applies the rules of a step (a sampler) to the changed tokens, which are kept beside the row. The rules are sorted by
-   id; those with the same id apply in their order, so the lane of the first does them all. For a row that is not
-   complete: no rule changes its other tokens, so these cost nothing. */
+/* Applies the rules of a step (a sampler) to the changed tokens, which are kept beside the row. */
 static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -3854,8 +3556,7 @@ static SAMPI_CALLED void sampi_gpu_patch_row(const sampi_gpu_here *h, const samp
 }
 
 /* Applies the rules of a step (a sampler) to the list of a complete row, which has all remaining tokens: each item
-   searches its rules, because a list has no order. A token that a bias masks is removed: in a row the passes find
-   masked tokens, but a list holds only remaining tokens. */
+   searches its rules, because a list has no order. */
 static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -3881,9 +3582,7 @@ static SAMPI_CALLED void sampi_gpu_patch_list(const sampi_gpu_here *h, const sam
     sampi_gpu_list_keep(h, &unmasked);
 }
 
-/* The plan of logit_bias, penalties and dry, which change single logits. If no other sampler has changed the row, the
-   maximum is known at once: that of the changed tokens or that of the others. Phase 1: the logits are changed, and only
-   the maximum is asked for, by a pass if needed; without a phase they would be changed twice. */
+/* The plan of logit_bias, penalties and dry, which change single logits. */
 static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3917,8 +3616,7 @@ static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 
 /* ---- what is known of the tokens left ---- */
 
-/* Returns the maximum, from which a floor `down` below it will be made. No other answer is computed in the same
-   pass. */
+/* Returns the maximum, from which a floor `down` below it will be made. */
 static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step, double down, float *max)
 {
     (void)step, (void)down;
@@ -3956,8 +3654,7 @@ static SAMPI_CALLED int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squ
     return 1;
 }
 
-/* Computes the sums of top_n_sigma for a list; a pass computes those of a row. They are integers, so the deviation is
-   the same number however many teams have added them up. */
+/* Computes the sums of top_n_sigma for a list; a pass computes those of a row. */
 static SAMPI_CALLED void sampi_gpu_list_sigma(sampi_gpu_row *h)
 {
     sampi_gpu_state *st = h->st;
@@ -4002,8 +3699,7 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Adds Zipf's sums of the first m sorted keys (logit above id), in ascending order, because they are rounded. All lanes
-   compute the logarithms and differences before that. */
+/* Adds Zipf's sums of the first m sorted keys (logit above id), in ascending order, because they are rounded. */
 static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -4030,8 +3726,7 @@ static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32
     *zipf = sums;
 }
 
-/* Computes Zipf's sums of the first m tokens; *n becomes the number of remaining tokens. Declined if no list holds
-   m. */
+/* Computes Zipf's sums of the first m tokens; *n becomes the number of remaining tokens. */
 static int sampi_gpu_zipf(sampi_gpu_row *h, size_t m, sampi_zipf *zipf, size_t *n)
 {
     sampi_gpu_state *st = h->st;
@@ -4052,10 +3747,7 @@ static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint6
     sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
 }
 
-/* Finds how many tokens have at least the weight `mass` (xtc's threshold), and the last of them. They are at most 1/t
-   tokens. The list has all tokens that reach that share of the maximum's weight, which are few in peaked rows. With t
-   <= 0.001 it might not even hold 1/t tokens, so no pass is tried. The logarithm is a little too low, so rounding never
-   excludes a token that reaches the threshold. */
+/* Finds how many tokens have at least the weight `mass` (xtc's threshold), and the last of them. */
 static SAMPI_CALLED int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass,
                                         uint64_t *reached, samp_token_data *token)
 {
@@ -4128,8 +3820,7 @@ static SAMPI_CALLED float sampi_gpu_last_logit(const sampi_gpu_here *h)
     return sampi_gpu_logit(last);
 }
 
-/* Keeps the first k tokens in order, and with `ties` all that equal the last one. It needs no weights: the search goes
-   by number alone, and a small k is found in one list. */
+/* Keeps the first k tokens in order, and with `ties` all that equal the last one. */
 static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, k);
@@ -4155,8 +3846,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_list_bends(const uint64_t *w, uint32_t n,
 }
 
 /* The plan of tail_free: keeps tokens up to the place where the running sum of the second differences exceeds its
-   share. Second differences need neighbours, so all tokens must fit a list; otherwise the step is declined, and the CPU
-   samples the row. */
+   share. */
 static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -4182,8 +3872,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     return 1;
 }
 
-/* Keeps the shortest prefix in the order of typical's scores. The row becomes thinned, because scores do not follow the
-   maxima of cells (32 elements); and the first token may be removed, so the maximum is no longer known. */
+/* Keeps the shortest prefix in the order of typical's scores. */
 static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, size_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -4208,8 +3897,7 @@ static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, 
     return 1;
 }
 
-/* Puts the remaining tokens into the list if they fit it. Else the chain continues without a list, by passes over the
-   row. */
+/* Puts the remaining tokens into the list if they fit it. */
 static int sampi_gpu_settle(sampi_gpu_row *h)
 {
     const int known = sampi_gpu_require_all(h);
@@ -4222,8 +3910,7 @@ typedef struct sampi_gpu_running {
 } sampi_gpu_running;
 
 /* Computes the running sums of n <= 32 numbers (of tokens, or of consecutive pieces), which begin at `before`: upto
-   [32], one per lane. It is a function of its own because gcc 12's device compiler gives too little stack to a function
-   with arrays and a call in a lane; it has one array because the device's stack is short. */
+   [32], one per lane. */
 static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
 {
     SAMPI_SIMD()
@@ -4246,8 +3933,8 @@ static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32
     return sum;
 }
 
-/* Returns the first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none
-   has. */
+/* Returns the first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none has.
+   */
 static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint32_t n, double most)
 {
     uint32_t first = n;
@@ -4261,8 +3948,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint3
     return first;
 }
 
-/* Returns the first of n tokens or pieces with which the entropy of all up to it exceeds `most`; n if none does. Those
-   before it are added to *sums. */
+/* Returns the first of n tokens or pieces with which the entropy of all up to it exceeds `most`; n if none does. */
 static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
                                                    sampi_gpu_running *sums, uint64_t *upto)
 {
@@ -4303,9 +3989,7 @@ static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_
 }
 
 /* Returns how many of the sorted keys top_h keeps: the fewest whose entropy with one more token exceeds `most`; n if it
-   never does. The entropy grows with each token, but as a double only approximately; so the search stops a little
-   below, and from there goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32
-   tokens of a piece. */
+   never does. */
 static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 {
     const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
@@ -4374,8 +4058,7 @@ static uint64_t sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step 
     return sampi_min_k_keeps(cliff, (double)step->u.cut.p, st->max, st->low, st->n);
 }
 
-/* The plan of top_h and min_k, which keep a beginning of the order. Phase 0 finds its length, from a list of some
-   tokens, then of many; phase 1 keeps it. */
+/* The plan of top_h and min_k, which keep a beginning of the order. */
 static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -4401,9 +4084,7 @@ static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
     return 1;
 }
 
-/* Scales all logits by a temperature. For a row that is not complete that is one operation, without a pass. A
-   temperature too small for arithmetic is greedy: one token stays and the others are masked in place, so no order is
-   noted. */
+/* Scales all logits by a temperature. */
 static int sampi_gpu_scale(sampi_gpu_row *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_prefix(h, 0, 0, 1);
@@ -4434,7 +4115,7 @@ static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 }
 
 /* Applies adaptive_p's map to a list. at_order keeps the logit from before, from which the chosen token's probability
-   is computed. It is free for that, because no array is exported after the sampler that selects. */
+   is computed. */
 static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4448,8 +4129,7 @@ static SAMPI_CALLED void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint6
     }
 }
 
-/* Applies adaptive_p's map, as one operation. Neither a list nor the maxima of cells (32 elements) apply to the mapped
-   logits. */
+/* Applies adaptive_p's map, as one operation. */
 static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float aim)
 {
     sampi_gpu_state *st = h->st;
@@ -4469,8 +4149,7 @@ static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float a
     return 1;
 }
 
-/* Returns a token's logit before the map, from which its probability is computed. In a list it is beside the key; in a
-   row it is the logit after all operations but the last, which is the map. */
+/* Returns a token's logit before the map, from which its probability is computed. */
 static SAMPI_CALLED float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
 {
     const uint32_t id = (uint32_t)token->id;
@@ -4495,8 +4174,7 @@ static void sampi_gpu_token(uint64_t key, samp_token_data *token)
     token->logit = sampi_gpu_logit(key);
 }
 
-/* Returns the first token. It asks for a list of one token; a longer list serves too. After the search the list holds
-   the first token, however the search ended. */
+/* Returns the first token. */
 static int sampi_gpu_top(sampi_gpu_row *h, samp_token_data *token)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1);
@@ -4521,9 +4199,7 @@ static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step,
     return known == 1 ? sampi_gpu_draw(h, step, token) : known;
 }
 
-/* Ends the plan with its token. The number that the sampler learns is written to the step, for the next batch, and to
-   the result, for the host's chain. That happens once, after all questions: a step that is called again must not learn
-   twice. */
+/* Ends the plan with its token. */
 static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
 {
     if (step->kind != SAMPI_ADAPTIVE_P) {
@@ -4582,8 +4258,7 @@ static SAMPI_CALLED void sampi_gpu_short_race(const sampi_gpu_here *h, const sam
     sampi_gpu_first_of(time, winner, SAMPI_WARP, best, key);
 }
 
-/* Chooses the first token in the race of all remaining tokens: for a list at once, for a row by a pass. A token without
-   weight does not take part; the maximum always does. */
+/* Chooses the first token in the race of all remaining tokens: for a list at once, for a row by a pass. */
 static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token)
 {
     sampi_gpu_state *st = h->st;
@@ -4610,8 +4285,7 @@ static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_tok
 #define SAMPI_ON(name) sampi_gpu_##name
 /* ---- src/samplers/plans.h ---- */
 /* ---- the plans ----
-   Includes the files of samplers again, for their plans alone. A plan is a sampler's algorithm in terms of questions to
-   an executor (core/plans.h). This list is included once for each executor: for slices and for a GPU. */
+  Includes the files of samplers again, for their plans alone. */
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 
@@ -4634,14 +4308,12 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* The plan of tail_free (its algorithm for slices and devices). The bends need all weights in order, and executors have
-   a question for that. */
+/* The plan of tail_free (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* The plan of typical (its algorithm for slices and devices). Phase 0 makes the cut, which mostly leaves few
-   tokens. In phase 1 the executor collects them. */
+/* The plan of typical (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4683,8 +4355,7 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* The plan of these samplers (their algorithm for slices and devices). Phase 0 computes the least logit
-   (memory->number) from the sums. Phase 1 keeps the tokens that reach it. */
+/* The plan of these samplers (their algorithm for slices and devices). */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4705,8 +4376,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* The plan (algorithm for slices and devices) of top_h and min_k. They need the first tokens in order, token after
-   token, and executors have a question for that. */
+/* The plan (algorithm for slices and devices) of top_h and min_k. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);
@@ -4714,8 +4384,7 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The plan of xtc (its algorithm for slices and devices). The coin is the same in each call of the plan, because it is
-   a function of the position. */
+/* The plan of xtc (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -4733,8 +4402,7 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* The plan of temp and temp_ext (their algorithm for slices and devices). For temp_ext, phase 0 computes the
-   temperature (memory->number) from the entropy of the original logits. Phase 1 scales the logits. */
+/* The plan of temp and temp_ext (their algorithm for slices and devices). */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4812,8 +4480,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* The plan of mirostat (its algorithm for slices and devices). Phase 0 computes how many tokens to keep (memory->count)
-   from the first m tokens in order. Phase 1 keeps them. Phase 2 draws. */
+/* The plan of mirostat (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4833,8 +4500,7 @@ static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(plan_mirostat_draw)(row, s);
 }
 
-/* The plan of mirostat_v2. Phase 0 computes the least logit to keep (memory->number) from mu. Phase 1 keeps the tokens
-   that reach it. Phase 2 draws. */
+/* The plan of mirostat_v2. */
 static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4855,9 +4521,7 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* The plan of adaptive_p (its algorithm for slices and devices). Phase 0 adapts the logits; the
-   original distribution's maximum and sum stay in memory->max and count. Phase 1 draws; the token's p follows from
-   these two. */
+/* The plan of adaptive_p (its algorithm for slices and devices). */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4883,11 +4547,7 @@ static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 #undef SAMPI_ON
 /* ---- src/gpu/users.h ---- */
 /* ---- a user's sampler ----
-   A row that waits for the host to call a user's sampler. sampi_gpu_user is the step of a user's sampler that has an
-   apply_gpu. The row stops: it gets a result, so all teams (thread blocks) leave it, and the kernel ends. The host
-   calls the sampler (sampi_gpu_call_user in gpu/batch.h), writes the new size into the row's state, withdraws the
-   result, and launches again; the row then continues with an empty pass. sampi_gpu_export ends a row whose later
-   samplers run on the CPU: the remaining tokens go to the host. */
+  A row that waits for the host to call a user's sampler. */
 
 #define SAMPI_GPU_STOPPED (-2)        /* value of a token: the host must call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* value of a size: the user's sampler has chosen, or failed */
@@ -4922,10 +4582,7 @@ SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, 
     return n;
 }
 
-/* Makes the list from what the user's sampler has left; the host has written their number to n_list. Nothing is
-   assumed: a logit may be NaN, infinite or masked, an id may not be a token's. at_order is 0 from here on, because no
-   later step exports. at_p, for a second user's sampler, is copied from the list that was unpacked; if the order is
-   unchanged, each lane finds its tokens at once. */
+/* Makes the list from what the user's sampler has left; the host has written their number to n_list. */
 static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list, n_old = h->st->p_set ? h->st->n_shown : 0;
@@ -4961,8 +4618,7 @@ static SAMPI_CALLED int sampi_gpu_repack(const sampi_gpu_here *h)
 }
 
 /* The step of a user's sampler: the first call stops the row, with its list in the user's arrays; the second takes the
-   result over. The list has no order, and apply_gpu is promised none. A row with more tokens than a list holds is
-   declined: the CPU then calls apply. */
+   result over. */
 static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -4978,9 +4634,7 @@ static SAMPI_CALLED int sampi_gpu_user(const sampi_gpu_here *h)
     return 0;
 }
 
-/* Ends the row with all remaining tokens for the host, which runs the rest of the chain (sampi_gpu_go_on). It is the
-   last step of a chain whose later samplers have no step on the device. If the tokens do not fit a list, the CPU
-   samples the row. */
+/* Ends the row with all remaining tokens for the host, which runs the rest of the chain (sampi_gpu_go_on). */
 static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
@@ -4989,15 +4643,10 @@ static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
 
 /* ---- src/gpu/logprobs.h ---- */
 /* ---- log-probabilities ----
-   The device computes a basis for each row's log-probabilities, one for the row as given and one for what the chain
-   left: maximum, sum of weights, the first keys, and the chosen token's logit and rank. The host computes the numbers
-   from it, by the CPU's functions (gpu/results.h). Two steps do this, which the host adds to a chain if
-   log-probabilities are asked for: sampi_gpu_raw before all samplers, sampi_gpu_logprobs after the choice. They write
-   the row's part of args.basis and of args.given. The room ends with sampi_gpu_run_step, which calls the function of
-   each kind of step. */
+  The device computes a basis for each row's log-probabilities, one for the row as given and one for what the chain
+     left: maximum, sum of weights, the first keys, and the chosen token's logit and rank. */
 
-/* Returns the keys (logit above id) of the first tokens of one of a row's sets: 0 as given, 1 after the chain. Device
-   and host both use it, each on its own copy of the basis. */
+/* Returns the keys (logit above id) of the first tokens of one of a row's sets: 0 as given, 1 after the chain. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
@@ -5017,8 +4666,7 @@ static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n,
 }
 
 /* Writes a set's maximum, sum of weights and first tokens: those of the list whose keys reach the last of the prefix,
-   in no order; the host sorts them, as they are few. Both steps call it, with their set (0 as given, 1 after the
-   chain); l and rank come later. The atomic counts places for the lanes of this team. */
+   in no order; the host sorts them, as they are few. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
@@ -5049,9 +4697,7 @@ static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
 }
 
-/* Log-probabilities of the row as given, before any sampler. The keys (logit above id) of the list of its first tokens
-   are kept in args.given: mostly the chosen token is among them, and its rank then needs no pass at the end. given_from
-   is the smallest key that this list covers. */
+/* Log-probabilities of the row as given, before any sampler. */
 static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -5065,9 +4711,7 @@ static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_s
 }
 
 /* Restores the row as it was given, for counting: the operations (samplers' changes) are dropped, and the tokens with
-   changed logits are read again. That is possible at any time, because the row itself is never written. The maxima of
-   cells (32 elements) are right again, but the row is marked thinned, so that no list is made: only a number is wanted.
-   For logprobs, after all samplers. */
+   changed logits are read again. */
 static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -5087,8 +4731,7 @@ static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float ma
     st->max = max;
 }
 
-/* Returns the rank of a key (logit above id) among the first tokens of the row as given. It is right if the key is at
-   least given_from, which the caller checks. */
+/* Returns the rank of a key (logit above id) among the first tokens of the row as given. */
 static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -5099,10 +4742,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint6
     return rank;
 }
 
-/* Log-probabilities after the choice: of the tokens that the chain left, and the ranks. A token's rank is the number of
-   tokens with keys (logit above id) from its own on, so these are kept and counted. Phase 1 counts the tokens that the
-   chain left, phase 2 those of the row as given, which is needed only if the chosen token is not among its first. It is
-   the last step: it may change the row, and finishes it. */
+/* Log-probabilities after the choice: of the tokens that the chain left, and the ranks. */
 static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -5137,8 +4777,7 @@ static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-/* Runs a step (a sampler): the only place where the device distinguishes kinds of steps; sampi_gpu_advance calls it. A
-   kind that the host never sends is declined: the CPU samples the row. */
+/* Runs a step (a sampler): the only place where the device distinguishes kinds of steps; sampi_gpu_advance calls it. */
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
@@ -5156,9 +4795,7 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 
 /* ---- src/gpu/advance.h ---- */
 /* ---- between passes ----
-   What the last team (thread block) of a pass does, from its arrival to the next epoch (the row's count of passes).
-   Three functions add up what the pass has found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is
-   what every team of a kernel runs, and contains how teams wait for each other. */
+  What the last team (thread block) of a pass does, from its arrival to the next epoch (the row's count of passes). */
 
 #if SAMPI_OFFLOAD
 /* The word that is read of each 32-byte sector of a row's state. No pass changes a word at this offset by atomics. */
@@ -5166,9 +4803,7 @@ enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
 
-/* Brings the args (the batch's addresses), the row's state and its job (the chain) into the cache. After a fence they
-   are not cached, and if they were read where they are needed, their sectors would be waited for one after the other.
-   Each lane reads one word of a sector. */
+/* Brings the args (the batch's addresses), the row's state and its job (the chain) into the cache. */
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 {
     typedef const uint32_t __attribute__((may_alias)) word;
@@ -5190,9 +4825,7 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
 static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
 #endif
 
-/* Ends the scan, a row's first pass: returns SAMP_OK if the row is good, else its status. It begins the state: maximum,
-   bar (a lower bound of the logits), the tokens whose logits rules change. The changed logits are read here, once,
-   because the scan has skipped them. A masked token stays masked, whatever its rules are. */
+/* Ends the scan, a row's first pass: returns SAMP_OK if the row is good, else its status. */
 static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -5231,8 +4864,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 }
 
 /* Adds up the parts (results) of all teams (thread blocks) for the passes SUMS, SIGMA, MAX or WINDOW, and adds the
-   tokens with changed logits. All sums are modulo 2^64, so a row has the same sums however many teams it has. The
-   meaning of a part's sums depends on the pass; only the members of the state that the pass was for are written. */
+   tokens with changed logits. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -5288,9 +4920,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 }
 
 /* Adds the changed tokens (whose logits penalties, dry or logit_bias change) to the list or the histogram that a pass
-   has made. A pass leaves them out, because their logits are beside the row. They join by the conditions of the pass.
-   Without this function a token with a changed logit could never be kept or cut. The atomics are for the lanes of this
-   team only. */
+   has made. */
 static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -5327,8 +4957,7 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
 }
 
 /* Ends a pass, when all teams (thread blocks) have done it: takes its result over, and runs steps (samplers) until
-   another pass is needed, or the row is finished. Only the calling team works on the row. Between two steps it checks
-   that a complete row's list is not empty; in other rows the next maximum shows whether tokens remain. */
+   another pass is needed, or the row is finished. */
 static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -5363,19 +4992,12 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
-    /* a negative status is an error, or "not on the device": the host gets it, and the row is ready for the next
-       batch */
+    /* a negative status is an error, or "not on the device": the host gets it, and the row is ready for the next batch
+       */
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* Runs a team's (thread block's) passes over its row, as long as one can begin. How teams wait: a team does its part of
-   the pass, fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have
-   written; it advances the row, fences, and raises the epoch (the count of passes). The others wait for the epoch,
-   fence, and read the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that
-   a team has done. A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and
-   must not do its part twice. The mark includes the batch, because an earlier row of the same number may have had the
-   same epoch. A result of this batch ends the row for every team that sees it. A row's only team does not wait, and
-   runs until then. */
+/* Runs a team's (thread block's) passes over its row, as long as one can begin. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -5413,8 +5035,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* Pointers to the batch that the kernel runs, NULL for a probe, and the probe's counters. They are globals because a
-   launch with arguments costs more. */
+/* Pointers to the batch that the kernel runs, NULL for a probe, and the probe's counters. */
 static const sampi_gpu_args *sampi_gpu_bound;
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
@@ -5422,16 +5043,7 @@ static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 
 /* ---- src/gpu/shapes.h ---- */
 /* ====================================================================================================== >>host
-   What the host does around the kernels. Chains and logits on either side come in; tokens, updated chains and statuses
-   go out. A batch is divided into jobs for the device and rows for the CPU. Of a job only what the device does not have
-   is sent; one launch or a few run all jobs; results are taken into the chains as if the CPU had sampled.
-   samp_gpu_sample_batch, at the end of gpu/results.h, calls everything except contexts and samp_gpu_plan. This room has
-   the host's structs and the layout of both blocks of memory.
-
-   Only sampi_gpu_commit_row changes the chain of a job, after everything that can fail on the device. A failure before
-   leaves all chains as they were, and the device's copies are treated as lost. (The scratch of a sampler may change
-   before: sampi_stream and dry's list are written while a chain is packed.) One thread at a time uses a context, so
-   only launches, which contexts share, are locked. */
+  What the host does around the kernels. */
 
 /* Where a context's kernels run: not at all, as plain functions on the host, or on the device. */
 
@@ -5449,9 +5061,7 @@ enum {
     SAMPI_GPU_BY_CPU
 };
 
-/* The chain of a job (a row for the device). If it is kept, the device's copy is valid as long as serial and n_edits
-   are the chain's: the row of a later batch then begins without anything being sent. (A chain within a chain is never
-   kept, because changes by the outer one are not counted.) */
+/* The chain of a job (a row for the device). */
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
     sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
@@ -5465,9 +5075,7 @@ typedef struct sampi_gpu_slot {
                          for */
 } sampi_gpu_slot;
 
-/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
-   verdict, slot and result have an element per job (a row for the device); where and token have one per row of the
-   caller's batch. */
+/* A context: one block on the device and one on the host, laid out once. */
 struct samp_gpu {
     samp_gpu_config config;
     int mode, device, host; /* mode; OpenMP's device numbers */
@@ -5507,8 +5115,8 @@ struct samp_gpu {
 };
 
 /* ---- shapes ----
-   A layout is written once, as a list of reservations, and run twice: with base NULL for the size, then with the
-   block. */
+  A layout is written once, as a list of reservations, and run twice: with base NULL for the size, then with the block.
+     */
 
 /* Returns the bytes of a logit; 0 for a type that the device does not take, for which sampi_gpu_check refuses the
    config. */
@@ -5519,8 +5127,7 @@ static size_t sampi_gpu_element_size(samp_dtype dtype)
     return dtype == SAMP_F64 ? 8 : 0;
 }
 
-/* Returns the status of a config. The most log-probabilities that a row asks for must fit its list. create and size
-   call it; later code relies on it and checks nothing again. */
+/* Returns the status of a config. */
 static int sampi_gpu_check(const samp_gpu_config *c)
 {
     if (!c) return SAMP_E_NULL;
@@ -5541,9 +5148,7 @@ static bool sampi_gpu_races(void)
 #endif
 }
 
-/* Reserves the next part of a block, n elements of a size, and returns its address. Parts begin at multiples of 256
-   bytes, which suits every type, and lets a warp's first read begin with a cache line. Only layouts call it; it adds to
-   *used, and touches no memory. */
+/* Reserves the next part of a block, n elements of a size, and returns its address. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base ? base + *used : NULL; /* NULL: a layout only counts */
@@ -5554,9 +5159,7 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 }
 
 /* Returns the bytes of what is sent to the device for a batch; at, if not NULL, gets the offsets of args, places and
-   jobs (chains). Rules (changes of single logits) and their ids end where the args begin, and are as long as the batch
-   needs, so that one copy sends everything. The host's stage (its copy of what is sent) and the device's part of the
-   block both have this layout, so an offset is valid for both. */
+   jobs (chains). */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
@@ -5572,16 +5175,11 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
-/* Returns the bytes per row of what log-probabilities are computed from. The array has the two bases (before and after
-   the chain) of all rows, then the keys (logit above id) of the first tokens of all rows, packed for the rows and the
-   n_top of one batch, so that one copy brings them back. Host and device compute its layout again for each batch from
-   these two numbers. */
+/* Returns the bytes per row of what log-probabilities are computed from. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
-   stage, logits, masks. Returns its size. base may be NULL, to get the sizes only. The function stores the device's
-   addresses in `a`; it writes nothing to the block itself, which the host cannot access. Each context calls it once, so
-   its addresses are the same for all batches. The zeros distinguish a new row from one that is being run. */
+   stage, logits, masks. */
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
@@ -5638,9 +5236,8 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 
 /* ---- src/gpu/device.h ---- */
 /* ---- the device, through OpenMP ----
-   Everything that the library asks of OpenMP: how many devices there are, copies to and from them, launches, and two
-   probes when a context is made. Without a device the same functions copy host memory and call the kernels as
-   functions. The room handles no chains. gpu/contexts.h allocates memory. */
+  Everything that the library asks of OpenMP: how many devices there are, copies to and from them, launches, and two
+     probes when a context is made. */
 
 SAMP_API int samp_gpu_available(void)
 {
@@ -5651,9 +5248,7 @@ SAMP_API int samp_gpu_available(void)
 #endif
 }
 
-/* Copies n bytes from the host to the device. Every byte that crosses goes through this function or the next. Both
-   return when the copy is done, so a buffer may be reused at once, and a kernel begins after all copies before it. A
-   copy that fails returns a status; a kernel that fails ends the process. */
+/* Copies n bytes from the host to the device. */
 static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -5677,10 +5272,7 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
-/* Checks that n bytes of the caller's are in the device's memory. A kernel that reads elsewhere ends the process; a
-   copy from there fails. So the first and the last byte are copied, unless both lie within one of the ranges that were
-   checked last. Two copies take as long as a short kernel; a program that reuses its buffers has none. It is called
-   before anything else is done. */
+/* Checks that n bytes of the caller's are in the device's memory. */
 static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 {
     const uintptr_t first = (uintptr_t)p, last = first + n - 1;
@@ -5696,11 +5288,7 @@ static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 }
 
 #if SAMPI_OFFLOAD
-/* Counts whether all teams (thread blocks) that the launch has got run at once. Each adds itself to counter[0] and
-   waits, as long as it would for a pass, until all have; then it adds itself to counter[1]. Teams beyond the limit,
-   counter[2], end. A device that runs teams in turns lets the first ones wait in vain. counter[3] becomes the number of
-   teams. Only the kernel calls it, because libgomp gives a kernel as many teams as its registers let run at once, and
-   another kernel may get another number. */
+/* Counts whether all teams (thread blocks) that the launch has got run at once. */
 static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_teams)
 {
     const uint32_t limit = counter[2], n = limit < n_teams ? limit : n_teams;
@@ -5714,10 +5302,7 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
-/* The kernel: all teams, once. Each does passes over its rows until they are finished, or until it has waited too long;
-   or one pass if teams are not to wait. thread_limit is on a target construct of its own, and the number of teams is a
-   constant: anything else makes libgomp allocate on the device, or copy arguments to it. libgomp may give fewer teams;
-   with more rows than teams each takes several rows in turn. launch calls it, and probe, with sampi_gpu_bound NULL. */
+/* The kernel: all teams, once. */
 static void sampi_gpu_kernel(int device)
 {
     SAMPI_IN_TEAMS(device)
@@ -5730,8 +5315,7 @@ static void sampi_gpu_kernel(int device)
     }
 }
 
-/* Finds how many teams run at once; at most so many teams of a batch wait for each other. It tries the number that the
-   kernel gets, then half of it, and so on. The counters are in the memory of `fold`, which no row needs yet. */
+/* Finds how many teams run at once; at most so many teams of a batch wait for each other. */
 static int sampi_gpu_find_teams(samp_gpu *gpu)
 {
     const int device = gpu->device;
@@ -5753,9 +5337,7 @@ static int sampi_gpu_find_teams(samp_gpu *gpu)
     return SAMP_OK;
 }
 
-/* Checks that a kernel runs on the device, and sets gpu->teams and gpu->wait. All contexts share the globals, so
-   launches and probes run one at a time. If OpenMP replaces the device by the host (because the program has no code for
-   it), the kernels would run slowly, which the program did not ask for: that is an error. */
+/* Checks that a kernel runs on the device, and sets gpu->teams and gpu->wait. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device, status;
@@ -5774,10 +5356,7 @@ static int sampi_gpu_probe(samp_gpu *gpu)
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
-/* Launches the kernel once: passes over all rows. The kernel finds its batch by a global, which is sent again only if
-   another context or device had the last launch. run_batch calls it when the args are on the device. It returns when
-   the kernel has ended. On the host the same teams are called as functions, and the args are read where the device
-   would have them. */
+/* Launches the kernel once: passes over all rows. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
     gpu->perf.n_launches++;
@@ -5804,13 +5383,9 @@ static void sampi_gpu_launch(samp_gpu *gpu)
 
 /* ---- src/gpu/contexts.h ---- */
 /* ---- contexts ----
-   sampi_gpu_open makes a context from a config, with all of its memory on both sides; samp_gpu_free frees it. Later
-   calls allocate nothing. Chains belong to the caller: a slot of the context identifies one by its address and serial
-   number, and accesses it only while it is in the batch. */
+  sampi_gpu_open makes a context from a config, with all of its memory on both sides; samp_gpu_free frees it. */
 
-/* Lays out the host's block, which begins with the context itself, so that one SAMP_FREE frees both. It is called with
-   base NULL for the size, then with the block; it writes only gpu's pointers. raw has room for one row, the one that
-   the CPU samples. */
+/* Lays out the host's block, which begins with the context itself, so that one SAMP_FREE frees both. */
 static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
 {
     const size_t rows = c->max_rows;
@@ -5859,8 +5434,7 @@ static void sampi_gpu_release(samp_gpu *gpu, void *p)
     SAMP_FREE(p);
 }
 
-/* Frees also a context that create could not finish: pointers that were not set yet are NULL. sampi_gpu_bound may still
-   point to its args; it is not read before the next launch, which sets it. */
+/* Frees also a context that create could not finish: pointers that were not set yet are NULL. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu)
 {
     if (!gpu) return;
@@ -5869,9 +5443,7 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* Zeroes the beginning of the block, which has the state of rows and teams. It copies pieces as large as the stage (the
-   host's copy of what is sent), whose jobs are lost; so only creation calls it, and start_again, when all slots are
-   forgotten. */
+/* Zeroes the beginning of the block, which has the state of rows and teams. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
     const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* the size of the stage, which
@@ -5883,10 +5455,7 @@ static int sampi_gpu_zero(samp_gpu *gpu)
     return status;
 }
 
-/* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it.
-   While the small one exists, the driver need not map memory again for what libgomp allocates in each launch. It writes
-   the context's addresses, which never change. If it fails, create frees what was allocated. Jobs (chains on the
-   device) begin without room for steps; the first batch widens them. */
+/* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
@@ -5924,9 +5493,7 @@ static void sampi_gpu_give_name(samp_gpu *gpu)
     gpu->name[t.len] = 0;
 }
 
-/* Makes a context, without a trial of the device; only a probe checks that kernels run there. `like`, if not NULL, is a
-   context of the same device that has the probe's numbers. The host's block is allocated first, so that there is a
-   context to free whatever fails on the device. launches is the number that run_batch tries first. */
+/* Makes a context, without a trial of the device; only a probe checks that kernels run there. */
 static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *like, int *result)
 {
     if ((*result = sampi_gpu_check(config))) return NULL;
@@ -5974,9 +5541,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 
 /* ---- src/gpu/steps.h ---- */
 /* ---- what the host knows of each kind ----
-   Which step a sampler becomes, what it does to the array, and which of its state comes back from the device. The rest
-   of the host's code asks these functions and contains no list of kinds, except sampi_gpu_fill_rules in gpu/sending.h,
-   which makes the rules of logit_bias, penalties and dry. Only sampi_gpu_update_last changes a sampler. */
+  Which step a sampler becomes, what it does to the array, and which of its state comes back from the device. */
 
 /* Whether the device has a step (code) for a sampler. A test redefines it to hide kinds, so that the CPU takes over. */
 #ifndef SAMPI_GPU_KNOWS
@@ -5996,9 +5561,7 @@ static bool sampi_gpu_has_step(const sampi_sampler *s)
     }
 }
 
-/* Copies a sampler's numbers to its step, which is the device's form of a sampler. Of samplers that change single
-   logits, only penalties' numbers are needed there, because the device updates its window itself; the host makes the
-   rules. */
+/* Copies a sampler's numbers to its step, which is the device's form of a sampler. */
 static void sampi_gpu_copy_numbers(sampi_gpu_step *step, const sampi_sampler *s)
 {
     if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_DRY) return;
@@ -6017,12 +5580,11 @@ static sampi_kind sampi_gpu_kind_of(const sampi_sampler *s)
 /* Returns the flags of the sampler's kind in sampling.h's table. */
 static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
 
-/* Whether the sampler changes single logits by rules (one per token), independently of the others. Its step comes with
-   rules, and their tokens are taken out of the row. */
+/* Whether the sampler changes single logits by rules (one per token), independently of the others. */
 static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
 
 /* Whether the array after this sampler holds exactly the remaining tokens and no masked ones, as the device's list
-   does. Other samplers that remove tokens mask them, or leave masked ones in place. */
+   does. */
 static bool sampi_gpu_removes(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_DROPS; }
 
 /* Whether the sampler masks no token: after one that removes tokens, the array is then still the device's list. */
@@ -6033,8 +5595,7 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
 
 /* Whether the sampler's rules (changes of single logits) can stay on the device, which then updates them itself
    (sampi_gpu_next_rules). dry's cannot, because a token changes them all; nor can those of tokens beyond the
-   vocabulary, which the device does not have; nor those of a long window, for which it has no room. Only for samplers
-   that change single logits. */
+   vocabulary, which the device does not have; nor those of a long window, for which it has no room. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -6063,8 +5624,7 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
 }
 
 /* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step (the device's form of
-   it). The device has updated its own copy likewise, by the same functions; the host's copy is sent if the job must be
-   sent again. */
+   it). */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);
@@ -6072,10 +5632,8 @@ static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *las
 
 /* ---- src/gpu/where.h ---- */
 /* ---- where a chain runs ----
-   sampi_gpu_find_route takes a chain and returns a route: how many of its samplers run on the device, and why the
-   others do not. samp_gpu_plan writes a route as text. A route is found again for each row that is not kept on the
-   device, and where a row stops or continues, so it need not be stored. The functions write only the route, and send
-   nothing. */
+  sampi_gpu_find_route takes a chain and returns a route: how many of its samplers run on the device, and why the others
+     do not. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
@@ -6097,8 +5655,7 @@ typedef struct sampi_gpu_route {
 } sampi_gpu_route;
 
 /* Walks over a chain, and adds what it finds to the route. find_route calls it, and it calls itself for chains within
-   the chain, whose members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which
-   a user's sampler before it may have left: `checked` records that. The first error on the way is the row's. */
+   the chain, whose members become the row's. */
 static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
@@ -6132,9 +5689,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* Whether a sampler can run on the device. A built-in sampler can if the device has code for its kind. A user's sampler
-   can only with apply_gpu, and only after a sampler that leaves no masked tokens: on the CPU its apply could see them,
-   on the device there are none. */
+/* Whether a sampler can run on the device. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
     if (!sampi_is_custom(r->list[at])) return sampi_gpu_has_step(r->list[at]);
@@ -6143,9 +5698,7 @@ static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
 }
 
-/* Returns 1 + the index of the first user's sampler among those that run on the device; 0 if there is none. If the
-   chain does not run on the device as a whole, the device's part ends before it: a chain stops for users' samplers or
-   exports, never both. */
+/* Returns 1 + the index of the first user's sampler among those that run on the device; 0 if there is none. */
 static int sampi_gpu_users_before(const sampi_gpu_route *r)
 {
     for (int i = 0; i < r->n_device; i++)
@@ -6154,9 +5707,7 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
 }
 
 /* Returns how many of the first n samplers leave the same array of remaining tokens on the device as on the CPU: up to
-   the last one that removes tokens, and those after it that mask none. Others leave masked tokens where the device has
-   none, and the samplers that continue on the CPU might see the difference. They might also see whether ties or a curve
-   have put smoothing's or log_softmax's tokens out of order. 0: the whole chain runs on the CPU. */
+   the last one that removes tokens, and those after it that mask none. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
     const unsigned keep_order = SAMPI_ONLY_EDITS | SAMPI_BY_CHANCE | SAMPI_ONLY_SHOWS;
@@ -6181,10 +5732,7 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
 }
 
 /* Finds where each sampler of a chain runs: on the device if all can; otherwise the first ones there, up to where the
-   remaining tokens are exactly the CPU's array. Users' samplers are called on the device only if the whole chain is
-   there. It is called for a row whose chain the device has not kept (divide), for one that stops or continues
-   (call_user, commit_row), and for a plan's text. The answer must be the same each time, so no thread may change a
-   chain while its batch runs. */
+   remaining tokens are exactly the CPU's array. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
@@ -6219,8 +5767,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     r->n_device = sampi_gpu_clean_part(r, r->n_device);
 }
 
-/* Writes the route as text: the samplers on the device, then the others with the reason. A chain without samplers has
-   only a reason. */
+/* Writes the route as text: the samplers on the device, then the others with the reason. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
 {
     sampi_gpu_route r;
@@ -6248,16 +5795,10 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 
 /* ---- src/gpu/sending.h ---- */
 /* ---- from a chain to steps ----
-   sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of what is sent), with its
-   rules and ids after those of the jobs before. The device may keep the job, so it depends only on the chain, the
-   vocabulary and the log-probabilities asked for; the context's slot records these three. sampi_gpu_divide
-   (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts of
-   rules and ids, and the slot. */
+  sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of what is sent), with its
+     rules and ids after those of the jobs before. */
 
-/* Adds an id to those that the row's rules (changes of single logits) change, unless it is there. The ids are
-   ascending, because the device searches them by bisection; each occurs once, because a changed token has one logit
-   however many rules it has. Returns false if there are too many; the row then goes to the CPU. For add_rule, on
-   gpu->id from job->id on. */
+/* Adds an id to those that the row's rules (changes of single logits) change, unless it is there. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -6272,10 +5813,7 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* Adds a rule (the change of one logit) to a step (a sampler). Rules are sorted by id; those with one id keep the order
-   in which they came, which is the order in which they apply. The limit is for all rules of a row together, as is the
-   device's room. Returns false if the limit is reached. It writes gpu->rule, after the rules of the row's earlier
-   steps, and the row's ids. */
+/* Adds a rule (the change of one logit) to a step (a sampler). */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -6287,8 +5825,7 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* Makes the rules (changes of single logits) of logit_bias, for fill_rules: one per bias. A bias of -inf masks, which
-   is a scale of 0; any other is a negative fall, so the device need not know which sampler made the rule. */
+/* Makes the rules (changes of single logits) of logit_bias, for fill_rules: one per bias. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -6301,9 +5838,7 @@ static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_s
     return true;
 }
 
-/* Makes the rules (one per logit) of a sampler that changes single logits; returns false if they are too many. Tokens
-   beyond the vocabulary get none. The CPU's functions compute the numbers; only dry's list is made here, in the
-   sampler's scratch, as each draw on the CPU does. */
+/* Makes the rules (one per logit) of a sampler that changes single logits; returns false if they are too many. */
 static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                  size_t n_vocab)
 {
@@ -6321,8 +5856,7 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
 }
 
 /* Makes a sampler's step, its form on the device; returns false if the device has no step for it (which the route has
-   checked before), or no room for its rules. pack_steps calls it after it has set at_ordinal. The kind of draw and
-   at_ordinal give the stream, which gives the CPU's random numbers. */
+   checked before), or no room for its rules. pack_steps calls it after it has set at_ordinal. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
@@ -6341,10 +5875,7 @@ static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
-/* Makes room for n_steps steps (samplers) in each job (chain). The jobs of this batch move, the last one first, because
-   they are one behind the other. Jobs beyond them are forgotten, and all of this batch's are sent again: that needs no
-   question to the device, because the stage (the host's copy of what is sent) has copies of kept jobs. The room never
-   shrinks, so a kept chain stays in its place. */
+/* Makes room for n_steps steps (samplers) in each job (chain). */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -6357,8 +5888,7 @@ static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
     gpu->new_until = gpu->n_jobs;
 }
 
-/* Treats everything on the device as lost, because a batch failed halfway. Returns the status. The next batch begins
-   with zeros (start_again) and sends every chain. */
+/* Treats everything on the device as lost, because a batch failed halfway. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
     for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
@@ -6379,7 +5909,7 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
 }
 
 /* Returns the sampler whose rules can stay on the device, or NULL: the only one that changes single logits, in a chain
-   that runs there as a whole. With two of them, a token's index among the changed ids would depend on both. */
+   that runs there as a whole. */
 static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
     const bool whole = r->n_device == r->n && !r->custom;
@@ -6395,8 +5925,7 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
 }
 
 /* Sets, for each rule (the change of one logit) up to `until`, the index of its id among the row's changed ids, when
-   all of these are known. Both are ascending, but the rules only within a step, so each step begins at 0. The device
-   then finds a rule's token without a search. */
+   all of these are known. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -6408,7 +5937,7 @@ static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint3
 }
 
 /* Adds the window (last tokens) of penalties to the ids that are sent: the device needs it to know which token leaves
-   the window. It is sent once; then it stays there with the rules (sampi_gpu_next_rules). */
+   the window. */
 static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
 {
     job->ring = penalties->u.penalties.ring;
@@ -6418,9 +5947,7 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
 }
 
 /* Makes the samplers' steps, their form on the device, and those of log-probabilities (lp may be NULL); returns false
-   if the chain does not fit the device. Steps that do nothing are left out: softmax if no sampler is shown its p, and
-   steps without rules. at_ordinal counts those too, because a sampler's random numbers depend on how many of its kind
-   come before it. */
+   if the chain does not fit the device. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
@@ -6459,8 +5986,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     return true;
 }
 
-/* Whether the device can compute a row's log-probabilities. An invalid set goes to the CPU, which returns the row's
-   status. */
+/* Whether the device can compute a row's log-probabilities. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
@@ -6472,8 +5998,7 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
 }
 
 /* Packs a chain as the next job (a row for the device), with log-probabilities or NULL; returns false if the CPU must
-   sample the row. The job's slot records what was sent. A chain is kept if the device can update it by itself: it runs
-   there as a whole, without users' samplers, and its rules, if any, are those that the device can update. */
+   sample the row. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {
@@ -6512,8 +6037,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
 
 /* Whether the device has this chain, unchanged, as the next job, and with these log-probabilities; divide then packs
    nothing for it. serial distinguishes chains that had the same address; n_edits counts all changes of a chain, and
-   commit_row records those that it makes itself. Rules that were sent with a batch are lost after it, unless a token
-   has moved them to the row's own place. */
+   commit_row records those that it makes itself. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
@@ -6525,13 +6049,9 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
 
 /* ---- src/gpu/batch.h ---- */
 /* ---- a batch on the device ----
-   Jobs in the stage come in, results go out. A copy takes its time whatever its size, so there is one for everything
-   that the device does not have, one for results, and copies of logits only if they are in host memory. Every batch has
-   a number, by which the device distinguishes its results and marks from older ones. sampi_gpu_cpu_row samples the rows
-   that do not run on the device; no other function here changes a chain, so a failure has nothing to restore. */
+  Jobs in the stage come in, results go out. */
 
-/* The caller's strides may be 0, and row_index NULL, for packed rows. All readers of a row's logits or mask use these
-   functions: the copies to the device and the rows on the CPU. */
+/* The caller's strides may be 0, and row_index NULL, for packed rows. */
 static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
 static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
 {
@@ -6576,9 +6096,7 @@ static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const sam
 }
 
 /* Samples one row on the CPU, fetched if it is on the device, by samp_sample_batch as a batch of one, so that the
-   result is the same. It is called after all jobs, for rows that were never sent to the device, and for declined ones,
-   whose chains the device has not changed. Changes the chain and its log-probabilities; returns the token or the
-   status. */
+   result is the same. */
 static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
@@ -6600,9 +6118,7 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
 }
 
 /* Sends the rows for the device: their logits if they are in host memory, masks, and places (where each row's logits
-   and token are). On the device such logits are packed; logits that are there already stay in place. Places are written
-   to the stage (the host's copy of what is sent) for all jobs, also kept ones, because the next batch may have another
-   order of rows; upload_stage sends them. */
+   and token are). */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -6636,8 +6152,7 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-/* Returns the largest n_top (top log-probabilities) of a batch's rows. All rows of args.basis have room for so many,
-   and host and device must use the same number. */
+/* Returns the largest n_top (top log-probabilities) of a batch's rows. */
 static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 {
     int32_t most = 0;
@@ -6650,9 +6165,7 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 }
 
 /* Sends what the device does not have: rules (changes of single logits), ids, args (addresses) and places, which come
-   before the jobs; and of the jobs (chains) the new ones, as one range from the first to the last. The args are written
-   to the stage last, because they contain where the rules are. It takes one copy, or two if there are many kept jobs
-   before the new ones. */
+   before the jobs; and of the jobs (chains) the new ones, as one range from the first to the last. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes; fewer take as long */
@@ -6677,10 +6190,7 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
-/* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams
-   (thread blocks), but not more than it has groups of 1024 tokens. Teams wait for each other only if all of them run at
-   once; otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used
-   than run at once; a row's only team does not wait. */
+/* Sends a batch. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -6704,8 +6214,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_upload_stage(gpu);
 }
 
-/* Returns the index of the user's sampler that a stopped row waits for: the first in its chain that was not called. The
-   job has a step for each of them, in the same order. */
+/* Returns the index of the user's sampler that a stopped row waits for: the first in its chain that was not called. */
 static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
 {
     int users = 0;
@@ -6718,9 +6227,7 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
 }
 
 /* Checks what a user's sampler has left of n tokens, for call_user. *token becomes the token that it has chosen as the
-   chain's last sampler, else it stays -1. The arrays are on the device, where sampi_gpu_repack checks them. Only those
-   of a last sampler are read and checked here, because its row does not continue: as the CPU checks what apply leaves,
-   and, if a sampler after it is off, as that one does (checked). */
+   chain's last sampler, else it stays -1. */
 static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
                                 int32_t *token)
 {
@@ -6746,9 +6253,7 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
 }
 
 /* Calls the user's sampler of a stopped row, and lets the row continue: writes the number of remaining tokens, and
-   withdraws the row's result, so that the teams see the row as unfinished. No kernel runs meanwhile, so both can be
-   written. If the sampler has failed or chosen, the row only needs to end; the error with which it does is ignored,
-   because the verdict overrides it. */
+   withdraws the row's result, so that the teams see the row as unfinished. */
 static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const uint32_t n = gpu->result[job].n_list, none = 0;
@@ -6778,11 +6283,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
 
-/* Launches kernels until every row has its result. If each pass is a launch, it begins with as many launches as the
-   last batch needed, because a look at the results in between costs a copy, and a launch without work costs little. If
-   teams wait for each other, one launch is mostly enough for all passes; if it was not, a team has waited in vain, and
-   in later batches they wait half as long, in the end not at all. Users' samplers are called between launches. It
-   writes results, counts and verdicts; no chain accepts a token yet. */
+/* Launches kernels until every row has its result. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     uint32_t launched = 0, passes = 0, left = gpu->n_jobs, waiting;
@@ -6814,9 +6315,8 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 
 /* ---- src/gpu/results.h ---- */
 /* ---- what comes back ----
-   Results, and for some rows the list of remaining tokens, come in; tokens go out, and the chains are updated as
-   samp_sample_batch would. sampi_gpu_end_job does it for one job after the other, when the device has only lists left
-   to be read. The room ends with samp_gpu_sample_batch, which runs a whole batch. */
+  Results, and for some rows the list of remaining tokens, come in; tokens go out, and the chains are updated as
+     samp_sample_batch would. */
 
 /* Returns the order in which a sampler last sorted the array, for fetch; by_score is memory for it, if the sampler was
    typical. */
@@ -6829,9 +6329,7 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
 }
 
 /* Makes the array that the samplers so far would have made of the whole vocabulary, from the remaining tokens: sorted
-   by the logits at the time of the last sort, with the current logits, and p of the time when it was last set. It uses
-   sampling.h's own sort, because only that puts ties as the CPU would. For go_on, after an export. It writes
-   gpu->item and gpu->candidate, the context's buffers for a single row, so the array is valid until the next call. */
+   by the logits at the time of the last sort, with the current logits, and p of the time when it was last set. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -6861,8 +6359,7 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
 }
 
 /* Runs the rest of a chain over the remaining tokens, by the samplers' definitions. ordinal counts the draws on the
-   device, so that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state
-   (now), which commit_row restores if this fails. */
+   device, so that the next sampler of a kind gets its own random numbers. */
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
@@ -6878,8 +6375,7 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
 
-/* Returns the step (sampler) that selects: the last one before that of log-probabilities. No other step's numbers
-   change with the token. */
+/* Returns the step (sampler) that selects: the last one before that of log-probabilities. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
@@ -6887,9 +6383,7 @@ static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 }
 
 /* Updates the host's copy of a job (a chain on the device), as the device has updated its own, at the end of
-   commit_row. The copy is sent to the device if a later batch has a job with more steps: then every job gets a larger
-   place (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy in the stage is lost, and `side` says
-   where the device has them. */
+   commit_row. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -6908,11 +6402,7 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* Takes the token of a job (a row that the device has sampled) into its chain: state, position, acceptance. Only users'
-   samplers, and those that run on the CPU over the remaining tokens, can fail here: then state and position are
-   restored, and the row gets the status. Users' samplers accept first, because they may refuse; after them nothing can
-   fail. A row's own error returns before anything is done: its chain is as it was, and so is the device's copy. A
-   change of the chain counts as an edit, so the slot records the new number. */
+/* Takes the token of a job (a row that the device has sampled) into its chain: state, position, acceptance. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -6956,15 +6446,13 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-/* Copies the bases of all jobs' log-probabilities (maximum, sum, ranks) at once, which are packed for this batch. That
-   comes before the first chain is updated, because it can fail. */
+/* Copies the bases of all jobs' log-probabilities (maximum, sum, ranks) at once, which are packed for this batch. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
 }
 
-/* Writes one set of a job's log-probabilities to the caller's: set 0 as given, 1 after the chain. It uses the functions
-   of a row on the CPU, on the same integers. For end_job, once the row has its token. */
+/* Writes one set of a job's log-probabilities to the caller's: set 0 as given, 1 after the chain. */
 static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
                                samp_logprob_set *set)
 {
@@ -6983,9 +6471,7 @@ static void sampi_gpu_prefetch_lines(const void *p, size_t n)
     for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
 }
 
-/* Prefetches the samplers of later rows. Samplers are many small blocks, which the CPU's cache loses between two
-   batches; a block is asked for when the pointer to it has arrived. For divide, where it must walk a chain. It writes
-   nothing. */
+/* Prefetches the samplers of later rows. */
 static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 {
     const sampi_sampler *far = r + 6 < n ? (const sampi_sampler *)rows[r + 6] : NULL;
@@ -7016,10 +6502,7 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
     }
 }
 
-/* Divides a batch: makes jobs (numbered from 0) of the rows for the device. A row whose chain is there already is
-   recognised without looking at the chain's members, which saves most of the host's work. Job n is the n-th row for the
-   device, so a chain is recognised only in the same place of the batch. Writes where and token (a row's error) of each
-   row, and the data of each job. */
+/* Divides a batch: makes jobs (numbered from 0) of the rows for the device. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -7050,9 +6533,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     }
 }
 
-/* Takes the result of a job (from the device) into its row: the token, the chain's state, log-probabilities. Returns
-   true if the kernels have left the row's token, or status, in a caller's `out` on the device. A row that the device
-   has declined is only marked for sampi_gpu_cpu_row, which samples it later. */
+/* Takes the result of a job (from the device) into its row: the token, the chain's state, log-probabilities. */
 static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
 {
     const sampi_gpu_result *res = &gpu->result[j];
@@ -7077,8 +6558,7 @@ static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *ro
 }
 
 /* Runs a batch: rows become jobs, the jobs are sent to the device, kernels run until each has its result, and results
-   are taken into the chains; then the CPU samples the other rows. A failure before the results are taken leaves every
-   chain as it was. */
+   are taken into the chains; then the CPU samples the other rows. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out)
 {
@@ -7116,10 +6596,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 
 /* ---- src/gpu/canary.h ---- */
 /* ---- the canary ----
-   The trial of a device. The first context of a device makes it compute what the CPU can check: vectors of the kernels'
-   arithmetic, and four small batches whose rows together need every kind of pass and every sampler that has a step. If
-   anything differs, no context of the process gives rows to that device: they are sampled on the CPU, and samp_gpu_plan
-   says why. The verdict is made once for each device. samp_gpu_create, at the end, begins the trial. */
+  The trial of a device. */
 
 #if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test checks kernels on the host too, or none */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)
@@ -7127,8 +6604,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 #define SAMPI_GPU_TRUSTS(gpu) true
 #endif
 
-/* The number of tokens of a row. It is more than a list holds, gives a last group (1024 tokens) that is not full, and
-   gives a third more cells (32 tokens) than the tokens wanted for the list that is made with the sums. */
+/* The number of tokens of a row. */
 #define SAMPI_CANARY_VOCAB (SAMP_GPU_LIST < 8192 ? 11270 : SAMP_GPU_LIST + 3078)
 enum {
     SAMPI_CANARY_ARGUMENTS = 128,
@@ -7141,8 +6617,7 @@ enum {
     SAMPI_CANARY_DEVICES = 64   /* devices whose verdicts are kept */
 };
 
-/* The rows: the shape of their logits, their name for samp_gpu_plan, and up to three samplers. If none of them selects,
-   dist is added. Rows whose shapes are consecutive are sent in one copy. */
+/* The rows: the shape of their logits, their name for samp_gpu_plan, and up to three samplers. */
 #define SAMPI_CANARY_ROWS(X) \
     X(0, "top-k, top-p, temp", samp_init_top_k(40), samp_init_top_p(0.95f, 1), samp_init_temp(0.8f)) \
     X(1, "top-p, temp", samp_init_top_p(0.9f, 1), samp_init_temp(1.25f), NULL) \
@@ -7200,7 +6675,7 @@ enum {
 /* ---- arithmetic ---- */
 
 /* Computes, from each x[i], the functions that kernels decide tokens with, and random numbers after them. y
-   [arguments][functions] gets the bits of the results. Compiled for host and device. */
+   [arguments][functions] gets the bits of the results. */
 static void sampi_canary_compute(const float *x, uint64_t *y)
 {
     SAMPI_SIMD()
@@ -7273,8 +6748,7 @@ typedef struct sampi_canary {
     uint32_t mask[SAMPI_CANARY_N * ((SAMPI_CANARY_VOCAB + 31) / 32)];
 } sampi_canary;
 
-/* Returns a logit of a shape. Shape 0: different logits and a long nucleus (the tokens that top_p keeps). 1: flat. 2:
-   few values, so that all have equals. 3: Zipf's law with exponent 1.1. 4: the first again, with a NaN. */
+/* Returns a logit of a shape. */
 static float sampi_canary_logit(int shape, uint64_t u)
 {
     const float x = (float)(int32_t)((u >> 48) + (u >> 32 & 0xFFFF)) / 8192.0f - 8.0f; /* triangular, [-8, 8] */
@@ -7387,9 +6861,7 @@ static bool sampi_canary_same_sum(const sampi_canary *c, const samp_logits *l)
     return z == basis->z;
 }
 
-/* Runs a batch on both sides, and compares. Batch 0: all rows; 1: again, with the chains that the device has kept; 2:
-   with masks and log-probabilities; 3: a few rows of the remaining type. Each has another type, which changes only how
-   logits are read. All rows must have finished on the device, because what it gives back to the CPU is always right. */
+/* Runs a batch on both sides, and compares. */
 static int sampi_canary_batch(sampi_canary *c, int batch)
 {
     static const samp_dtype dtypes[] = { SAMP_F32, SAMP_BF16, SAMP_F16, SAMP_F64 };
@@ -7420,8 +6892,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     return logprobs && !sampi_canary_same_sum(c, &l) ? SAMPI_CANARY_SUMS : SAMPI_CANARY_RIGHT;
 }
 
-/* Returns the verdict on the device of a context. It uses a second context of the device, which takes the number of
-   teams over from the first. */
+/* Returns the verdict on the device of a context. */
 static int sampi_canary_sing(const samp_gpu *like)
 {
     const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_VOCAB, SAMP_F64, false, false,
@@ -7461,7 +6932,7 @@ static int sampi_canary_verdict(const samp_gpu *gpu)
 }
 
 /* Makes a context sample on the CPU, because its device is not trusted: why_not returns the reason, and rows that are
-   on the device are fetched. Its other memory there is freed. */
+   on the device are fetched. */
 static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
 {
     sampi_text t = { gpu->why, sizeof gpu->why, 0 };

@@ -6,7 +6,7 @@
 # lines where they begin, behind the first room, which is the opening comment. A room may include others (samplers/plans.h
 # does). From #define SAMPI_PLANS to its #undef rooms give what they have under #ifdef SAMPI_PLANS, else what they have
 # under #ifndef; both lines are left out.
-#   lines=1        writes #line, so that messages of a compiler name the room
+#   lines=1        writes #line, so that messages of a compiler name the room; comments are whole
 #   without="A B"  macros that are never defined: what stands under #ifdef A is left out. make single
 #   with="A B"     macros that are always defined: #define stands in front, what stands under #ifndef A is left out.
 #   skip="a/b.h"   rooms that are left out
@@ -70,9 +70,36 @@ function want_plans(wanted)
     else never["SAMPI_PLANS"]
 }
 
+# A comment of several lines in a room that is no contract: its heading and its first sentence. Who reads the header reads
+# contracts, and of all else what it is; who works on it reads the rooms.
+function put_first_sentence(text,    indent, n, i, word, line)
+{
+    match(text, /^ */)
+    indent = substr(text, 1, RLENGTH)
+    if (text ~ /^\/\* [-=]/) {
+        put(substr(text, 1, index(text, "\n") - 1))
+        text = substr(text, index(text, "\n") + 1)
+        indent = "  "
+    }
+    gsub(/[ \t]*\n[ \t]*/, " ", text)
+    sub(/^ */, "", text)
+    sub(/ *\*\/$/, "", text)
+    if (match(text, /[A-Za-z0-9)\]'"][.:] +([A-Z][a-z ]|`|sampi?_)/)) text = substr(text, 1, RSTART) "."
+    n = split(text " */", word, / +/)
+    line = indent word[1]
+    for (i = 2; i <= n; i++) {
+        if (length(line) + 1 + length(word[i]) > 120) {
+            put(line)
+            line = indent "  "
+        }
+        line = line " " word[i]
+    }
+    put(line)
+}
+
 function is_room(line) { return line ~ /^#include "[a-z0-9_]+\/[a-z0-9_\/]+\.h"$/ }
 
-function room(path,    line, n, quoted)
+function room(path,    line, n, quoted, first, text)
 {
     if (!("SAMPI_PLANS" in always)) {
         begins[++n_rooms] = n_out + 1
@@ -81,7 +108,13 @@ function room(path,    line, n, quoted)
     if (n_rooms > 1 || lines) put("/* ---- src/" path " ---- */")
     if (lines) put("#line 1 \"" dir "/" path "\"")
     while ((getline line < (dir "/" path)) > 0) {
-        if (++n == 1 && line ~ /^\/\* [-=]/ && ("SAMPI_PLANS" in always || bare && path !~ /^api\//)) in_head = 1
+        first = ++n == 1
+        if (first && line ~ /^\/\* [-=]/ && ("SAMPI_PLANS" in always || bare && path !~ /^api\//)) in_head = 1
+        if (!lines && !in_head && path !~ /^api\/|^gpu\/(api|opening)\.h$/ && line ~ /^ *\/\*/ && line !~ /\*\//) {
+            for (text = line; line !~ /\*\/$/ && (getline line < (dir "/" path)) > 0; n++) text = text "\n" line
+            if (!n_off) put_first_sentence(text)
+            continue
+        }
         if (line ~ /^#(define|undef) SAMPI_PLANS$/) want_plans(line ~ /define/)
         else if (is_room(line) && !n_off) {
             split(line, quoted, "\"")
@@ -139,7 +172,7 @@ is_room($0) && !n_off {
 
 END {
     if (failed) exit 1
-    print "/* Made by `make headers` from the rooms in src/: change those, not this file. */"
+    print "/* Made by `make headers` from the rooms in src/, where comments are longer: change those, not this file. */"
     n = split(with, a, " ")
     for (i = 1; i <= list_at; i++) print out[i]
     if (!bare) put_rooms(n)
