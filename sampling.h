@@ -37,6 +37,8 @@
        samp_verify_block, samp_verify_tree, samp_verify_relaxed
                                    accept more of a draft, accept a path of a draft that branches, or accept a draft
                                    leniently (SAMPLING_DRAFTS)
+       samp_ngram_init, samp_ngram_draft
+                                   drafts from the text itself (SAMPLING_DRAFTS)
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
        samp_random_sample_run      picks one index from a row, without samplers or state
@@ -128,7 +130,7 @@
        SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
        SAMPLING_PEERS *            samp_settings_from, which turns requests to OpenAI's servers, vLLM, SGLang,
                                    transformers, llama-server, Ollama or Anthropic into settings
-       SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
+       SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed, samp_ngram_draft
        SAMPLING_GUMBEL *           samp_init_gumbel: draws with random noise that is a function of seed, position and
                                    token
        SAMPLING_WATERMARK *        samp_init_watermark marks texts, and samp_watermark_detect finds the mark with the
@@ -207,86 +209,87 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9034 samplers/greedy.h               20331 grammar/gbnf.h
-     294 api/config.h                     9068 samplers/choose.h               20624 grammar/regex.h
-     325 api/types.h                      9128 samplers/ratio.h                21022 grammar/derivatives.h
-     621 api/missing.h                    9192 samplers/draw.h                 21838 grammar/vocabulary.h
-     636 api/sample.h                     9269 samplers/dist.h                 22291 grammar/triggers.h
-     743 api/chains.h                     9300 samplers/gumbel.h               22619 grammar/matcher.h
-    1035 api/samplers.h                   9367 watermark/function.h            22889 grammar/cache.h
-    1358 api/gumbel.h                     9480 watermark/text.h                23162 grammar/moving.h
-    1387 api/operator.h                   9666 watermark/draw.h                23609 grammar/visits.h
-    1446 api/kv.h                         9871 samplers/mirostat.h             23896 grammar/states.h
-    1643 api/llama_cpp.h                 10109 samplers/adaptive_p.h           24054 grammar/items.h
-    1691 api/text_error.h                10258 samplers/custom.h               24178 grammar/masks.h
-    1708 api/grammar.h                   10317 config/describe.h               24381 grammar/runs.h
-    1997 api/shards.h                    10485 config/from_params.h            24593 grammar/entries.h
-    2109 api/peers.h                     10538 config/orders.h                 25106 grammar/accepting.h
-    2202 api/drafts.h                    10753 config/numbers.h                25435 grammar/waiting.h
-    2324 api/constraints.h               10885 config/set.h                    25558 grammar/history.h
-    2681 api/watermark.h                 11037 config/texts.h                  25686 grammar/room.h
-    2853 api/parts.h                     11165 config/settings.h               26033 grammar/sampler.h
-    2895 base/switches.h                 11277 life/rollback.h                 26275 grammar/forced.h
-    3198 base/random.h                   11515 life/chain.h                    26462 grammar/hooks.h
-    3218 base/mt19937.h                  11775 life/members.h                  26584 schema/head.h
-    3290 base/exact.h                    11884 life/update.h                   26754 schema/errors.h
-    3507 base/bits128.h                  12067 life/copy.h                     26866 schema/collections.h
-    3583 base/elements.h                 12227 rows/row.h                      26899 schema/references.h
-    3709 watermark/colours.h             12462 rows/reserve.h                  27175 schema/strings.h
-    3772 kernels/llama_cpp/contract.h    12530 rows/pieces.h                   27236 schema/numbers.h
-    3814 kernels/contract.h              12639 rows/thresholds.h               27438 schema/sets.h
-    3901 kernels/scalar.h                12739 rows/compact.h                  27690 schema/formats.h
-    4105 kernels/llama_cpp/scalar.h      12900 rows/sums.h                     27885 schema/scalars.h
-    4126 kernels/sets.h                  13028 rows/changes.h                  28191 schema/goals.h
-    4175 kernels/vectors.h               13105 rows/cuts.h                     28416 schema/alternatives.h
-    4257 kernels/avx512.h                13530 rows/typical.h                  28895 schema/objects.h
-    4342 kernels/avx2.h                  13838 rows/tail_free.h                29448 schema/arrays.h
-    4406 kernels/sse2.h                  13906 rows/selecting.h                29814 schema/whole.h
-    4423 kernels/neon.h                  14037 rows/mirostat.h                 29987 tags/head.h
-    4446 kernels/wasm.h                  14117 watermark/rows.h                30107 tags/words.h
-    4462 kernels/generic.h               14227 rows/flat.h                     30221 tags/inside.h
-    4482 kernels/shared.h                14276 rows/logprobs.h                 30360 tags/formats.h
-    4606 kernels/passes.h                14360 rows/step.h                     30766 grammar/grammars.h
-    5289 kernels/llama_cpp/passes.h      14376 rows/llama_cpp/sums.h           30832 peers/tables.h
-    5371 kernels/check.h                 14679 rows/llama_cpp/samplers.h       31217 peers/values.h
-    5393 kernels/dispatch.h              15148 rows/llama_cpp/step.h           31654 peers/llama_server.h
-    5592 core/array.h                    15178 run/apply.h                     31722 peers/fields.h
-    5906 core/table.h                    15247 run/writing.h                   31985 peers/requests.h
-    6087 core/windows.h                  15371 run/arrays.h                    32131 shards/head.h
-    6175 constraints/record.h            15447 run/arrays_llama_cpp.h          32220 shards/bytes.h
-    6240 watermark/record.h              15644 run/walk.h                      32317 shards/merging.h
-    6259 rows/work.h                     15747 run/finish.h                    32606 shards/row.h
-    6286 life/past.h                     15782 run/draw_llama_cpp.h            32741 shards/answers.h
-    6345 core/record.h                   15854 run/draw.h                      33259 shards/logprobs.h
-    6479 core/plans.h                    15925 run/sample.h                    33403 shards/taking.h
-    6506 core/fields.h                   16020 watermark/making.h              33555 shards/asking.h
-    6592 core/owners.h                   16250 watermark/tails.h               33684 shards/prefix.h
-    6659 core/mt19937.h                  16347 watermark/detect.h              34221 shards/plans.h
-    6714 core/no_mt19937.h               16572 run/verify.h                    34707 samplers/plans.h
-    6746 core/making.h                   16670 run/batch.h                     34969 shards/way.h
-    6869 core/streams.h                  16809 life/state.h                    35114 shards/memory.h
-    6905 life/state_fields.h             16970 operator/weights.h              35183 shards/batch.h
-    6993 samplers/llama_cpp.h            17046 operator/search.h               35582 drafts/head.h
-    7066 samplers/logit_bias.h           17177 operator/run.h                  35633 drafts/block.h
-    7159 samplers/patch.h                17337 kv/cells.h                      35816 drafts/tree.h
-    7207 samplers/penalties.h            17361 kv/making.h                     35947 drafts/relaxed.h
-    7357 samplers/dry.h                  17581 kv/slot.h                       36030 constraints/automaton.h
-    7797 samplers/cut.h                  17713 kv/sequences.h                  36115 constraints/making.h
-    7812 samplers/top_n_sigma.h          17843 kv/data.h                       36374 constraints/sampler.h
-    7922 samplers/top_k.h                17961 kv/update.h                     36472 constraints/constructors.h
-    7980 samplers/tail_free.h            18079 kv/state.h                      36841 constraints/patterns.h
-    8102 samplers/typical.h              18278 llama_cpp/functions.h           37045 constraints/looking.h
-    8176 samplers/top_p.h                18340 llama_cpp/object.h              37114 constraints/thinking.h
-    8220 samplers/min_p.h                18393 llama_cpp/vocabulary.h          37357 constraints/schedule.h
-    8262 samplers/by_sums.h              18468 text/reading.h                  37441 constraints/accepting.h
-    8411 samplers/top_h.h                18573 text/strings.h                  37621 constraints/drawing.h
-    8464 samplers/min_k.h                18671 text/values.h                   37810 constraints/state.h
-    8522 samplers/xtc.h                  18825 text/documents.h                37874 constraints/kind.h
-    8606 samplers/infill.h               18898 grammar/head.h                  37934 constraints/top_p_decay.h
-    8722 samplers/temperature.h          18902 grammar/tree.h                  38021 constraints/accessors.h
-    8887 samplers/smoothing.h            19544 grammar/building.h              38127 core/kinds.h
-    8973 samplers/softmax.h              19940 grammar/finishing.h             38177 base/restore.h
-    9007 samplers/drafted.h              20243 grammar/reading.h               38190 api/license.h
+       2 api/opening.h                    9107 samplers/choose.h               21061 grammar/derivatives.h
+     297 api/config.h                     9167 samplers/ratio.h                21877 grammar/vocabulary.h
+     328 api/types.h                      9231 samplers/draw.h                 22330 grammar/triggers.h
+     624 api/missing.h                    9308 samplers/dist.h                 22658 grammar/matcher.h
+     639 api/sample.h                     9339 samplers/gumbel.h               22928 grammar/cache.h
+     746 api/chains.h                     9406 watermark/function.h            23201 grammar/moving.h
+    1038 api/samplers.h                   9519 watermark/text.h                23648 grammar/visits.h
+    1361 api/gumbel.h                     9705 watermark/draw.h                23935 grammar/states.h
+    1390 api/operator.h                   9910 samplers/mirostat.h             24093 grammar/items.h
+    1449 api/kv.h                        10148 samplers/adaptive_p.h           24217 grammar/masks.h
+    1646 api/llama_cpp.h                 10297 samplers/custom.h               24420 grammar/runs.h
+    1694 api/text_error.h                10356 config/describe.h               24632 grammar/entries.h
+    1711 api/grammar.h                   10524 config/from_params.h            25145 grammar/accepting.h
+    2000 api/shards.h                    10577 config/orders.h                 25474 grammar/waiting.h
+    2112 api/peers.h                     10792 config/numbers.h                25597 grammar/history.h
+    2205 api/drafts.h                    10924 config/set.h                    25725 grammar/room.h
+    2363 api/constraints.h               11076 config/texts.h                  26072 grammar/sampler.h
+    2720 api/watermark.h                 11204 config/settings.h               26314 grammar/forced.h
+    2892 api/parts.h                     11316 life/rollback.h                 26501 grammar/hooks.h
+    2934 base/switches.h                 11554 life/chain.h                    26623 schema/head.h
+    3237 base/random.h                   11814 life/members.h                  26793 schema/errors.h
+    3257 base/mt19937.h                  11923 life/update.h                   26905 schema/collections.h
+    3329 base/exact.h                    12106 life/copy.h                     26938 schema/references.h
+    3546 base/bits128.h                  12266 rows/row.h                      27214 schema/strings.h
+    3622 base/elements.h                 12501 rows/reserve.h                  27275 schema/numbers.h
+    3748 watermark/colours.h             12569 rows/pieces.h                   27477 schema/sets.h
+    3811 kernels/llama_cpp/contract.h    12678 rows/thresholds.h               27729 schema/formats.h
+    3853 kernels/contract.h              12778 rows/compact.h                  27924 schema/scalars.h
+    3940 kernels/scalar.h                12939 rows/sums.h                     28230 schema/goals.h
+    4144 kernels/llama_cpp/scalar.h      13067 rows/changes.h                  28455 schema/alternatives.h
+    4165 kernels/sets.h                  13144 rows/cuts.h                     28934 schema/objects.h
+    4214 kernels/vectors.h               13569 rows/typical.h                  29487 schema/arrays.h
+    4296 kernels/avx512.h                13877 rows/tail_free.h                29853 schema/whole.h
+    4381 kernels/avx2.h                  13945 rows/selecting.h                30026 tags/head.h
+    4445 kernels/sse2.h                  14076 rows/mirostat.h                 30146 tags/words.h
+    4462 kernels/neon.h                  14156 watermark/rows.h                30260 tags/inside.h
+    4485 kernels/wasm.h                  14266 rows/flat.h                     30399 tags/formats.h
+    4501 kernels/generic.h               14315 rows/logprobs.h                 30805 grammar/grammars.h
+    4521 kernels/shared.h                14399 rows/step.h                     30871 peers/tables.h
+    4645 kernels/passes.h                14415 rows/llama_cpp/sums.h           31256 peers/values.h
+    5328 kernels/llama_cpp/passes.h      14718 rows/llama_cpp/samplers.h       31693 peers/llama_server.h
+    5410 kernels/check.h                 15187 rows/llama_cpp/step.h           31761 peers/fields.h
+    5432 kernels/dispatch.h              15217 run/apply.h                     32024 peers/requests.h
+    5631 core/array.h                    15286 run/writing.h                   32170 shards/head.h
+    5945 core/table.h                    15410 run/arrays.h                    32259 shards/bytes.h
+    6126 core/windows.h                  15486 run/arrays_llama_cpp.h          32356 shards/merging.h
+    6214 constraints/record.h            15683 run/walk.h                      32645 shards/row.h
+    6279 watermark/record.h              15786 run/finish.h                    32780 shards/answers.h
+    6298 rows/work.h                     15821 run/draw_llama_cpp.h            33298 shards/logprobs.h
+    6325 life/past.h                     15893 run/draw.h                      33442 shards/taking.h
+    6384 core/record.h                   15964 run/sample.h                    33594 shards/asking.h
+    6518 core/plans.h                    16059 watermark/making.h              33723 shards/prefix.h
+    6545 core/fields.h                   16289 watermark/tails.h               34260 shards/plans.h
+    6631 core/owners.h                   16386 watermark/detect.h              34746 samplers/plans.h
+    6698 core/mt19937.h                  16611 run/verify.h                    35008 shards/way.h
+    6753 core/no_mt19937.h               16709 run/batch.h                     35153 shards/memory.h
+    6785 core/making.h                   16848 life/state.h                    35222 shards/batch.h
+    6908 core/streams.h                  17009 operator/weights.h              35621 drafts/head.h
+    6944 life/state_fields.h             17085 operator/search.h               35672 drafts/block.h
+    7032 samplers/llama_cpp.h            17216 operator/run.h                  35855 drafts/tree.h
+    7105 samplers/logit_bias.h           17376 kv/cells.h                      35986 drafts/relaxed.h
+    7198 samplers/patch.h                17400 kv/making.h                     36067 drafts/ngram.h
+    7246 samplers/penalties.h            17620 kv/slot.h                       36203 constraints/automaton.h
+    7396 samplers/dry.h                  17752 kv/sequences.h                  36288 constraints/making.h
+    7836 samplers/cut.h                  17882 kv/data.h                       36547 constraints/sampler.h
+    7851 samplers/top_n_sigma.h          18000 kv/update.h                     36645 constraints/constructors.h
+    7961 samplers/top_k.h                18118 kv/state.h                      37014 constraints/patterns.h
+    8019 samplers/tail_free.h            18317 llama_cpp/functions.h           37218 constraints/looking.h
+    8141 samplers/typical.h              18379 llama_cpp/object.h              37287 constraints/thinking.h
+    8215 samplers/top_p.h                18432 llama_cpp/vocabulary.h          37530 constraints/schedule.h
+    8259 samplers/min_p.h                18507 text/reading.h                  37614 constraints/accepting.h
+    8301 samplers/by_sums.h              18612 text/strings.h                  37794 constraints/drawing.h
+    8450 samplers/top_h.h                18710 text/values.h                   37983 constraints/state.h
+    8503 samplers/min_k.h                18864 text/documents.h                38047 constraints/kind.h
+    8561 samplers/xtc.h                  18937 grammar/head.h                  38107 constraints/top_p_decay.h
+    8645 samplers/infill.h               18941 grammar/tree.h                  38194 constraints/accessors.h
+    8761 samplers/temperature.h          19583 grammar/building.h              38300 core/kinds.h
+    8926 samplers/smoothing.h            19979 grammar/finishing.h             38350 base/restore.h
+    9012 samplers/softmax.h              20282 grammar/reading.h               38363 api/license.h
+    9046 samplers/drafted.h              20370 grammar/gbnf.h
+    9073 samplers/greedy.h               20663 grammar/regex.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2202,7 +2205,8 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
 /* ---- src/api/drafts.h ---- */
 /* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ----------------------------------------------------------
    samp_verify tests a draft (tokens that a cheaper source proposes) token by token. This part adds a test of a draft as
-   a whole, a test of drafts that branch, and a more lenient test. */
+   a whole, a test of drafts that branch, a more lenient test, and a source of drafts that needs no model: the text
+   itself. */
 
 /* Common to the three functions of this part: what samp_verify's comment says about p, q, the draft, errors and state
    holds for them too, unless their comment says otherwise. After a call the chain's samplers, grammars too, have
@@ -2308,6 +2312,41 @@ typedef struct samp_relaxed {
               programs, is not offered, because it would be a delta that changes with the row. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
+
+/* A text that proposes its own continuation (prompt lookup). */
+typedef struct samp_ngram samp_ngram;
+
+/* samp_ngram_init -- makes an empty text. A draft is what followed an earlier occurrence of its last tokens. A text that
+     repeats itself (code, JSON, an answer that quotes its prompt) so needs fewer steps of the model; samp_verify judges
+     the draft, so the tokens are those without a draft.
+     Range    1 <= n_min <= n_max <= 64: how many of the last tokens must also occur earlier; 2 and 5 are usual.
+              max_tokens in n_max .. 2^26: an earlier place must be among the last max_tokens tokens.
+     Returns  the text; NULL: an argument is outside its range, or there is no memory.
+     Memory   2^b (4 + 8 (n_max - n_min + 1)) bytes, where 2^b is the least power of two from 2 max_tokens on. All of it
+              is allocated here.
+     Threads  one thread at a time for each text. */
+SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_tokens);
+/* Frees a text; takes NULL. */
+SAMP_API void samp_ngram_free(samp_ngram *ngram);
+/* Forgets all tokens; takes NULL. */
+SAMP_API void samp_ngram_reset(samp_ngram *ngram);
+/* samp_ngram_accept -- appends a token: of the prompt, and each token that the chain has accepted. It takes n_max steps,
+   however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
+   samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before they
+   were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the number of
+   tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken back always. */
+SAMP_API int samp_ngram_accept(samp_ngram *ngram, samp_token token);
+/* Takes the last n tokens back. */
+SAMP_API int samp_ngram_rollback(samp_ngram *ngram, int32_t n);
+/* samp_ngram_draft -- proposes tokens, for samp_verify with probs NULL.
+     Draft    Let k be the largest number in n_min .. n_max so that the last k tokens of the text also end earlier in it,
+              within the last max_tokens tokens. The draft is the text behind the latest such place that n_max tokens
+              follow, or, if none has so many, behind the earliest; it ends where the text ends. (Of places whose
+              n-grams share a hash, the latest 1,024 are looked at.)
+     out      [n_max] the draft; may be NULL if n_max is 0
+     Returns  the number of tokens, 0: no such place, or n_max is 0; SAMP_E_NULL.
+     Source   Saxena 2023, "Prompt Lookup Decoding"; llama.cpp's lookup, vLLM's ngram. */
+SAMP_API int64_t samp_ngram_draft(const samp_ngram *ngram, samp_token *out, size_t n_max);
 #ifndef SAMPLING_DRAFTS_DECLARED
 #pragma pop_macro("SAMP_API")
 #endif
@@ -36023,6 +36062,140 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
     sampi_set_draft(s, NULL);
     for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
     return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+}
+
+/* ---- src/drafts/ngram.h ---- */
+/* ---- drafts: from the text itself ----
+  samp_ngram_...: what followed an earlier occurrence of the last tokens of a text. */
+
+#define SAMPI_NGRAM_LONGEST 64
+#define SAMPI_NGRAM_LOOKS   1024 /* at most this many n-grams of a bucket are looked at */
+
+struct samp_ngram {
+    int32_t n_min, n_max;
+    size_t window; /* max_tokens: the tokens that are searched */
+    size_t
+        size; /* of the rings and tables: a power of two, at least twice the window, so that tokens can be taken back */
+    int bits;          /* size = 2^bits */
+    uint64_t n;        /* the length of the text */
+    uint64_t most;     /* the largest length so far: places up to most - size are overwritten */
+    samp_token *token; /* [size] */
+    uint32_t *before;  /* [n_max - n_min + 1][size] by place */
+    uint32_t *latest;  /* [n_max - n_min + 1][size] by bucket */
+};
+
+SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_tokens)
+{
+    if (n_min < 1 || n_max < n_min || n_max > SAMPI_NGRAM_LONGEST) return NULL;
+    if (max_tokens < (size_t)n_max || max_tokens > (size_t)1 << 26) return NULL;
+    int bits = 1;
+    while ((size_t)1 << bits < 2 * max_tokens) bits++;
+    const size_t size = (size_t)1 << bits, all = (2 * (size_t)(n_max - n_min + 1) + 1) * size;
+    if (all > (SIZE_MAX - sizeof(samp_ngram)) / sizeof(uint32_t)) return NULL;
+    samp_ngram *g = (samp_ngram *)SAMP_MALLOC(sizeof *g + all * sizeof(uint32_t));
+    if (!g) return NULL;
+    memset(g, 0, sizeof *g + all * sizeof(uint32_t));
+    g->n_min = n_min;
+    g->n_max = n_max;
+    g->window = max_tokens;
+    g->size = size;
+    g->bits = bits;
+    g->token = (samp_token *)(void *)(g + 1);
+    g->before = (uint32_t *)(void *)(g->token + size);
+    g->latest = g->before + (size_t)(n_max - n_min + 1) * size;
+    return g;
+}
+
+SAMP_API void samp_ngram_free(samp_ngram *ngram)
+{
+    if (ngram) SAMP_FREE(ngram);
+}
+
+SAMP_API void samp_ngram_reset(samp_ngram *ngram)
+{
+    if (!ngram) return;
+    ngram->n = ngram->most = 0;
+    memset(ngram->latest, 0, (size_t)(ngram->n_max - ngram->n_min + 1) * ngram->size * sizeof *ngram->latest);
+}
+
+/* The token so many places before the end of the text, from 1 on. */
+static samp_token sampi_ngram_token(const samp_ngram *g, uint64_t end, uint64_t back)
+{
+    return g->token[(end - back) & (g->size - 1)];
+}
+
+/* Puts the n-grams that end at the end of the text into their buckets, or takes them out again. */
+static void sampi_ngram_link(samp_ngram *g, bool add)
+{
+    const size_t at = (size_t)g->n & (g->size - 1);
+    uint64_t hash = 0;
+    for (int32_t k = 1; k <= g->n_max && (uint64_t)k <= g->n; k++) {
+        hash = (hash ^ (uint32_t)sampi_ngram_token(g, g->n, (uint64_t)k)) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+        if (k < g->n_min) continue;
+        const size_t row = (size_t)(k - g->n_min) * g->size;
+        uint32_t *latest = &g->latest[row + (size_t)(hash * 0xBF58476D1CE4E5B9u >> (64 - g->bits))];
+        if (add) {
+            g->before[row + at] = *latest;
+            *latest = (uint32_t)g->n;
+        } else
+            *latest = g->before[row + at];
+    }
+}
+
+SAMP_API int samp_ngram_accept(samp_ngram *ngram, samp_token token)
+{
+    if (!ngram) return SAMP_E_NULL;
+    if (token < 0) return SAMP_E_RANGE;
+    ngram->token[(size_t)ngram->n & (ngram->size - 1)] = token;
+    ngram->n++;
+    if (ngram->n > ngram->most) ngram->most = ngram->n;
+    sampi_ngram_link(ngram, true);
+    return SAMP_OK;
+}
+
+/* The window before the shorter text must not be overwritten. */
+SAMP_API int samp_ngram_rollback(samp_ngram *ngram, int32_t n)
+{
+    if (!ngram) return SAMP_E_NULL;
+    if (n < 0 || (uint64_t)n > ngram->n) return SAMP_E_RANGE;
+    const uint64_t left = ngram->n - (uint64_t)n, window = left < ngram->window ? left : ngram->window;
+    if (left + ngram->size < ngram->most + window) return SAMP_E_RANGE;
+    for (; ngram->n > left; ngram->n--) sampi_ngram_link(ngram, false);
+    return SAMP_OK;
+}
+
+/* Returns how many tokens before the end the n-gram of the last k tokens ended earlier: the latest place with at least
+   `want` tokens behind it, else the earliest place; 0: there is none in the window. */
+static uint32_t sampi_ngram_find(const samp_ngram *g, int32_t k, size_t want)
+{
+    const uint32_t *before = g->before + (size_t)(k - g->n_min) * g->size;
+    const uint64_t held = g->n < g->window ? g->n : g->window;
+    uint32_t found = 0, place = (uint32_t)g->n, last = 0;
+    for (int i = 0; i < SAMPI_NGRAM_LOOKS && found < want; i++) {
+        place = before[place & (g->size - 1)];
+        const uint32_t age = (uint32_t)g->n - place;
+        if (age <= last || age + (uint64_t)k > held)
+            break; /* an empty bucket has the place 0, or a place that wrapped */
+        last = age;
+        int32_t same = 0;
+        while (same < k && sampi_ngram_token(g, g->n, (uint64_t)same + 1) ==
+                               sampi_ngram_token(g, g->n, (uint64_t)age + (uint64_t)same + 1))
+            same++;
+        if (same == k) found = age;
+    }
+    return found;
+}
+
+SAMP_API int64_t samp_ngram_draft(const samp_ngram *ngram, samp_token *out, size_t n_max)
+{
+    if (!ngram || (!out && n_max)) return SAMP_E_NULL;
+    uint32_t age = 0;
+    for (int32_t k = ngram->n_max; k >= ngram->n_min && !age && n_max; k--)
+        if ((uint64_t)k < ngram->n) age = sampi_ngram_find(ngram, k, n_max);
+    const size_t n = age < n_max ? age : n_max;
+    for (size_t i = 0; i < n; i++) out[i] = sampi_ngram_token(ngram, ngram->n, age - i);
+    return (int64_t)n;
 }
 #endif /* SAMPLING_DRAFTS_DECLARED */
 

@@ -476,6 +476,7 @@ extern "C" {
 #include "drafts/block.h"
 #include "drafts/tree.h"
 #include "drafts/relaxed.h"
+#include "drafts/ngram.h"
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED

@@ -25,6 +25,7 @@
 
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
@@ -52,7 +53,7 @@ typedef struct {
 } settings;
 
 typedef enum { FLAG, SIZE, GUESS, TEXT, NUMBER, REAL, WORD, BIAS } option_kind;
-static const char *const argument[] = { "", "N", "N|grammar", "TEXT", "N", "X", "KIND", "TOKEN(+/-)BIAS" };
+static const char *const argument[] = { "", "N", "N|ngram|grammar", "TEXT", "N", "X", "KIND", "TOKEN(+/-)BIAS" };
 
 typedef struct {
     const char *names[3];
@@ -248,7 +249,7 @@ static const char *parse_value(const option *o, const char *text, settings *set)
         return status == SAMP_OK ? NULL : wants(o, status);
     }
     if (o->kind == GUESS) set->by_grammar = strcmp(text, "grammar") == 0;
-    if (o->kind == GUESS && set->by_grammar) text = "16";
+    if (o->kind == GUESS && (set->by_grammar || strcmp(text, "ngram") == 0)) text = "16";
     if (o->kind == SIZE || o->kind == GUESS) return parse_size(text, (size_t *)value);
     if (o->kind == FLAG)
         *(bool *)value = true;
@@ -702,7 +703,7 @@ static void progress_end(progress *pr)
  * those that there would be without guesses. A story that has filled the context forgets its older
  * half, and the rest moves down. */
 
-enum { MAX_STORIES = 64, MAX_DRAFT = 16, LONGEST = 1 << 28 };
+enum { MAX_STORIES = 64, MAX_DRAFT = 16, NGRAM_LEAST = 3, NGRAM_MOST = 5, LONGEST = 1 << 28 };
 
 typedef struct {
     samp_sampler *chain, *mind; /* mind: a copy of what ends its thinking, for the colours; or NULL */
@@ -711,6 +712,8 @@ typedef struct {
     unsigned char *shade; /* of each */
     int n, end;           /* how many there are, and are to be */
     int pos;              /* the next token's position in the cache */
+    samp_ngram *ngram;    /* the story as the source of its drafts, or NULL; it has the first n_read tokens */
+    int n_read, trust;    /* trust: how many tokens to draft; more where drafts were right */
     samp_token draft[MAX_DRAFT];
     int n_draft;
     double logprob; /* of its tokens by the model alone, nats */
@@ -748,22 +751,6 @@ static double now(void)
 static const char *vocab_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
 {
     return tales_piece(vocab->user, token, n_bytes);
-}
-
-/* Guesses that the story repeats itself: what followed when its last three tokens stood there before, or
- * its last two, or the last. -> s->draft */
-static void guess(story *s, int most)
-{
-    s->n_draft = 0;
-    if (most == 0) return;
-    for (int length = 3; length >= 1; length--) {
-        for (int at = s->n - 1; at >= length; at--) {
-            size_t bytes = (size_t)length * sizeof *s->ids;
-            if (memcmp(s->ids + at - length, s->ids + s->n - length, bytes) != 0) continue;
-            while (s->n_draft < most && at < s->n) s->draft[s->n_draft++] = s->ids[at++];
-            return;
-        }
-    }
 }
 
 /* Makes room in a full context: keeps the first token, forgets at least half of the others and what is
@@ -921,6 +908,7 @@ static int go_on(library *lib, int seq, const float *rows, const settings *set)
     lib->f.sampling += now() - start;
     if (agreed < 0) return agreed;
     lib->f.drafted += (size_t)s->n_draft;
+    if (s->n_draft > 0) s->trust = agreed == s->n_draft ? 2 * agreed : agreed > 0 ? agreed : 1;
     lib->f.agreed += (size_t)agreed;
     s->pos += agreed;
     samp_kv_seq_rm(lib->kv, seq, s->pos, -1);
@@ -990,14 +978,12 @@ static int begin(library *lib, const settings *set)
 /* What a story guesses, at most so many tokens -> s->draft. Returns SAMP_OK, or what stopped it. */
 static int draft(story *s, const settings *set, int most)
 {
-    if (set->by_grammar) {
-        int64_t n = samp_grammar_draft(samp_chain_get(s->chain, 0), s->draft, (size_t)most);
-        if (n < 0) return (int)n;
-        s->n_draft = (int)n;
-    } else {
-        guess(s, most);
-    }
-    return SAMP_OK;
+    int64_t n = 0;
+    if (set->by_grammar) n = samp_grammar_draft(samp_chain_get(s->chain, 0), s->draft, (size_t)most);
+    while (s->ngram && s->n_read < s->n) samp_ngram_accept(s->ngram, s->ids[s->n_read++]);
+    if (s->ngram) n = samp_ngram_draft(s->ngram, s->draft, (size_t)(most < s->trust ? most : s->trust));
+    s->n_draft = n < 0 ? 0 : (int)n;
+    return n < 0 ? (int)n : SAMP_OK;
 }
 
 /* One step of the model, for all stories that have not ended. Sets *more if there was one. */
@@ -1344,7 +1330,9 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
         s->mind = set->think ? thinking(lib->m, set, vocab) : NULL;
         s->ids = malloc(n_ids * sizeof *s->ids);
         s->shade = calloc(n_ids, 1);
-        if (!s->ids || !s->shade) break;
+        if (set->draft > 0 && !set->by_grammar)
+            s->ngram = samp_ngram_init(NGRAM_LEAST, NGRAM_MOST, n_ids < NGRAM_MOST ? NGRAM_MOST : n_ids);
+        if (!s->ids || !s->shade || (set->draft > 0 && !set->by_grammar && !s->ngram)) break;
         lib->n_prompt = tales_tokenise(lib->m, set->prompt, s->ids, lib->m->n_ctx);
         if (lib->n_prompt < 0) {
             fprintf(stderr, "tales: the prompt has more than %d tokens\n", lib->m->n_ctx - 1);
@@ -1352,11 +1340,13 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
         }
         for (int i = 0; s->mind && i < lib->n_prompt; i++) samp_accept(s->mind, s->ids[i]);
         s->end = lib->n_prompt + (int)set->length;
+        s->trust = 2;
     }
     lib->logits = malloc(rows * (size_t)lib->m->n_vocab * sizeof *lib->logits);
     lib->kv = tales_cache(lib->m, lib->n_stories * lib->m->n_ctx, lib->n_stories, SAMP_F32, false);
     const story *last = &lib->stories[lib->n_stories - 1];
-    if (lib->logits && lib->kv && last->ids && last->shade) return true;
+    if (lib->logits && lib->kv && last->ids && last->shade && (!set->draft || set->by_grammar || last->ngram))
+        return true;
     fprintf(stderr, "tales: not enough memory\n");
     return false;
 }
@@ -1366,6 +1356,7 @@ static void close_library(library *lib)
     for (int k = 0; k < lib->n_stories; k++) {
         samp_free(lib->stories[k].chain);
         samp_free(lib->stories[k].mind);
+        samp_ngram_free(lib->stories[k].ngram);
         free(lib->stories[k].ids);
         free(lib->stories[k].shade);
     }

@@ -1,6 +1,7 @@
 /* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ----------------------------------------------------------
    samp_verify tests a draft (tokens that a cheaper source proposes) token by token. This part adds a test of a draft as
-   a whole, a test of drafts that branch, and a more lenient test. */
+   a whole, a test of drafts that branch, a more lenient test, and a source of drafts that needs no model: the text
+   itself. */
 
 /* Common to the three functions of this part: what samp_verify's comment says about p, q, the draft, errors and state
    holds for them too, unless their comment says otherwise. After a call the chain's samplers, grammars too, have
@@ -106,3 +107,38 @@ typedef struct samp_relaxed {
               programs, is not offered, because it would be a delta that changes with the row. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
+
+/* A text that proposes its own continuation (prompt lookup). */
+typedef struct samp_ngram samp_ngram;
+
+/* samp_ngram_init -- makes an empty text. A draft is what followed an earlier occurrence of its last tokens. A text that
+     repeats itself (code, JSON, an answer that quotes its prompt) so needs fewer steps of the model; samp_verify judges
+     the draft, so the tokens are those without a draft.
+     Range    1 <= n_min <= n_max <= 64: how many of the last tokens must also occur earlier; 2 and 5 are usual.
+              max_tokens in n_max .. 2^26: an earlier place must be among the last max_tokens tokens.
+     Returns  the text; NULL: an argument is outside its range, or there is no memory.
+     Memory   2^b (4 + 8 (n_max - n_min + 1)) bytes, where 2^b is the least power of two from 2 max_tokens on. All of it
+              is allocated here.
+     Threads  one thread at a time for each text. */
+SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_tokens);
+/* Frees a text; takes NULL. */
+SAMP_API void samp_ngram_free(samp_ngram *ngram);
+/* Forgets all tokens; takes NULL. */
+SAMP_API void samp_ngram_reset(samp_ngram *ngram);
+/* samp_ngram_accept -- appends a token: of the prompt, and each token that the chain has accepted. It takes n_max steps,
+   however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
+   samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before they
+   were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the number of
+   tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken back always. */
+SAMP_API int samp_ngram_accept(samp_ngram *ngram, samp_token token);
+/* Takes the last n tokens back. */
+SAMP_API int samp_ngram_rollback(samp_ngram *ngram, int32_t n);
+/* samp_ngram_draft -- proposes tokens, for samp_verify with probs NULL.
+     Draft    Let k be the largest number in n_min .. n_max so that the last k tokens of the text also end earlier in it,
+              within the last max_tokens tokens. The draft is the text behind the latest such place that n_max tokens
+              follow, or, if none has so many, behind the earliest; it ends where the text ends. (Of places whose
+              n-grams share a hash, the latest 1,024 are looked at.)
+     out      [n_max] the draft; may be NULL if n_max is 0
+     Returns  the number of tokens, 0: no such place, or n_max is 0; SAMP_E_NULL.
+     Source   Saxena 2023, "Prompt Lookup Decoding"; llama.cpp's lookup, vLLM's ngram. */
+SAMP_API int64_t samp_ngram_draft(const samp_ngram *ngram, samp_token *out, size_t n_max);

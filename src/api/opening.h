@@ -36,6 +36,8 @@
        samp_verify_block, samp_verify_tree, samp_verify_relaxed
                                    accept more of a draft, accept a path of a draft that branches, or accept a draft
                                    leniently (SAMPLING_DRAFTS)
+       samp_ngram_init, samp_ngram_draft
+                                   drafts from the text itself (SAMPLING_DRAFTS)
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
        samp_random_sample_run      picks one index from a row, without samplers or state
@@ -127,7 +129,7 @@
        SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
        SAMPLING_PEERS *            samp_settings_from, which turns requests to OpenAI's servers, vLLM, SGLang,
                                    transformers, llama-server, Ollama or Anthropic into settings
-       SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
+       SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed, samp_ngram_draft
        SAMPLING_GUMBEL *           samp_init_gumbel: draws with random noise that is a function of seed, position and
                                    token
        SAMPLING_WATERMARK *        samp_init_watermark marks texts, and samp_watermark_detect finds the mark with the

@@ -15,7 +15,7 @@ for options in "--length 150" "--temp 0 --length 300" "--mirostat 2 --seed 7" "-
     tell $options > "$dir/plain"
     plain=$(steps)
     [ "$plain" = "$(tokens)" ] || fail "$options: $plain steps for $(tokens) tokens"
-    for draft in 2 16; do
+    for draft in 2 16 ngram; do
         tell $options --draft "$draft" > "$dir/drafted"
         cmp "$dir/plain" "$dir/drafted" || fail "$options --draft $draft: another story"
         [ "$(steps)" -lt "$plain" ] || fail "$options --draft $draft: $(steps) steps, not fewer than $plain"

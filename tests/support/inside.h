@@ -26,6 +26,9 @@ int inside_allows(const samp_sampler *grammar, samp_token token); /* may it come
 bool inside_peer_field(int peer, size_t i, const char **name);
 const char *inside_peer_skipped(int peer);
 
+/* The empty text goes on as if it had n tokens before, which nothing finds. */
+void inside_ngram_at(struct samp_ngram *ngram, uint64_t n);
+
 /* Arithmetic. */
 void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 uint64_t inside_weight(float max, float logit);

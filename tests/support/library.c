@@ -28,6 +28,11 @@ bool inside_stale(const samp_sampler *s)
     const sampi_sampler *last = (const sampi_sampler *)s;
     return last->rng == SAMP_RNG_MT19937 && !(sampi_traits_of(last->kind)->flags & SAMPI_SELECTS);
 }
+void inside_ngram_at(struct samp_ngram *ngram, uint64_t n)
+{
+    memset(ngram->token, -1, ngram->size * sizeof *ngram->token);
+    ngram->n = ngram->most = n;
+}
 int inside_allows(const samp_sampler *grammar, samp_token token)
 {
     return sampi_matcher_allows((sampi_matcher *)grammar->ctx, token);

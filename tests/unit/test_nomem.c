@@ -403,6 +403,14 @@ static int shard_of(world *w)
     return status;
 }
 
+static int ngram_of(world *w)
+{
+    samp_ngram *ngram = samp_ngram_init(1, 3, 50);
+    w->out = ngram != NULL;
+    samp_ngram_free(ngram);
+    return ngram ? SAMP_OK : SAMP_E_NOMEM;
+}
+
 static void a_shard(world *w)
 {
     three_rows(w);
@@ -848,6 +856,7 @@ typedef enum promise {
     X(samp_verify_tree, a_chain_with_grammar, BY_ROW, verify_by_row(w, TREE)) \
     X(samp_verify_relaxed, a_chain, FAILS, verify(w, RELAXED)) \
     X(samp_verify_relaxed, a_chain_with_grammar, BY_ROW, verify_by_row(w, RELAXED)) \
+    X(samp_ngram_init, nothing, MAKES, ngram_of(w)) \
     X(samp_reserve, a_chain, FAILS, samp_reserve(w->s, N)) \
     X(samp_reserve, a_used_chain, FAILS, samp_reserve(w->s, LONG)) \
     X(samp_chain_from_params, nothing, MAKES, chain_of_params(w)) \
@@ -1162,6 +1171,13 @@ static void test_settings_need_none(void **state)
     NONE(samp_settings_free, samp_settings_free(w.settings));
     samp_vocab *vocab = samp_vocab_init("ab", lengths, 2, NULL, 0, -1, -1, NULL);
     NONE(samp_vocab_free, samp_vocab_free(vocab));
+    samp_token drafted[8];
+    samp_ngram *ngram = samp_ngram_init(1, 2, 8);
+    NONE(samp_ngram_accept, assert_ok(samp_ngram_accept(ngram, 1)));
+    NONE(samp_ngram_draft, assert_num(samp_ngram_draft(ngram, drafted, 8), 0));
+    NONE(samp_ngram_rollback, assert_ok(samp_ngram_rollback(ngram, 1)));
+    NONE(samp_ngram_reset, samp_ngram_reset(ngram));
+    NONE(samp_ngram_free, samp_ngram_free(ngram));
     NONE(samp_child_seed, assert_true(samp_child_seed(1, 2) != samp_child_seed(1, 3)));
 }
 

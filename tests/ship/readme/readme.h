@@ -5,6 +5,7 @@
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_DRAFTS
 #include "sampling.h"
 #include <stdio.h>
 #include <stdlib.h>
