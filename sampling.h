@@ -39,6 +39,7 @@
                                    leniently (SAMPLING_DRAFTS)
        samp_ngram_init, samp_ngram_draft
                                    drafts from the text itself (SAMPLING_DRAFTS)
+       samp_guide                  combines logits with and without a prompt (classifier-free guidance)
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
        samp_random_sample_run      picks one index from a row, without samplers or state
@@ -209,87 +210,87 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9107 samplers/choose.h               21061 grammar/derivatives.h
-     297 api/config.h                     9167 samplers/ratio.h                21877 grammar/vocabulary.h
-     328 api/types.h                      9231 samplers/draw.h                 22330 grammar/triggers.h
-     624 api/missing.h                    9308 samplers/dist.h                 22658 grammar/matcher.h
-     639 api/sample.h                     9339 samplers/gumbel.h               22928 grammar/cache.h
-     746 api/chains.h                     9406 watermark/function.h            23201 grammar/moving.h
-    1038 api/samplers.h                   9519 watermark/text.h                23648 grammar/visits.h
-    1361 api/gumbel.h                     9705 watermark/draw.h                23935 grammar/states.h
-    1390 api/operator.h                   9910 samplers/mirostat.h             24093 grammar/items.h
-    1449 api/kv.h                        10148 samplers/adaptive_p.h           24217 grammar/masks.h
-    1646 api/llama_cpp.h                 10297 samplers/custom.h               24420 grammar/runs.h
-    1694 api/text_error.h                10356 config/describe.h               24632 grammar/entries.h
-    1711 api/grammar.h                   10524 config/from_params.h            25145 grammar/accepting.h
-    2000 api/shards.h                    10577 config/orders.h                 25474 grammar/waiting.h
-    2112 api/peers.h                     10792 config/numbers.h                25597 grammar/history.h
-    2205 api/drafts.h                    10924 config/set.h                    25725 grammar/room.h
-    2363 api/constraints.h               11076 config/texts.h                  26072 grammar/sampler.h
-    2720 api/watermark.h                 11204 config/settings.h               26314 grammar/forced.h
-    2892 api/parts.h                     11316 life/rollback.h                 26501 grammar/hooks.h
-    2934 base/switches.h                 11554 life/chain.h                    26623 schema/head.h
-    3237 base/random.h                   11814 life/members.h                  26793 schema/errors.h
-    3257 base/mt19937.h                  11923 life/update.h                   26905 schema/collections.h
-    3329 base/exact.h                    12106 life/copy.h                     26938 schema/references.h
-    3546 base/bits128.h                  12266 rows/row.h                      27214 schema/strings.h
-    3622 base/elements.h                 12501 rows/reserve.h                  27275 schema/numbers.h
-    3748 watermark/colours.h             12569 rows/pieces.h                   27477 schema/sets.h
-    3811 kernels/llama_cpp/contract.h    12678 rows/thresholds.h               27729 schema/formats.h
-    3853 kernels/contract.h              12778 rows/compact.h                  27924 schema/scalars.h
-    3940 kernels/scalar.h                12939 rows/sums.h                     28230 schema/goals.h
-    4144 kernels/llama_cpp/scalar.h      13067 rows/changes.h                  28455 schema/alternatives.h
-    4165 kernels/sets.h                  13144 rows/cuts.h                     28934 schema/objects.h
-    4214 kernels/vectors.h               13569 rows/typical.h                  29487 schema/arrays.h
-    4296 kernels/avx512.h                13877 rows/tail_free.h                29853 schema/whole.h
-    4381 kernels/avx2.h                  13945 rows/selecting.h                30026 tags/head.h
-    4445 kernels/sse2.h                  14076 rows/mirostat.h                 30146 tags/words.h
-    4462 kernels/neon.h                  14156 watermark/rows.h                30260 tags/inside.h
-    4485 kernels/wasm.h                  14266 rows/flat.h                     30399 tags/formats.h
-    4501 kernels/generic.h               14315 rows/logprobs.h                 30805 grammar/grammars.h
-    4521 kernels/shared.h                14399 rows/step.h                     30871 peers/tables.h
-    4645 kernels/passes.h                14415 rows/llama_cpp/sums.h           31256 peers/values.h
-    5328 kernels/llama_cpp/passes.h      14718 rows/llama_cpp/samplers.h       31693 peers/llama_server.h
-    5410 kernels/check.h                 15187 rows/llama_cpp/step.h           31761 peers/fields.h
-    5432 kernels/dispatch.h              15217 run/apply.h                     32024 peers/requests.h
-    5631 core/array.h                    15286 run/writing.h                   32170 shards/head.h
-    5945 core/table.h                    15410 run/arrays.h                    32259 shards/bytes.h
-    6126 core/windows.h                  15486 run/arrays_llama_cpp.h          32356 shards/merging.h
-    6214 constraints/record.h            15683 run/walk.h                      32645 shards/row.h
-    6279 watermark/record.h              15786 run/finish.h                    32780 shards/answers.h
-    6298 rows/work.h                     15821 run/draw_llama_cpp.h            33298 shards/logprobs.h
-    6325 life/past.h                     15893 run/draw.h                      33442 shards/taking.h
-    6384 core/record.h                   15964 run/sample.h                    33594 shards/asking.h
-    6518 core/plans.h                    16059 watermark/making.h              33723 shards/prefix.h
-    6545 core/fields.h                   16289 watermark/tails.h               34260 shards/plans.h
-    6631 core/owners.h                   16386 watermark/detect.h              34746 samplers/plans.h
-    6698 core/mt19937.h                  16611 run/verify.h                    35008 shards/way.h
-    6753 core/no_mt19937.h               16709 run/batch.h                     35153 shards/memory.h
-    6785 core/making.h                   16848 life/state.h                    35222 shards/batch.h
-    6908 core/streams.h                  17009 operator/weights.h              35621 drafts/head.h
-    6944 life/state_fields.h             17085 operator/search.h               35672 drafts/block.h
-    7032 samplers/llama_cpp.h            17216 operator/run.h                  35855 drafts/tree.h
-    7105 samplers/logit_bias.h           17376 kv/cells.h                      35986 drafts/relaxed.h
-    7198 samplers/patch.h                17400 kv/making.h                     36067 drafts/ngram.h
-    7246 samplers/penalties.h            17620 kv/slot.h                       36203 constraints/automaton.h
-    7396 samplers/dry.h                  17752 kv/sequences.h                  36288 constraints/making.h
-    7836 samplers/cut.h                  17882 kv/data.h                       36547 constraints/sampler.h
-    7851 samplers/top_n_sigma.h          18000 kv/update.h                     36645 constraints/constructors.h
-    7961 samplers/top_k.h                18118 kv/state.h                      37014 constraints/patterns.h
-    8019 samplers/tail_free.h            18317 llama_cpp/functions.h           37218 constraints/looking.h
-    8141 samplers/typical.h              18379 llama_cpp/object.h              37287 constraints/thinking.h
-    8215 samplers/top_p.h                18432 llama_cpp/vocabulary.h          37530 constraints/schedule.h
-    8259 samplers/min_p.h                18507 text/reading.h                  37614 constraints/accepting.h
-    8301 samplers/by_sums.h              18612 text/strings.h                  37794 constraints/drawing.h
-    8450 samplers/top_h.h                18710 text/values.h                   37983 constraints/state.h
-    8503 samplers/min_k.h                18864 text/documents.h                38047 constraints/kind.h
-    8561 samplers/xtc.h                  18937 grammar/head.h                  38107 constraints/top_p_decay.h
-    8645 samplers/infill.h               18941 grammar/tree.h                  38194 constraints/accessors.h
-    8761 samplers/temperature.h          19583 grammar/building.h              38300 core/kinds.h
-    8926 samplers/smoothing.h            19979 grammar/finishing.h             38350 base/restore.h
-    9012 samplers/softmax.h              20282 grammar/reading.h               38363 api/license.h
-    9046 samplers/drafted.h              20370 grammar/gbnf.h
-    9073 samplers/greedy.h               20663 grammar/regex.h
+       2 api/opening.h                    9127 samplers/choose.h               20724 grammar/regex.h
+     298 api/config.h                     9187 samplers/ratio.h                21122 grammar/derivatives.h
+     329 api/types.h                      9251 samplers/draw.h                 21938 grammar/vocabulary.h
+     625 api/missing.h                    9328 samplers/dist.h                 22391 grammar/triggers.h
+     640 api/sample.h                     9359 samplers/gumbel.h               22719 grammar/matcher.h
+     765 api/chains.h                     9426 watermark/function.h            22989 grammar/cache.h
+    1057 api/samplers.h                   9539 watermark/text.h                23262 grammar/moving.h
+    1380 api/gumbel.h                     9725 watermark/draw.h                23709 grammar/visits.h
+    1409 api/operator.h                   9930 samplers/mirostat.h             23996 grammar/states.h
+    1468 api/kv.h                        10168 samplers/adaptive_p.h           24154 grammar/items.h
+    1665 api/llama_cpp.h                 10317 samplers/custom.h               24278 grammar/masks.h
+    1713 api/text_error.h                10376 config/describe.h               24481 grammar/runs.h
+    1730 api/grammar.h                   10544 config/from_params.h            24693 grammar/entries.h
+    2019 api/shards.h                    10597 config/orders.h                 25206 grammar/accepting.h
+    2131 api/peers.h                     10812 config/numbers.h                25535 grammar/waiting.h
+    2224 api/drafts.h                    10944 config/set.h                    25658 grammar/history.h
+    2383 api/constraints.h               11096 config/texts.h                  25786 grammar/room.h
+    2740 api/watermark.h                 11224 config/settings.h               26133 grammar/sampler.h
+    2912 api/parts.h                     11336 life/rollback.h                 26375 grammar/forced.h
+    2954 base/switches.h                 11574 life/chain.h                    26562 grammar/hooks.h
+    3257 base/random.h                   11834 life/members.h                  26684 schema/head.h
+    3277 base/mt19937.h                  11943 life/update.h                   26854 schema/errors.h
+    3349 base/exact.h                    12126 life/copy.h                     26966 schema/collections.h
+    3566 base/bits128.h                  12286 rows/row.h                      26999 schema/references.h
+    3642 base/elements.h                 12521 rows/reserve.h                  27275 schema/strings.h
+    3768 watermark/colours.h             12589 rows/pieces.h                   27336 schema/numbers.h
+    3831 kernels/llama_cpp/contract.h    12698 rows/thresholds.h               27538 schema/sets.h
+    3873 kernels/contract.h              12798 rows/compact.h                  27790 schema/formats.h
+    3960 kernels/scalar.h                12959 rows/sums.h                     27985 schema/scalars.h
+    4164 kernels/llama_cpp/scalar.h      13087 rows/changes.h                  28291 schema/goals.h
+    4185 kernels/sets.h                  13164 rows/cuts.h                     28516 schema/alternatives.h
+    4234 kernels/vectors.h               13589 rows/typical.h                  28995 schema/objects.h
+    4316 kernels/avx512.h                13897 rows/tail_free.h                29548 schema/arrays.h
+    4401 kernels/avx2.h                  13965 rows/selecting.h                29914 schema/whole.h
+    4465 kernels/sse2.h                  14096 rows/mirostat.h                 30087 tags/head.h
+    4482 kernels/neon.h                  14176 watermark/rows.h                30207 tags/words.h
+    4505 kernels/wasm.h                  14286 rows/flat.h                     30321 tags/inside.h
+    4521 kernels/generic.h               14335 rows/logprobs.h                 30460 tags/formats.h
+    4541 kernels/shared.h                14419 rows/step.h                     30866 grammar/grammars.h
+    4665 kernels/passes.h                14435 rows/llama_cpp/sums.h           30932 peers/tables.h
+    5348 kernels/llama_cpp/passes.h      14738 rows/llama_cpp/samplers.h       31317 peers/values.h
+    5430 kernels/check.h                 15207 rows/llama_cpp/step.h           31754 peers/llama_server.h
+    5452 kernels/dispatch.h              15237 run/apply.h                     31822 peers/fields.h
+    5651 core/array.h                    15306 run/writing.h                   32085 peers/requests.h
+    5965 core/table.h                    15430 run/arrays.h                    32231 shards/head.h
+    6146 core/windows.h                  15506 run/arrays_llama_cpp.h          32320 shards/bytes.h
+    6234 constraints/record.h            15703 run/walk.h                      32417 shards/merging.h
+    6299 watermark/record.h              15806 run/finish.h                    32706 shards/row.h
+    6318 rows/work.h                     15841 run/draw_llama_cpp.h            32841 shards/answers.h
+    6345 life/past.h                     15913 run/draw.h                      33359 shards/logprobs.h
+    6404 core/record.h                   15984 run/sample.h                    33503 shards/taking.h
+    6538 core/plans.h                    16079 watermark/making.h              33655 shards/asking.h
+    6565 core/fields.h                   16309 watermark/tails.h               33784 shards/prefix.h
+    6651 core/owners.h                   16406 watermark/detect.h              34321 shards/plans.h
+    6718 core/mt19937.h                  16631 run/verify.h                    34807 samplers/plans.h
+    6773 core/no_mt19937.h               16729 run/batch.h                     35069 shards/way.h
+    6805 core/making.h                   16868 run/guide.h                     35214 shards/memory.h
+    6928 core/streams.h                  16909 life/state.h                    35283 shards/batch.h
+    6964 life/state_fields.h             17070 operator/weights.h              35682 drafts/head.h
+    7052 samplers/llama_cpp.h            17146 operator/search.h               35733 drafts/block.h
+    7125 samplers/logit_bias.h           17277 operator/run.h                  35916 drafts/tree.h
+    7218 samplers/patch.h                17437 kv/cells.h                      36047 drafts/relaxed.h
+    7266 samplers/penalties.h            17461 kv/making.h                     36128 drafts/ngram.h
+    7416 samplers/dry.h                  17681 kv/slot.h                       36263 constraints/automaton.h
+    7856 samplers/cut.h                  17813 kv/sequences.h                  36348 constraints/making.h
+    7871 samplers/top_n_sigma.h          17943 kv/data.h                       36607 constraints/sampler.h
+    7981 samplers/top_k.h                18061 kv/update.h                     36705 constraints/constructors.h
+    8039 samplers/tail_free.h            18179 kv/state.h                      37074 constraints/patterns.h
+    8161 samplers/typical.h              18378 llama_cpp/functions.h           37278 constraints/looking.h
+    8235 samplers/top_p.h                18440 llama_cpp/object.h              37347 constraints/thinking.h
+    8279 samplers/min_p.h                18493 llama_cpp/vocabulary.h          37590 constraints/schedule.h
+    8321 samplers/by_sums.h              18568 text/reading.h                  37674 constraints/accepting.h
+    8470 samplers/top_h.h                18673 text/strings.h                  37854 constraints/drawing.h
+    8523 samplers/min_k.h                18771 text/values.h                   38043 constraints/state.h
+    8581 samplers/xtc.h                  18925 text/documents.h                38107 constraints/kind.h
+    8665 samplers/infill.h               18998 grammar/head.h                  38167 constraints/top_p_decay.h
+    8781 samplers/temperature.h          19002 grammar/tree.h                  38254 constraints/accessors.h
+    8946 samplers/smoothing.h            19644 grammar/building.h              38360 core/kinds.h
+    9032 samplers/softmax.h              20040 grammar/finishing.h             38410 base/restore.h
+    9066 samplers/drafted.h              20343 grammar/reading.h               38423 api/license.h
+    9093 samplers/greedy.h               20431 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -711,6 +712,24 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
 /* samp_reserve -- allocates now the memory that samp_sample and samp_apply need for n_vocab tokens. Returns SAMP_OK,
    SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
+
+/* samp_guide -- classifier-free guidance: combines the logits of a model with the prompt (cond) and without it, or
+     with a negative prompt (uncond), to one row, which samp_sample then samples.
+     Formula  out = u + scale (c - u), where c and u are the log-softmax of cond and uncond (l - ln of the sum of
+              e^l). With scale 1 the result is c; above 1 it is further from uncond. A token that is masked
+              (-INFINITY) in cond stays masked; a token that is masked in uncond alone gets c. What would overflow is
+              +-FLT_MAX.
+     in       cond [n], uncond [n]: n in 1 .. SAMP_MAX_VOCAB; scale: any finite number; 1.5 is usual
+     out      [n] may be cond or uncond, but must not overlap them otherwise
+     Bits     The sums are those of samp_init_log_softmax, c and u doubles, and out is rounded once; the result is
+              the same on every machine.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_EMPTY: n is 0, or a row is masked entirely; SAMP_E_RANGE: n; SAMP_E_NAN:
+              scale, or a NaN or +infinity in a row; SAMP_E_UNSUPPORTED (see samp_isa_name). After an error out is
+              unchanged.
+     Memory   none.   Threads  any.
+     Source   transformers' UnbatchedClassifierFreeGuidanceLogitsProcessor (guidance_scale); Sanchez et al. 2023,
+              "Stay on topic with Classifier-Free Guidance" (arXiv 2306.17806). */
+SAMP_API int samp_guide(const float *cond, const float *uncond, size_t n, float scale, float *out);
 
 /* samp_isa_name -- returns the name of the instruction set in use: "scalar", "generic" (gcc's and clang's vectors of 16
      bytes), "sse2", "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none" means that the
@@ -2316,9 +2335,9 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
 /* A text that proposes its own continuation (prompt lookup). */
 typedef struct samp_ngram samp_ngram;
 
-/* samp_ngram_init -- makes an empty text. A draft is what followed an earlier occurrence of its last tokens. A text that
-     repeats itself (code, JSON, an answer that quotes its prompt) so needs fewer steps of the model; samp_verify judges
-     the draft, so the tokens are those without a draft.
+/* samp_ngram_init -- makes an empty text. A draft is what followed an earlier occurrence of its last tokens. A text
+     that repeats itself (code, JSON, an answer that quotes its prompt) so needs fewer steps of the model; samp_verify
+     judges the draft, so the tokens are those without a draft.
      Range    1 <= n_min <= n_max <= 64: how many of the last tokens must also occur earlier; 2 and 5 are usual.
               max_tokens in n_max .. 2^26: an earlier place must be among the last max_tokens tokens.
      Returns  the text; NULL: an argument is outside its range, or there is no memory.
@@ -2330,18 +2349,19 @@ SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_to
 SAMP_API void samp_ngram_free(samp_ngram *ngram);
 /* Forgets all tokens; takes NULL. */
 SAMP_API void samp_ngram_reset(samp_ngram *ngram);
-/* samp_ngram_accept -- appends a token: of the prompt, and each token that the chain has accepted. It takes n_max steps,
-   however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
-   samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before they
-   were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the number of
-   tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken back always. */
+/* samp_ngram_accept -- appends a token: of the prompt, and each token that the chain has accepted. It takes n_max
+   steps, however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
+   samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before
+   they were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the
+   number of tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken
+   back always. */
 SAMP_API int samp_ngram_accept(samp_ngram *ngram, samp_token token);
 /* Takes the last n tokens back. */
 SAMP_API int samp_ngram_rollback(samp_ngram *ngram, int32_t n);
 /* samp_ngram_draft -- proposes tokens, for samp_verify with probs NULL.
-     Draft    Let k be the largest number in n_min .. n_max so that the last k tokens of the text also end earlier in it,
-              within the last max_tokens tokens. The draft is the text behind the latest such place that n_max tokens
-              follow, or, if none has so many, behind the earliest; it ends where the text ends. (Of places whose
+     Draft    Let k be the largest number in n_min .. n_max so that the last k tokens of the text also end earlier in
+              it, within the last max_tokens tokens. The draft is the text behind the latest such place that n_max
+              tokens follow, or, if none has so many, behind the earliest; it ends where the text ends. (Of places whose
               n-grams share a hash, the latest 1,024 are looked at.)
      out      [n_max] the draft; may be NULL if n_max is 0
      Returns  the number of tokens, 0: no such place, or n_max is 0; SAMP_E_NULL.
@@ -16842,6 +16862,47 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
     }
 #endif
     for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
+    return SAMP_OK;
+}
+
+/* ---- src/run/guide.h ---- */
+/* ---- classifier-free guidance ----
+  samp_guide: the logits of two rows become those of one, which is as far from the second as `scale` says. */
+
+/* Adds up a row: *all = ln of the sum of e^l. Returns a status. */
+static int sampi_guide_sum(const float *x, size_t n, double *all)
+{
+    const sampi_kernels *k = sampi_use();
+    sampi_sums sums = { -INFINITY, 0, 0, 0, 0 };
+    float line[SAMPI_TILE / SAMPI_LINE];
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        float top = k->maxima(x + at, SAMP_F32, NULL, n - at < SAMPI_TILE ? n - at : SAMPI_TILE, line);
+        if (!(top <= FLT_MAX)) return SAMP_E_NAN;
+        if (top > sums.max) sums.max = top;
+    }
+    if (sampi_masked(sums.max)) return SAMP_E_EMPTY;
+    for (size_t at = 0; at < n; at += SAMPI_TILE)
+        k->sums(x + at, n - at < SAMPI_TILE ? n - at : SAMPI_TILE, 1.0f, sums.max, INFINITY, false, &sums);
+    *all = sampi_log_sum(sums.max, sums.z);
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_HOT int samp_guide(const float *cond, const float *uncond, size_t n, float scale, float *out)
+{
+    double all, all_uncond, s = (double)scale;
+    if (!cond || !uncond || !out) return SAMP_E_NULL;
+    if (n == 0) return SAMP_E_EMPTY;
+    if (n > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (!(fabsf(scale) <= FLT_MAX)) return SAMP_E_NAN;
+    int status = sampi_use_status();
+    if (!status) status = sampi_guide_sum(cond, n, &all);
+    if (!status) status = sampi_guide_sum(uncond, n, &all_uncond);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) {
+        const double c = (double)cond[i] - all, u = (double)uncond[i] - all_uncond;
+        const float guided = sampi_finite((float)(u + sampi_round(s * (c - u))));
+        out[i] = sampi_masked(cond[i]) ? -INFINITY : sampi_masked(uncond[i]) ? (float)c : guided;
+    }
     return SAMP_OK;
 }
 
@@ -36073,9 +36134,8 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 
 struct samp_ngram {
     int32_t n_min, n_max;
-    size_t window; /* max_tokens: the tokens that are searched */
-    size_t
-        size; /* of the rings and tables: a power of two, at least twice the window, so that tokens can be taken back */
+    size_t window;     /* max_tokens: the tokens that are searched */
+    size_t size;       /* of the rings and tables: a power of two, at least twice the window, for rollback */
     int bits;          /* size = 2^bits */
     uint64_t n;        /* the length of the text */
     uint64_t most;     /* the largest length so far: places up to most - size are overwritten */

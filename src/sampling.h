@@ -360,6 +360,7 @@ extern "C" {
 #endif
 #include "run/verify.h"
 #include "run/batch.h"
+#include "run/guide.h"
 #include "life/state.h"
 
 #ifndef SAMP_NO_OPERATOR

@@ -111,9 +111,9 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
 /* A text that proposes its own continuation (prompt lookup). */
 typedef struct samp_ngram samp_ngram;
 
-/* samp_ngram_init -- makes an empty text. A draft is what followed an earlier occurrence of its last tokens. A text that
-     repeats itself (code, JSON, an answer that quotes its prompt) so needs fewer steps of the model; samp_verify judges
-     the draft, so the tokens are those without a draft.
+/* samp_ngram_init -- makes an empty text. A draft is what followed an earlier occurrence of its last tokens. A text
+     that repeats itself (code, JSON, an answer that quotes its prompt) so needs fewer steps of the model; samp_verify
+     judges the draft, so the tokens are those without a draft.
      Range    1 <= n_min <= n_max <= 64: how many of the last tokens must also occur earlier; 2 and 5 are usual.
               max_tokens in n_max .. 2^26: an earlier place must be among the last max_tokens tokens.
      Returns  the text; NULL: an argument is outside its range, or there is no memory.
@@ -125,18 +125,19 @@ SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_to
 SAMP_API void samp_ngram_free(samp_ngram *ngram);
 /* Forgets all tokens; takes NULL. */
 SAMP_API void samp_ngram_reset(samp_ngram *ngram);
-/* samp_ngram_accept -- appends a token: of the prompt, and each token that the chain has accepted. It takes n_max steps,
-   however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
-   samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before they
-   were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the number of
-   tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken back always. */
+/* samp_ngram_accept -- appends a token: of the prompt, and each token that the chain has accepted. It takes n_max
+   steps, however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
+   samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before
+   they were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the
+   number of tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken
+   back always. */
 SAMP_API int samp_ngram_accept(samp_ngram *ngram, samp_token token);
 /* Takes the last n tokens back. */
 SAMP_API int samp_ngram_rollback(samp_ngram *ngram, int32_t n);
 /* samp_ngram_draft -- proposes tokens, for samp_verify with probs NULL.
-     Draft    Let k be the largest number in n_min .. n_max so that the last k tokens of the text also end earlier in it,
-              within the last max_tokens tokens. The draft is the text behind the latest such place that n_max tokens
-              follow, or, if none has so many, behind the earliest; it ends where the text ends. (Of places whose
+     Draft    Let k be the largest number in n_min .. n_max so that the last k tokens of the text also end earlier in
+              it, within the last max_tokens tokens. The draft is the text behind the latest such place that n_max
+              tokens follow, or, if none has so many, behind the earliest; it ends where the text ends. (Of places whose
               n-grams share a hash, the latest 1,024 are looked at.)
      out      [n_max] the draft; may be NULL if n_max is 0
      Returns  the number of tokens, 0: no such place, or n_max is 0; SAMP_E_NULL.

@@ -38,6 +38,7 @@
                                    leniently (SAMPLING_DRAFTS)
        samp_ngram_init, samp_ngram_draft
                                    drafts from the text itself (SAMPLING_DRAFTS)
+       samp_guide                  combines logits with and without a prompt (classifier-free guidance)
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
        samp_random_sample_run      picks one index from a row, without samplers or state

@@ -73,6 +73,24 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
    SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
+/* samp_guide -- classifier-free guidance: combines the logits of a model with the prompt (cond) and without it, or
+     with a negative prompt (uncond), to one row, which samp_sample then samples.
+     Formula  out = u + scale (c - u), where c and u are the log-softmax of cond and uncond (l - ln of the sum of
+              e^l). With scale 1 the result is c; above 1 it is further from uncond. A token that is masked
+              (-INFINITY) in cond stays masked; a token that is masked in uncond alone gets c. What would overflow is
+              +-FLT_MAX.
+     in       cond [n], uncond [n]: n in 1 .. SAMP_MAX_VOCAB; scale: any finite number; 1.5 is usual
+     out      [n] may be cond or uncond, but must not overlap them otherwise
+     Bits     The sums are those of samp_init_log_softmax, c and u doubles, and out is rounded once; the result is
+              the same on every machine.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_EMPTY: n is 0, or a row is masked entirely; SAMP_E_RANGE: n; SAMP_E_NAN:
+              scale, or a NaN or +infinity in a row; SAMP_E_UNSUPPORTED (see samp_isa_name). After an error out is
+              unchanged.
+     Memory   none.   Threads  any.
+     Source   transformers' UnbatchedClassifierFreeGuidanceLogitsProcessor (guidance_scale); Sanchez et al. 2023,
+              "Stay on topic with Classifier-Free Guidance" (arXiv 2306.17806). */
+SAMP_API int samp_guide(const float *cond, const float *uncond, size_t n, float scale, float *out);
+
 /* samp_isa_name -- returns the name of the instruction set in use: "scalar", "generic" (gcc's and clang's vectors of 16
      bytes), "sse2", "avx2", "avx512", "neon" or "wasm". The library chooses it at the first use. "none" means that the
      compiler's flags, or the rounding mode, would make tokens wrong, so that all samplers carry an error.

@@ -1,18 +1,18 @@
 /* ---- drafts: from the text itself ----
    samp_ngram_...: what followed an earlier occurrence of the last tokens of a text. The text is a ring of tokens. For
-   each length k = n_min .. n_max, a hash table has the place where the latest n-gram of each bucket ends, and a ring has,
-   for each place, the place where the n-gram of the same bucket before it ends. So a token is added in n_max steps, and
-   taking it back restores the buckets exactly. A place is the number of tokens before it, of which the low 32 bits are
-   stored; every n-gram that is found is compared with the text, so a hash or a wrapped number never counts. */
+   each length k = n_min .. n_max, a hash table has the place where the latest n-gram of each bucket ends, and a ring
+   has, for each place, the place where the n-gram of the same bucket before it ends. So a token is added in n_max
+   steps, and taking it back restores the buckets exactly. A place is the number of tokens before it, of which the low
+   32 bits are stored; every n-gram that is found is compared with the text, so a hash or a wrapped number never
+   counts. */
 
 #define SAMPI_NGRAM_LONGEST 64
 #define SAMPI_NGRAM_LOOKS   1024 /* at most this many n-grams of a bucket are looked at */
 
 struct samp_ngram {
     int32_t n_min, n_max;
-    size_t window; /* max_tokens: the tokens that are searched */
-    size_t
-        size; /* of the rings and tables: a power of two, at least twice the window, so that tokens can be taken back */
+    size_t window;     /* max_tokens: the tokens that are searched */
+    size_t size;       /* of the rings and tables: a power of two, at least twice the window, for rollback */
     int bits;          /* size = 2^bits */
     uint64_t n;        /* the length of the text */
     uint64_t most;     /* the largest length so far: places up to most - size are overwritten */

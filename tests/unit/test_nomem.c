@@ -1096,6 +1096,8 @@ static void test_every_allocation(void **state)
 static void test_library_needs_none(void **state)
 {
     (void)state;
+    float guided[2];
+    NONE(samp_guide, assert_ok(samp_guide(logits, logits + 2, 2, 1.5f, guided)));
     NONE(samp_isa_list, assert_non_null(samp_isa_list(0)));
     NONE(samp_isa_force, assert_ok(samp_isa_force(NULL)));
     NONE(samp_isa_name, assert_non_null(samp_isa_name()));

@@ -589,6 +589,70 @@ static void test_log_softmax(void **state)
     finish("log_softmax");
 }
 
+/* ln of the sum of e^l of a row. */
+static real log_sum_of(const float *x, size_t n)
+{
+    real top = -INFINITY, sum = 0;
+    for (size_t i = 0; i < n; i++) top = fmaxl(top, (real)x[i]);
+    for (size_t i = 0; i < n; i++) sum += expl((real)x[i] - top);
+    return top + logl(sum);
+}
+
+/* Guidance by its formula, on every instruction set, in place too; a bad row changes nothing. */
+static void test_guide(void **state)
+{
+    enum { MOST = 1200 };
+    static float x[2][MOST], out[MOST], first[MOST], copy[MOST];
+    source rng = source_stream(71);
+    (void)state;
+    for (int round = 0; round < rounds(2000); round++) {
+        const size_t n = 1 + (size_t)below(&rng, round % 4 ? 70 : MOST);
+        const float scale = round % 5 ? (float)(4 * normal(&rng)) : 1.0f;
+        for (int r = 0; r < 2; r++)
+            for (size_t i = 0; i < n; i++)
+                x[r][i] = percent(&rng, 10) ? -INFINITY : (float)(normal(&rng) * (round % 3 ? 3 : 60));
+        x[0][n / 2] = x[1][n / 3] = 1.0f;
+        const real all[2] = { log_sum_of(x[0], n), log_sum_of(x[1], n) };
+        for (int isa = 0; samp_isa_list(isa); isa++) {
+            assert_ok(samp_isa_force(samp_isa_list(isa)));
+            assert_ok(samp_guide(x[0], x[1], n, scale, out));
+            if (isa == 0) memcpy(first, out, n * sizeof *out);
+            assert_memory_equal(first, out, n * sizeof *out);
+        }
+        assert_ok(samp_isa_force(NULL));
+        for (size_t i = 0; i < n; i++) {
+            const real c = (real)x[0][i] - all[0], u = (real)x[1][i] - all[1];
+            const real want = x[1][i] == -INFINITY ? c : u + (real)scale * (c - u);
+            if (x[0][i] == -INFINITY)
+                assert_true(out[i] == -INFINITY);
+            else if (!(fabsl((real)out[i] - want) <= 1.2e-7L * fabsl(want) + 1e-8L * (1 + fabsl((real)scale))))
+                fail_msg("%.9g and %.9g became %.9g, not %.9Lg", (double)x[0][i], (double)x[1][i], (double)out[i],
+                         want);
+        }
+        const int in_place = round % 2;
+        memcpy(copy, x[in_place], n * sizeof *copy);
+        assert_ok(samp_guide(in_place ? x[0] : copy, in_place ? copy : x[1], n, scale, copy));
+        assert_memory_equal(copy, out, n * sizeof *out);
+        const float bad = round % 2 ? NAN : INFINITY, good = x[round % 2][n - 1];
+        x[round % 2][n - 1] = bad;
+        assert_status(samp_guide(x[0], x[1], n, scale, copy), SAMP_E_NAN);
+        assert_memory_equal(copy, out, n * sizeof *out);
+        x[round % 2][n - 1] = good;
+    }
+    const float masked[2] = { -INFINITY, -INFINITY }, row[2] = { 1.0f, 2.0f }, far[2] = { 0.0f, -3e38f };
+    assert_status(samp_guide(masked, row, 2, 1.5f, out), SAMP_E_EMPTY);
+    assert_status(samp_guide(row, masked, 2, 1.5f, out), SAMP_E_EMPTY);
+    assert_status(samp_guide(row, row, 0, 1.5f, out), SAMP_E_EMPTY);
+    assert_status(samp_guide(row, row, (size_t)SAMP_MAX_VOCAB + 1, 1.5f, out), SAMP_E_RANGE);
+    assert_status(samp_guide(row, row, 2, NAN, out), SAMP_E_NAN);
+    assert_status(samp_guide(row, row, 2, INFINITY, out), SAMP_E_NAN);
+    assert_status(samp_guide(NULL, row, 2, 1.5f, out), SAMP_E_NULL);
+    assert_status(samp_guide(row, NULL, 2, 1.5f, out), SAMP_E_NULL);
+    assert_status(samp_guide(row, row, 2, 1.5f, NULL), SAMP_E_NULL);
+    assert_ok(samp_guide(far, row, 2, 5.0f, out));
+    assert_true(out[1] == -FLT_MAX); /* still a token */
+}
+
 /* Each logit by the formula as it was published, with x = l - max. */
 static void test_smoothing(void **state)
 {
@@ -1475,16 +1539,16 @@ static void test_adaptive_p(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_greedy),      cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),        cmocka_unit_test(test_min_p),       cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_p_less),       cmocka_unit_test(test_p_less_norm), cmocka_unit_test(test_epsilon),
-        cmocka_unit_test(test_eta),          cmocka_unit_test(test_top_h),       cmocka_unit_test(test_min_k),
-        cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),   cmocka_unit_test(test_infill),
-        cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),   cmocka_unit_test(test_typical),
-        cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),         cmocka_unit_test(test_temp),
-        cmocka_unit_test(test_temp_ext),     cmocka_unit_test(test_logit_bias),  cmocka_unit_test(test_penalties),
-        cmocka_unit_test(test_dry),          cmocka_unit_test(test_dist),        cmocka_unit_test(test_mirostat),
-        cmocka_unit_test(test_mirostat_v2),  cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),     cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_p_less),    cmocka_unit_test(test_p_less_norm),  cmocka_unit_test(test_epsilon),
+        cmocka_unit_test(test_eta),       cmocka_unit_test(test_top_h),        cmocka_unit_test(test_min_k),
+        cmocka_unit_test(test_guide),     cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
+        cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
+        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),     cmocka_unit_test(test_logit_bias),
+        cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),          cmocka_unit_test(test_dist),
+        cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),  cmocka_unit_test(test_adaptive_p),
     };
     return test_run(argc, argv, tests, load_rows, NULL);
 }
