@@ -68,18 +68,18 @@
 
    HOW A TOKEN COMES ABOUT
 
-       logits [n_vocab] f32                                         >>sample
-         -> array of {id, logit, p} [n_vocab]  then one by one:     >>apply
-         -> logit_bias, penalties, dry         change logits        >>logits
+       logits [n_vocab] f32                                    >>sample
+         -> array of {id, logit, p} [n_vocab]  one by one:     >>apply
+         -> logit_bias, penalties, dry       change logits     >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
             p_less, p_less_norm, epsilon,
-            eta, top_h, min_k, xtc, infill     remove tokens        >>truncation
+            eta, top_h, min_k, xtc, infill   remove tokens     >>truncation
          -> temp, temp_ext, smoothing,
-            log_softmax                        scale, shift logits  >>temperature
+            log_softmax                      scale or shift    >>temperature
          -> greedy, dist, mirostat,
-            mirostat_v2, adaptive_p            select one token     >>selection
-         -> token id                           every sampler accepts it
+            mirostat_v2, adaptive_p          select one token  >>selection
+         -> token id                         every sampler accepts it
 
    A sampler is an object with a table of functions (samp_sampler_i). A chain is a sampler that owns other samplers and
    applies them in order. Any order is allowed, with one exception: after a sampler that selects a token, no sampler may

@@ -80,7 +80,7 @@ END {
             listed = head ~ /^(FUNCTIONS|MACROS)$/
             print ".SH " text(head)
             fresh = 1
-            if (substr(s, length(head) + 1) ~ /^ \(/) sub(/\)$/, ".", rest)
+            aside = substr(s, length(head) + 1) ~ /^ \(/ && !sub(/\)$/, ".", rest) # which goes on in the next line
             if (rest != "") say(toupper(substr(rest, 1, 1)) substr(rest, 2))
             continue
         }
@@ -90,7 +90,12 @@ END {
         else if (s ~ /^  [0-9]\. /) { become("item"); print ".IP " substr(s, 3, 2) " 4"; say(substr(s, 6)) }
         else if (state == "item" && RLENGTH == 5) say(substr(s, 6))
         else if (RLENGTH >= 4) verbatim(s)
-        else { become(""); tags = listed = 0; say(s) }
+        else {
+            become("")
+            if (aside) aside = !sub(/\)$/, ".", s)
+            else tags = listed = 0
+            say(s)
+        }
     }
     print ".SH SEE ALSO\nThe comment above each function in sampling.h, and README.md beside it."
 }

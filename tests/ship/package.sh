@@ -58,13 +58,21 @@ for f in include/sampling.h include/sampling_gpu.h lib/libsampling.a lib/libsamp
     lib/cmake/sampling/sampling-config.cmake share/man/man3/sampling.3; do
     grep -qx "./usr/$f" "$dir/installed" || fail "not installed: $f"
 done
+# The manual page: each function and macro that the header's opening lists has an entry, and a terminal's width is enough.
+manual=$dir/stage/usr/share/man/man3/sampling.3
+sed -n '/^   FUNCTIONS/,/^   EXAMPLE/p; /^   MACROS/,/^   ERRORS/p' sampling.h | sed -n 's/^       \([A-Za-z][A-Za-z0-9_]*\).*/\1/p' > "$dir/listed"
+[ "$(grep -c SAMP "$dir/listed")" -ge 15 ] || fail "the header's opening lists no macros"
+while read -r name; do
+    awk -v name="$name" 'bold && index($0, ".B " name) == 1 { found = 1 } { bold = /^\.TP/ } END { exit !found }' "$manual" ||
+        fail "sampling(3) has no entry of $name"
+done < "$dir/listed"
 if command -v man > /dev/null; then
-    warnings=$(man --warnings -l "$dir/stage/usr/share/man/man3/sampling.3" 2>&1 > "$dir/page")
+    warnings=$(LC_ALL=C MANWIDTH=80 man --warnings -l "$manual" 2>&1 > "$dir/page")
     [ -z "$warnings" ] && grep -q SYNOPSIS "$dir/page" || fail "sampling(3): $warnings"
+    wide=$(awk 'length > 80' "$dir/page")
+    [ -z "$wide" ] || fail "sampling(3): wider than 80 columns: $wide"
 fi
-if command -v mandoc > /dev/null; then
-    mandoc -Tlint -Werror "$dir/stage/usr/share/man/man3/sampling.3" > "$dir/log" || fail "sampling(3): $(cat "$dir/log")"
-fi
+if command -v mandoc > /dev/null; then mandoc -Tlint -Werror "$manual" > "$dir/log" || fail "sampling(3): $(cat "$dir/log")"; fi
 make uninstall DESTDIR="$dir/stage" PREFIX=/usr > "$dir/log"
 [ -z "$(find "$dir/stage" ! -type d)" ] || fail "not uninstalled: $(find "$dir/stage" ! -type d)"
 
