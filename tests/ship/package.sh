@@ -76,13 +76,14 @@ if command -v mandoc > /dev/null; then mandoc -Tlint -Werror "$manual" > "$dir/l
 make uninstall DESTDIR="$dir/stage" PREFIX=/usr > "$dir/log"
 [ -z "$(find "$dir/stage" ! -type d)" ] || fail "not uninstalled: $(find "$dir/stage" ! -type d)"
 
-# CMake: a project with the block in it. FetchContent gets a repository made of this folder.
+# CMake: a project with the block in it, and this folder in it as sampling.h
 project() { # way, source, CMake's arguments
     mkdir -p "$dir/$1"
     way=$1
     cp "$2" "$dir/$way/app.c"
     printf 'cmake_minimum_required(VERSION 3.18)\nproject(app C)\nadd_executable(app app.c)\ninclude(block.cmake)\n' > "$dir/$way/CMakeLists.txt"
-    sed "s|URL-OF-THIS-REPOSITORY|file://$dir/git|" "$dir/blocks/$way.cmake" > "$dir/$way/block.cmake"
+    cp "$dir/blocks/$way.cmake" "$dir/$way/block.cmake"
+    ! grep -q "sampling\.h" "$dir/$way/block.cmake" || ln -s "$root" "$dir/$way/sampling.h"
     shift 2
     quiet cmake -S "$dir/$way" -B "$dir/$way/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER="$CC" "$@"
     quiet cmake --build "$dir/$way/build"
@@ -95,8 +96,6 @@ if(sampling_FOUND)
   message(FATAL_ERROR "any version will do")
 endif()' >> "$dir/find/CMakeLists.txt"
     quiet cmake -S "$dir/find" -B "$dir/find/build"
-    mkdir "$dir/subdirectory"
-    ln -s "$root" "$dir/subdirectory/sampling.h"
     project subdirectory "$dir/blocks/quick.c"
     # a program that is built with -Ofast, and the library in a file of its own, which the README's line exempts
     mkdir "$dir/own"
@@ -107,13 +106,16 @@ endif()' >> "$dir/find/CMakeLists.txt"
     own
     sed -i /COMPILE_OPTIONS/d "$dir/blocks/own.cmake"
     if (own) > "$dir/log" 2>&1 || ! grep -q 'add -fno-fast-math' "$dir/log"; then fail "-Ofast is not refused with what to do"; fi
-    if command -v git > /dev/null; then
+    project fetch "$dir/app.c"
+    if command -v git > /dev/null; then # and what the page says to write for a clone
         mkdir -p "$dir/git/src"
         cp sampling.h "$dir/git" && cp -r src/package "$dir/git/src"
-        (cd "$dir/git" && git init -q -b main . && git add . && git -c user.name=x -c user.email=x commit -qm x)
-        project fetch "$dir/app.c"
+        (cd "$dir/git" && git init -q . && git add . && git -c user.name=x -c user.email=x commit -qm x)
+        clone="GIT_REPOSITORY file://$dir/git GIT_TAG $(git -C "$dir/git" rev-parse HEAD)"
+        sed "s|SOURCE_DIR [^ ]*|$clone|" "$dir/blocks/fetch.cmake" > "$dir/blocks/clone.cmake"
+        project clone "$dir/app.c"
     else
-        echo "package: SKIPPED FetchContent, there is no git"
+        echo "package: SKIPPED a clone by FetchContent, there is no git"
     fi
 else
     echo "package: SKIPPED CMake, it is not there"
