@@ -294,7 +294,7 @@ static const bench_case bench_cases[] = {
     { "mirostat_v2", { { .kind = MIROSTAT_V2, .x = 5.0f, .y = 0.1f } }, 0, 0 },
     { "xtc",         { { .kind = XTC, .x = 0.5f, .y = 0.1f }, { .kind = DIST } }, 0, 4 },
     { "adaptive_p",  { { .kind = ADAPTIVE_P, .x = 0.5f, .y = 0.9f } }, 0, 0 },
-    /* further ones, without a target */
+    /* from here on only with --all (bench_peer) */
     { "dist",        { { .kind = DIST } }, 0, 0 },
     { "softmax",     { { .kind = SOFTMAX }, { .kind = DIST } }, 0, 0 },
     { "top_k_40",    { { .kind = TOP_K, .k = 40 }, { .kind = DIST } }, 0, 0 },
@@ -333,7 +333,7 @@ static const bench_case bench_cases[] = {
 #endif
 };
 /* clang-format on */
-enum { BENCH_N_CASES = sizeof bench_cases / sizeof *bench_cases, BENCH_N_TARGETS = 12, BENCH_DEFAULT = 1 };
+enum { BENCH_N_CASES = sizeof bench_cases / sizeof *bench_cases, BENCH_N_FIRST = 12, BENCH_DEFAULT = 1 };
 
 /* The default chain on a batch of rows, each with a chain of its own. */
 typedef struct bench_batch_case {

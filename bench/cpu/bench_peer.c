@@ -11,7 +11,7 @@
 
 static const char usage[] =
     "usage: bench_peer LIBLLAMA [options]   lists are separated by commas\n"
-    "  --case LIST     cases (default: those with a target; --all: also the others that the peer has)\n"
+    "  --case LIST     cases (the first twelve; --all: all that the peer has)\n"
     "  --n LIST        vocabulary sizes (128256)\n"
     "  --logits LIST   peaked, flat, real (all)\n"
     "  --isa NAME      our instruction set: scalar, avx2, avx512, neon (the best)\n"
@@ -30,50 +30,6 @@ enum {
     BATCH_US = 20000,
     SAME_ROWS = 8 /* rows in which both sides have to select the same tokens */
 };
-
-/* ==== Targets ==============================================================================================
- * For one thread, AVX-512, 128,256 tokens, peaked rows: how many times faster than the peer, and at most how
- * many times the floor. AVX2 has to reach half of the ratio and flat rows a quarter; the floor is not asked
- * of them. */
-
-typedef struct target {
-    const char *name;
-    double ratio, floor_ratio;
-} target;
-
-static const target targets[BENCH_N_TARGETS] = {
-    { "greedy", 17, 1.15 },    { "default", 18, 1.3 },    { "default_rep", 65, 1.35 },
-    { "temp", 80, 2.4 },       { "top_p", 80, 2.6 },      { "min_p", 35, 1.25 },
-    { "typical", 400, 4 },     { "top_n_sigma", 150, 2 }, { "top_k_1000", 25, 3 },
-    { "mirostat_v2", 300, 4 }, { "xtc", 80, 3 },          { "adaptive_p", 80, 5 },
-};
-
-/* Batches: the ratio is to the peer's time for one row on one thread; the other figure is the time of a row as a
- * multiple of that in the batch on one thread: two threads have to be 1.8 times as fast, 16 bits must not be slower
- * than 32, and a mask may cost 15 %. */
-static const target batch_targets[BENCH_N_BATCHES] = {
-    { "batch32_1t", 0, 0 },     { "batch32", 30, 0.556 },    { "batch32_f16", 0, 1.0 },
-    { "batch32_bf16", 0, 1.0 }, { "batch32_mask", 0, 1.15 }, { "batch32_mask98", 0, 1.15 },
-};
-
-/* What is asked of this line: 0 where nothing is. */
-static target target_of(const char *name, size_t n, bench_logits logits)
-{
-    target t = { name, 0.0, 0.0 };
-    const char *isa = bench_isa_now();
-    bool avx2 = !strcmp(isa, "avx2"), wide = avx2 || !strcmp(isa, "avx512");
-    for (int i = 0; i < BENCH_N_TARGETS; i++)
-        if (n == 128256 && logits != REAL && wide && !strcmp(name, targets[i].name)) t = targets[i];
-    if (avx2 || logits == FLAT) t.floor_ratio = 0.0;
-    t.ratio *= logits == FLAT ? 0.25 : avx2 ? 0.5 : 1.0;
-    return t;
-}
-
-static target batch_target_of(int i, size_t n, bench_logits logits)
-{
-    target none = { batch_targets[i].name, 0.0, 0.0 };
-    return n == 128256 && logits == PEAKED && !strcmp(bench_isa_now(), "avx512") ? batch_targets[i] : none;
-}
 
 /* ==== The peer's side =================================================================================== */
 
@@ -218,59 +174,31 @@ typedef struct result {
     unsigned long allocations;             /* ours, during the timed rounds */
 } result;
 
-typedef struct tally {
-    int reached, missed, slower; /* slower than the peer: so is no line, with any instruction set */
-} tally;
-
 static void print_heading(const char *logits, size_t n, const bench_floor *floor)
 {
     printf("\n%zu tokens, %s logits, ours: %s; max pass: %s\n", n, logits, bench_isa_now(), floor->pass.name);
-    printf("%-12s %9s %9s %7s %15s %7s %7s %7s %7s %9s %7s %5s\n", "case", "ours us", "peer us", "ratio", "of rounds",
-           "target", "max us", "x max", "target", "llama us", "ratio", "same");
+    printf("%-12s %9s %9s %7s %15s %7s %7s %9s %7s %5s\n", "case", "ours us", "peer us", "ratio", "of rounds",
+           "max us", "x max", "llama us", "ratio", "same");
 }
 
-static void print_number(double x, const char *format, int width)
-{
-    if (x > 0.0)
-        printf(format, width, x);
-    else
-        printf("%*s ", width, "-");
-}
-
-static const char *verdict(const target *t, double ratio, double floor_ratio, tally *sum)
-{
-    if (ratio < 1.0) {
-        sum->slower++;
-        return "SLOWER THAN THE PEER";
-    }
-    bool fast = ratio >= t->ratio, near_floor = t->floor_ratio == 0.0 || floor_ratio <= t->floor_ratio;
-    if (t->ratio == 0.0 && t->floor_ratio == 0.0) return "";
-    sum->reached += fast && near_floor;
-    sum->missed += !(fast && near_floor);
-    if (fast) return near_floor ? "reached" : "missed: the multiple";
-    return near_floor ? "missed: ratio" : "missed";
-}
-
-static void print_line(const char *name, const result *r, const target *t, double ratio, double floor_ratio,
-                       tally *sum)
+/* Returns whether the line is slower than the peer; none is, with any instruction set. */
+static int print_line(const char *name, const result *r)
 {
     bench_series each = { { 0.0 }, 0 };
-    double ours = bench_median(&r->ours), theirs = bench_median(&r->peer);
+    double ours = bench_median(&r->ours), theirs = bench_median(&r->peer), floor = bench_median(&r->floor);
+    double llama = bench_median(&r->llama);
+    bool slow = theirs < ours, slow_tokens = theirs < llama;
     char range[32];
     for (int i = 0; i < r->ours.n; i++) bench_put(&each, r->peer.value[i] / r->ours.value[i]);
     snprintf(range, sizeof range, "%.1f - %.1f", bench_least(&each), bench_quantile(&each, 1.0));
-    printf("%-12s %9.2f %9.1f %7.1f %15s ", name, ours, theirs, ratio, range);
-    print_number(t->ratio, "%*.1f ", 7);
-    printf("%7.2f %7.2f ", bench_median(&r->floor), floor_ratio);
-    print_number(t->floor_ratio, "%*.2f ", 7);
-    double llama = bench_median(&r->llama);
-    printf("%9.2f %7.1f ", llama, theirs / llama);
-    printf("  %d/%d  %s", r->same, r->n_same, verdict(t, ratio, floor_ratio, sum));
-    if (llama > theirs) printf(", SLOWER THAN THE PEER with its tokens");
-    sum->slower += llama > theirs;
-    if (r->allocations) printf(", %lu allocations", r->allocations);
+    printf("%-12s %9.2f %9.1f %7.1f %15s %7.2f %7.2f %9.2f %7.1f   %d/%d", name, ours, theirs, theirs / ours, range,
+           floor, ours / floor, llama, theirs / llama, r->same, r->n_same);
+    if (slow) printf("  SLOWER THAN THE PEER");
+    if (slow_tokens) printf("  SLOWER THAN THE PEER with its tokens");
+    if (r->allocations) printf("  %lu allocations", r->allocations);
     printf("\n");
     fflush(stdout);
+    return slow + slow_tokens;
 }
 
 /* Check the case, then ours, the floor and the peer by turns. */
@@ -316,28 +244,25 @@ static void print_batch_heading(const char *logits, size_t n)
 {
     printf("\n%zu tokens, %s logits, ours: %s; %d rows a batch, times are of a row\n", n, logits, bench_isa_now(),
            BENCH_BATCH_ROWS);
-    printf("%-14s %9s %9s %7s %15s %7s %7s %7s\n", "case", "ours us", "peer us", "ratio", "of rounds", "target",
-           "x 1t", "target");
+    printf("%-14s %9s %9s %7s %15s %7s\n", "case", "ours us", "peer us", "ratio", "of rounds", "x 1t");
 }
 
-static void print_batch_line(const target *t, const bench_series *ours, const bench_series *peer,
-                             const bench_series *one, tally *sum, FILE *csv, const char *where)
+static int print_batch_line(const char *name, const bench_series *ours, const bench_series *peer,
+                            const bench_series *one, FILE *csv, const char *where)
 {
     bench_series ratio = over(peer, ours);
     double us = bench_least(ours), peer_us = bench_least(peer), times = peer_us / us, x = us / bench_least(one);
-    printf("%-14s %9.2f %9.1f %7.1f %6.1f - %-6.1f ", t->name, us, peer_us, times, bench_least(&ratio),
-           bench_quantile(&ratio, 1.0));
-    print_number(t->ratio, "%*.1f ", 7);
-    printf("%7.3f ", x);
-    print_number(t->floor_ratio, "%*.3f ", 7);
-    printf("  %s\n", verdict(t, times, x, sum));
+    printf("%-14s %9.2f %9.1f %7.1f %6.1f - %-6.1f %7.3f%s\n", name, us, peer_us, times, bench_least(&ratio),
+           bench_quantile(&ratio, 1.0), x, times < 1.0 ? "  SLOWER THAN THE PEER" : "");
     fflush(stdout);
-    fprintf(csv, "%s,%s,%.3f,%.3f,%.3f,%.3f\n", t->name, where, us, peer_us, times, x);
+    fprintf(csv, "%s,%s,%.3f,%.3f,%.3f,%.3f\n", name, where, us, peer_us, times, x);
+    return times < 1.0;
 }
 
-static void run_batches(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n, FILE *csv,
-                        tally *sum)
+/* Returns how many lines are slower than the peer; so does run_rows. */
+static int run_batches(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n, FILE *csv)
 {
+    int slower = 0;
     bench_rows rows = bench_make_rows(kind, n, BENCH_BATCH_ROWS, o->real);
     bench_batch batch[BENCH_N_BATCHES];
     bench_series us[BENCH_N_BATCHES], peer_us = { { 0.0 }, 0 };
@@ -357,40 +282,41 @@ static void run_batches(const bench_options *o, const llama_peer *api, bench_log
     print_batch_heading(bench_logits_name[kind], n);
     snprintf(where, sizeof where, "%zu,%s", n, bench_logits_name[kind]);
     for (int i = 0; i < BENCH_N_BATCHES; i++) {
-        target t = batch_target_of(i, n, kind);
-        if (batch[i].failed || peer.failed) bench_fail("a sample failed while it was timed", t.name);
-        if (bench_listed(o->cases, t.name)) print_batch_line(&t, &us[i], &peer_us, &us[0], sum, csv, where);
+        const char *name = bench_batch_cases[i].name;
+        if (batch[i].failed || peer.failed) bench_fail("a sample failed while it was timed", name);
+        if (bench_listed(o->cases, name)) slower += print_batch_line(name, &us[i], &peer_us, &us[0], csv, where);
         bench_free_batch(&batch[i]);
     }
     api->free(peer.chain);
     free(peer.data);
     free(rows.data);
+    return slower;
 }
 
-static void run_rows(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n, FILE *csv,
-                     tally *sum)
+static int run_rows(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n, FILE *csv)
 {
+    int slower = 0;
     const char *logits = bench_logits_name[kind];
     bench_rows rows = bench_make_rows(kind, n, o->rows, o->real);
     bench_floor floor = bench_pick_floor(&rows);
     bench_peer peer = { api, NULL, bench_alloc(n * sizeof *peer.data), 0, 0 };
     print_heading(logits, n, &floor);
-    for (int i = 0; i < (o->cases || o->all ? BENCH_N_CASES : BENCH_N_TARGETS); i++) {
+    for (int i = 0; i < (o->cases || o->all ? BENCH_N_CASES : BENCH_N_FIRST); i++) {
         const bench_case *c = &bench_cases[i];
         result r;
         if (!bench_listed(o->cases, c->name) || !peer_has(c)) continue;
         time_case(c, &rows, &peer, &floor, o, &r);
         double ours = bench_median(&r.ours), theirs = bench_median(&r.peer);
         double ratio = theirs / ours, floor_ratio = ours / bench_median(&r.floor);
-        target t = target_of(c->name, n, kind);
-        print_line(c->name, &r, &t, ratio, floor_ratio, sum);
+        slower += print_line(c->name, &r);
         fprintf(csv, "%s,%zu,%s,%.3f,%.3f,", c->name, n, logits, ours, theirs);
         fprintf(csv, "%.3f,%.3f,%.3f,", ratio, floor_ratio, bench_median(&r.llama));
         fprintf(csv, "%.3f,%.3f,%.3f\n", bench_least(&r.ours), bench_least(&r.peer), bench_least(&r.floor));
     }
     free(peer.data);
     free(rows.data);
-    if (bench_batch_listed(o->cases)) run_batches(o, api, kind, n, csv, sum);
+    if (bench_batch_listed(o->cases)) slower += run_batches(o, api, kind, n, csv);
+    return slower;
 }
 
 /* ==== Arrays ============================================================================================
@@ -643,8 +569,7 @@ int main(int argc, char **argv)
 {
     static llama_peer api;
     double start = bench_now(), cpu = bench_cpu();
-    tally sum = { 0, 0, 0 };
-    int steep = 0;
+    int slower = 0, steep = 0;
     bench_options o = bench_parse(argc, argv, usage);
     if (!o.library) bench_fail("which libllama? Its path is the first argument (see --help)", NULL);
     if (o.quick) bench_fail("unknown option", "--quick");
@@ -663,14 +588,13 @@ int main(int argc, char **argv)
             if (o.cliffs && bench_listed(o.logits, bench_logits_name[kind])) {
                 steep += run_cliffs(&o, &api, kind, n);
             } else if (bench_listed(o.logits, bench_logits_name[kind])) {
-                if (!o.arrays) run_rows(&o, &api, kind, n, csv, &sum);
+                if (!o.arrays) slower += run_rows(&o, &api, kind, n, csv);
                 if (!o.no_arrays) run_arrays(&o, &api, kind, n, csv);
             }
-    int asked = sum.reached + sum.missed;
-    if (asked) printf("\n%d of %d targets reached\n", sum.reached, asked);
+    printf("\n");
     bench_print_quiet(start, cpu);
     if (fclose(csv)) bench_fail("cannot write", csv_path);
-    if (sum.slower) printf("%d lines are slower than the peer\n", sum.slower);
+    if (slower) printf("%d lines are slower than the peer\n", slower);
     if (steep) printf("%d lines are too steep, or slower than the peer\n", steep);
-    return sum.slower > 0 || steep > 0;
+    return slower > 0 || steep > 0;
 }
