@@ -20,9 +20,9 @@ test-rooms: | $(B)
 single:
 	@sh src/single.sh "$(PARTS)" "$(NO)" "$(OUT)"
 
-## sizes: measure how large headers with some parts alone are, and how long they compile (the sizes in README.md)
+## sizes: measure how large headers with some parts alone are, and how long they compile; write the sizes into README.md
 sizes: | $(B)
-	@CC="$(CC)" sh tests/tools/sizes.sh $(B)/sizes
+	@CC=gcc sh tests/tools/sizes.sh $(B)/sizes
 
 # ---- the library ----
 PREFIX ?= /usr/local

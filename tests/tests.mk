@@ -111,10 +111,11 @@ test-table:
 test-demo: tests/ship/demo.sh $(B)/tales
 	@sh tests/ship/demo.sh ./$(B)/tales $(B)/demo
 
-## test-readme: the code on every README compiles and prints what the page says; its commands and links exist
+## test-readme: the code on every README compiles and prints what the page says; its commands and links exist; its sizes are true
 PAGES := README.md bench/README.md tests/README.md $(wildcard src/*/README.md)
 test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/readme/*) $(PAGES) $(B)/libsampling.so $(B)/tales $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
+	@CC=gcc sh tests/tools/sizes.sh $(B)/sizes check
 
 ## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
 test-package: tests/ship/package.sh tests/tools/blocks.awk README.md $(wildcard src/package/*) lib man
