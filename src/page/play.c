@@ -484,6 +484,18 @@ static int choose_shown(const record *first, const record *last, int n_vocab, sa
     return n;
 }
 
+/* The probability of the tokens that are left and not shown. */
+static double share_of_others(const record *r, int n_vocab, const samp_token *tokens, int n)
+{
+    double sum = 0.0;
+    for (samp_token i = 0; i < n_vocab; i++) {
+        bool is_shown = r->p[i] < 0.0f;
+        for (int k = 0; k < n && !is_shown; k++) is_shown = tokens[k] == i;
+        if (!is_shown) sum += (double)r->p[i];
+    }
+    return sum;
+}
+
 /* The values of a sampler, as samp_describe tells them. */
 static void put_described(const samp_sampler *s)
 {
@@ -522,7 +534,7 @@ EXPORT(play_trace) const char *play_trace(void)
         for (int i = 0; i < shown; i++)
             put("%s%.5g", i ? "," : "",
                 (double)(greedy && r->p[tokens[i]] >= 0 ? tokens[i] == token : r->p[tokens[i]]));
-        put("]}");
+        put("],\"others\":%.5g}", greedy ? 0.0 : share_of_others(r, n_vocab, tokens, shown));
     }
     put("]}");
     samp_free(chain);

@@ -134,8 +134,9 @@ function make(tag, attributes = {}, ...children) {
 const sayPlace = (name) => { byId('live').textContent = `${name} is number ${state.order.indexOf(name) + 1} of ${state.order.length}`; };
 const count = (n) => n.toLocaleString('en');
 
-function percent(p) {
+function percent(p, whole = false) {
     const x = 100 * p;
+    if (whole) return x > 0 && x < 0.5 ? '<1' : x.toFixed(0);
     return x === 0 ? '0' : x < 0.05 ? '<0.1' : x > 99.95 && x < 100 ? '>99.9' : x.toFixed(1);
 }
 const time = (ns) => (ns < 9950 ? `${(ns / 1e3).toFixed(1)} µs` : ns < 999500 ? `${(ns / 1e3).toFixed(0)} µs` : `${(ns / 1e6).toFixed(2)} ms`);
@@ -203,13 +204,13 @@ const dots = () => {
 function stepItem(name) {
     const { does } = sampler(name);
     const item = make('li', { 'data-name': name });
-    const on = make('input', { type: 'checkbox', onchange: () => {
+    const on = make('input', { type: 'checkbox', tabindex: -1, 'aria-describedby': 'how-to-move', onchange: () => {
         state.on[on.checked ? 'add' : 'delete'](name);
         showStep(item);
         refreshSoon();
     } });
     const handle = make('button', {
-        type: 'button', class: 'icon handle', 'aria-label': `Move ${name}`, 'aria-describedby': 'how-to-move',
+        type: 'button', class: 'icon handle', tabindex: -1, 'aria-label': `Move ${name}`,
         onkeydown: (event) => {
             const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
             if (!by) return;
@@ -220,7 +221,7 @@ function stepItem(name) {
         onpointerdown: (event) => drag(event, item, handle),
     }, dots());
     const arrow = (by, sign, word) => {
-        const button = make('button', { type: 'button', class: 'icon', 'aria-label': `${name}: ${word}`, onclick: () => {
+        const button = make('button', { type: 'button', class: 'icon', tabindex: -1, 'aria-label': `${name}: ${word}`, onclick: () => {
             move(name, by);
             button.focus();
         } }, sign);
@@ -253,6 +254,19 @@ function move(name, by) {
     refreshSoon();
 }
 
+// The list is one stop of the tab key. Of its boxes the one that had the focus last is the stop.
+const boxes = () => [...document.querySelectorAll('#steps > li > .head input')];
+function stopAt(box) {
+    for (const other of boxes()) other.tabIndex = other === box ? 0 : -1;
+}
+function walk(event) {
+    const all = boxes(), i = all.indexOf(event.target), to = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: all.length - 1 }[event.key];
+    if (i < 0 || to === undefined) return;
+    event.preventDefault();
+    if (event.altKey) move(state.order[i], to - i);
+    (event.altKey ? all[i] : all[to] ?? all[i]).focus();
+}
+
 // By mouse, pen or finger: the item goes where the pointer is. The others are moved around it, for what leaves its place
 // in the document loses the pointer.
 function drag(event, item, handle) {
@@ -265,13 +279,15 @@ function drag(event, item, handle) {
         while (item.nextElementSibling && clientY > middle(item.nextElementSibling)) item.before(item.nextElementSibling);
         if (clientY < 40) scrollBy(0, -12);
         if (clientY > innerHeight - 40) scrollBy(0, 12);
+        const order = [...byId('steps').children].map((other) => other.dataset.name);
+        if (order.join() === state.order.join()) return;
+        state.order = order;
+        refreshSoon();
     };
     const drop = () => {
         handle.removeEventListener('pointermove', follow);
         item.classList.remove('dragging');
-        state.order = [...byId('steps').children].map((other) => other.dataset.name);
         sayPlace(item.dataset.name);
-        refreshSoon();
     };
     handle.addEventListener('pointermove', follow);
     handle.addEventListener('lostpointercapture', drop, { once: true });
@@ -301,6 +317,7 @@ function showSelectors() {
 // All that has the state in it.
 function showState() {
     byId('steps').replaceChildren(...state.order.map(stepItem));
+    stopAt(boxes()[0]);
     byId('selectors').querySelector('ul').replaceChildren(...about.samplers.filter((s) => s.selects).map(selectorItem));
     byId('general').replaceChildren(knob('seed', 'chain'), knob('min_keep', 'chain'));
     byId('chain-seed').after(make('button', { type: 'button', onclick: () => setValue('seed', String(Math.floor(1e6 * Math.random()))) }, 'Another'));
@@ -322,24 +339,28 @@ function refreshSoon() {
     waiting = true;
 }
 
-// What is wrong stands where it can be mended.
+// What is wrong stands where it can be mended; what is shown is then still of the settings before, and looks like it. Returns
+// whether the settings are good.
 function tellErrors(result) {
+    document.body.classList.toggle('stale', result.status < 0);
+    byId('row-error').textContent = '';
     for (const input of document.querySelectorAll('.side [aria-invalid]')) input.removeAttribute('aria-invalid');
     for (const p of document.querySelectorAll('.side .error')) p.textContent = '';
-    if (result.status >= 0) return;
+    if (result.status >= 0) return true;
     const chain = [...state.order.filter((name) => state.on.has(name)), state.select];
     const owner = chain.find((name) => knobsOf(name).includes(result.field)) ?? (result.field === 'vocab' && chain.find((name) => name === 'infill' || name === 'dry')) ?? null;
     const text = result.field === 'vocab' ? 'it needs the texts of tokens, which this row does not have' : `${result.field}${result.status === FORMAT ? '' : `: ${result.message};`}${result.takes && ` it takes ${result.takes}`}`.replace(/;$/, '');
     (owner ? byId(`${owner}-error`) : byId('chain-error')).textContent = text;
+    byId('row-error').textContent = `${owner && !text.startsWith(owner) ? `${owner}: ` : ''}${text}. The table is still of the settings before.`;
     for (const input of document.querySelectorAll(`.side input[type=text][data-knob="${result.field}"]`)) input.setAttribute('aria-invalid', 'true');
+    return false;
 }
 
 function refresh() {
-    const result = configure();
-    tellErrors(result);
+    const good = tellErrors(configure());
     clearTimeout(wait);
     wait = setTimeout(() => history.replaceState(null, '', location.href.split('#')[0] + (toHash() && `#${toHash()}`)), 150);
-    if (result.status < 0) return;
+    if (!good) return;
     shown = [];
     byId('tokens').replaceChildren();
     byId('draw-told').textContent = '';
@@ -354,7 +375,7 @@ const columnNames = (n) => {
     return names.slice(0, n);
 };
 
-function cell(p, before, most) {
+function cell(p, before, most, many) {
     const td = make('td'), bars = make('div'), bar = (kind, from, to) => {
         if (to > from) bars.append(make('i', { class: kind, style: `left:${(100 * from) / most}%;width:${(100 * (to - from)) / most}%` }));
     };
@@ -369,7 +390,7 @@ function cell(p, before, most) {
         bar('kept', 0, Math.min(p, before));
         if (p > before * 1.001) bar('more', before, p);
         else bar('less', p, before);
-        td.append(make('span', {}, percent(p)));
+        td.append(make('span', {}, percent(p, many)));
     }
     return td;
 }
@@ -379,7 +400,9 @@ function showTrace(trace) {
     const { steps, tokens } = trace, names = columnNames(steps.length), table = byId('bars');
     byId('row-error').textContent = trace.status < 0 ? `No token: ${trace.message}` : '';
     byId('row-about').textContent = trace.status < 0 ? '' : `${count(trace.n)} tokens, ${count(steps.at(-1).left)} to draw from; this draw: ${pieceText(trace.token)}`;
-    table.classList.toggle('many', names.length > 9);
+    const many = names.length > (innerWidth < 561 ? 6 : 8);
+    table.classList.toggle('many', many);
+    table.style.minWidth = many ? `${84 + 25 * names.length}px` : ''; // on a phone they are scrolled
     shown = tokens;
     const most = Math.max(1e-9, ...steps.flatMap((step) => step.p)) * 1.02;
     table.dataset.most = most;
@@ -388,10 +411,9 @@ function showTrace(trace) {
         ...names.map((name, k) => make('th', { scope: 'col', class: idle(k) ? 'idle' : false, title: steps[k].text.replace('?', 'off: ') }, make('code', {}, ...name.split(/(?<=_)/).flatMap((part) => [part, make('wbr')]))))));
     table.querySelector('tbody').replaceChildren(...tokens.map((token, i) => make('tr', { class: token === trace.token ? 'drawn' : false, 'data-token': token },
         make('th', { scope: 'row', title: `token ${token}` }, ...spelt(token), state.row ? '' : make('small', {}, token)),
-        ...steps.map((step, k) => cell(step.p[i], k ? steps[k - 1].p[i] : step.p[i], most)))));
-    const others = steps.map((step) => Math.max(0, 1 - step.p.reduce((sum, p) => sum + Math.max(p, 0), 0)));
+        ...steps.map((step, k) => cell(step.p[i], k ? steps[k - 1].p[i] : step.p[i], most, many)))));
     const foot = (title, values) => make('tr', {}, make('th', { scope: 'row' }, title), ...values.map((v) => make('td', {}, make('span', {}, v))));
-    table.querySelector('tfoot').replaceChildren(foot('all others, %', others.map(percent)), foot('tokens left', steps.map((s) => count(s.left))));
+    table.querySelector('tfoot').replaceChildren(foot('all others, %', steps.map((s) => percent(s.others, many))), foot('tokens left', steps.map((s) => (many && s.left > 999 ? `${Math.round(s.left / 1000)}k` : count(s.left)))));
     showEffects(names, steps);
     showStrip(tokens, steps.at(-1).p);
     showPlace();
@@ -435,7 +457,7 @@ function showEffects(names, steps) {
 let drawn = [];
 
 function draw(n) {
-    configure();
+    if (!tellErrors(configure())) return;
     const { tokens, ns } = jsonAt(lib.play_draw(n, 0));
     drawn = tokens;
     byId('draw-told').textContent = tokens[0] < 0 ? '' : `${count(n)} tokens with seed ${state.values.seed}, ${time(ns)} each`;
@@ -458,7 +480,7 @@ function showShares(tokens) {
 // New chains, the same seed: the same tokens, one by one.
 function drawAgain() {
     if (!drawn.length) draw(20);
-    configure();
+    if (!tellErrors(configure())) return;
     const before = drawn, { tokens } = jsonAt(lib.play_draw(before.length, 0));
     const same = tokens.filter((token, i) => token === before[i]).length;
     byId('draw-told').textContent = `Replayed: ${count(same)} of ${count(before.length)} tokens are the same`;
@@ -514,8 +536,7 @@ function stop() {
 
 function write() {
     if (writing) return finish('Stopped.');
-    const error = configure();
-    if (error.status < 0) return tellErrors(error);
+    if (!tellErrors(configure())) return;
     const status = lib.play_begin(0);
     clearStory();
     state.at = null;
@@ -547,8 +568,7 @@ function finish(why) {
 
 // The same rows, the same seed, a new chain; and a time that even a browser's clock can tell.
 function replay(why = '') {
-    const error = configure();
-    if (error.status < 0) return tellErrors(error);
+    if (!tellErrors(configure())) return;
     const { tokens, same, ns } = jsonAt(lib.play_replay(2e7));
     byId('replay').disabled = false;
     if (same === tokens) showFigures(ns);
@@ -619,6 +639,8 @@ function listen() {
     const on = (id, event, run) => byId(id).addEventListener(event, run);
     let typing = 0;
     const later = (run) => { clearTimeout(typing); typing = setTimeout(run, 200); };
+    on('steps', 'keydown', walk);
+    on('steps', 'focusin', ({ target }) => { if (boxes().includes(target)) stopAt(target); });
     on('copy-link', 'click', () => copy(`${location.href.split('#')[0]}#${toHash()}`, 'told', 'Copied.'));
     on('anew', 'click', () => restore(''));
     on('source', 'change', () => { state.row = Number(byId('source').value); refreshSoon(); });

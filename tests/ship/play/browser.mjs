@@ -3,7 +3,7 @@
 //     const page = await open('file:///...');
 //     await page.look({ width: 360, dark: true })
 //     await page.run('document.title')           a value, or what a promise gives; throws what the page throws
-//     await page.key('ArrowDown')                to what has the focus
+//     await page.key('ArrowDown')                to what has the focus; page.key('ArrowDown', true) with Alt
 //     page.complaints                            what came to its console, and what was thrown
 //     await page.close()
 import { spawn } from 'node:child_process';
@@ -63,10 +63,10 @@ export async function open(url) {
         }
         throw new Error(`in vain: ${what}`);
     }
-    async function key(name) {
-        const code = { ArrowUp: 38, ArrowDown: 40, Tab: 9, Enter: 13, ' ': 32 }[name];
+    async function key(name, alt = false) {
+        const code = { ArrowUp: 38, ArrowDown: 40, Home: 36, End: 35, Tab: 9, Enter: 13, ' ': 32 }[name];
         const text = { Enter: '\r', ' ': ' ' }[name];
-        const both = { key: name, code: name === ' ' ? 'Space' : name, windowsVirtualKeyCode: code };
+        const both = { key: name, code: name === ' ' ? 'Space' : name, windowsVirtualKeyCode: code, modifiers: Number(alt) };
         await call('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', text, ...both });
         await call('Input.dispatchKeyEvent', { type: 'keyUp', ...both });
     }

@@ -196,6 +196,46 @@ async function knobsCount(page) {
     await page.run('restore("")');
 }
 
+// No slider leads to a value that its sampler refuses.
+async function slidersAreRight(page) {
+    const refused = await page.run(`about.samplers.flatMap(({ name, selects }) => knobsOf(name).filter((k) => about.knobs[k].to).flatMap((k) => ['min', 'max'].filter((end) => {
+        state = newState();
+        state.on = new Set(selects ? [] : [name]);
+        if (selects) state.select = name;
+        showState();
+        const range = document.querySelector('.side li.on [data-knob=' + k + ']');
+        setValue(k, range.type === 'range' ? range[end] : '01'[Number(end === 'max')], null);
+        return configure().status < 0;
+    }).map((end) => k + ' ' + end))).join(', ')`);
+    equal(refused, '', 'ends of sliders that are refused');
+    await page.run('restore("")');
+}
+
+// The tab key goes through the page in few steps, of which the list of samplers is one.
+async function tabs(page) {
+    const stops = [], here = `(document.activeElement.closest('li')?.dataset.name ?? '') + '/' + (document.activeElement.id || document.activeElement.type || document.activeElement.tagName)`;
+    await page.run('document.activeElement.blur(); scrollTo(0, 0)');
+    for (let stop; stops.length < 130; stops.push(stop)) {
+        await page.key('Tab');
+        stop = await page.run(here);
+        if (stop === '/BODY' || stop === stops[0]) break;
+    }
+    check(stops.length > 20 && stops.length <= 40, `${stops.length} stops of the tab key: ${stops.join(' ')}`);
+    equal(stops.filter((stop) => stop.endsWith('/checkbox')).join(), 'logit_bias/checkbox', 'stops in the list of samplers');
+    await page.run(`document.querySelector('[data-name=logit_bias] input').focus()`);
+    await page.key('ArrowDown');
+    equal(await page.run(here), 'penalties/checkbox', 'the arrow key goes on');
+    await page.key(' ');
+    check(await page.run(`state.on.has('penalties')`), 'space switches it on');
+    await page.key('End');
+    equal(await page.run(here), 'softmax/checkbox', 'the last');
+    await page.key('ArrowUp', true);
+    equal(await page.run(here), 'softmax/checkbox', 'what is moved keeps the focus');
+    check((await orderOf(page)).endsWith('softmax,log_softmax'), 'Alt and the arrow key move it');
+    equal(await page.run(`document.querySelectorAll('#steps .head [tabindex="0"]').length`), 1, 'stops in the list, still');
+    await page.run('restore("")');
+}
+
 async function reorders(page) {
     const before = (await orderOf(page)).split(',');
     await page.run(`document.querySelector('[data-name=top_k] .handle').focus()`);
@@ -215,6 +255,8 @@ async function reorders(page) {
     const [x, y] = await centre(page, '[data-name=min_p] .handle'), [, to] = await centre(page, '[data-name=top_k] .head');
     await page.mouse('mousePressed', x, y);
     for (let k = 1; k <= 8; k++) await page.mouse('mouseMoved', x, y + ((to - 20 - y) * k) / 8);
+    await settled(page);
+    equal(await page.run(`[...document.querySelectorAll('#bars thead code')].map((c) => c.textContent).join()`), 'model,min_p,top_k,top_p,temp,dist', 'the table during a drag');
     await page.mouse('mouseReleased', x, to - 20);
     await settled(page);
     const dragged = before.filter((name) => name !== 'min_p');
@@ -264,9 +306,15 @@ async function tellsErrors(page) {
     await settled(page);
     equal(await page.run(`document.getElementById('top_p-error').textContent`), 'top_p: a value is outside its range; it takes a number in (0, 1]', 'a bad value');
     check(await page.run(`document.getElementById('top_p-top_p').getAttribute('aria-invalid') === 'true'`), 'the field is marked');
+    const looks = () => page.run(`['bars', 'code'].map((id) => getComputedStyle(document.getElementById(id)).opacity).join()`), said = () => page.run(`document.getElementById('row-error').textContent`);
+    check((await looks()).split(',').every((opacity) => opacity < 0.6), `a table of other settings looks like one: ${await looks()}`);
+    equal(await said(), 'top_p: a value is outside its range; it takes a number in (0, 1]. The table is still of the settings before.', 'and it says so');
+    await page.run(`document.getElementById('draw').click()`);
+    equal(await page.run(`document.getElementById('tokens').textContent + document.getElementById('draw-told').textContent`), '', 'draws with a bad value');
     await type(page, 'top_p-top_p', '0.9');
     await settled(page);
     equal(await page.run(`document.getElementById('top_p-error').textContent`), '', 'a good value');
+    equal(await looks() + await said(), '1,1', 'the table is that of the settings again');
 
     await type(page, 'grammar-kind', 'gbnf');
     await type(page, 'grammar', 'root ::= "a" |\n  "é" x\n');
@@ -346,6 +394,35 @@ async function legible(page) {
         }
 }
 
+// The table's numbers: none where nothing is left, and each apart from the next column's bar.
+async function tableIsRight(page) {
+    const others = `[...document.querySelectorAll('#bars tfoot tr')].map((tr) => [...tr.querySelectorAll('td')].map((td) => td.textContent))`;
+    for (const link of ['', '#chain=top_k;dist&top_k=5', '#chain=top_k;greedy&top_k=40', '#chain=top_p;dist&row=2&top_p=0.99']) {
+        await page.run(`restore('${link}')`);
+        const [share, left] = await page.run(others), seen = await page.run(`document.querySelectorAll('#bars tbody tr').length`);
+        for (let i = 0; i < left.length; i++)
+            if (link.includes('greedy') && i === left.length - 1) equal(share[i], '0', 'what greedy leaves to others');
+            else check((Number(left[i].replace(',', '')) <= seen) === (share[i] === '0'), `${link}: ${left[i]} tokens are left, of which others have ${share[i]} %`);
+    }
+    await page.run('restore("")');
+    const gaps = await page.run(`[...document.querySelectorAll('#bars tbody td:not(:last-child) > span:not(.unseen), #bars tfoot td:not(:last-child) > span')].map((span) => {
+        const range = document.createRange();
+        range.selectNodeContents(span);
+        return span.parentNode.nextSibling.getBoundingClientRect().left - range.getBoundingClientRect().right;
+    })`);
+    check(gaps.length > 80 && Math.min(...gaps) >= 8, `a number is ${Math.min(...gaps)} pixels from the next column`);
+}
+
+// On a phone the table is above the list, and what a finger presses is large enough for one.
+async function handy(page) {
+    await page.look({ width: 390, height: 844 });
+    const [table, list] = await page.run(`['bars', 'steps'].map((id) => document.getElementById(id).getBoundingClientRect().top)`);
+    check(table < list && table < 400, `the table is at ${table}, the list at ${list}`);
+    const small = await page.run(`[...document.querySelectorAll('#steps .head label, #steps .head .icon, #selectors .head label, button')].filter((e) => e.offsetParent && (e.offsetHeight < 44 || e.offsetWidth < 36)).map((e) => e.textContent || e.getAttribute('aria-label')).join()`);
+    equal(small, '', 'too small for a finger');
+    equal(await page.run(`[...document.querySelectorAll('#steps input[type=checkbox]')].filter((e) => e.offsetParent && e.offsetWidth < 24).length`), 0, 'small boxes');
+}
+
 async function fits(page, width, dark) {
     await page.look({ width, height: 740, dark });
     await page.run('restore("")');
@@ -354,6 +431,7 @@ async function fits(page, width, dark) {
         await page.run(act);
         await settled(page);
         check((await page.run('document.documentElement.scrollWidth')) <= width, `${width} pixels: wider than that`);
+        if (width > 960) check(await page.run(`(() => { const box = document.querySelector('.scroll'); return box.scrollWidth <= box.clientWidth; })()`), `${width} pixels: the table is wider than its place`);
     }
     await legible(page);
 }
@@ -363,6 +441,8 @@ try {
     await page.until('document.body?.dataset.ready === "true"', 'the page is there');
     await startsWell(page);
     await knobsCount(page);
+    await slidersAreRight(page);
+    await tabs(page);
     await reorders(page);
     await linkRestores(page);
     await ticks(page);
@@ -371,6 +451,8 @@ try {
     const told = await sameTokens(page);
     await page.run('restore("")');
     await named(page);
+    await tableIsRight(page);
+    await handy(page);
     await fits(page, 360, true);
     await fits(page, 1280, false);
     equal(page.complaints.join('\n'), '', 'complaints of the page');
