@@ -210,87 +210,87 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9127 samplers/choose.h               20724 grammar/regex.h
-     298 api/config.h                     9187 samplers/ratio.h                21122 grammar/derivatives.h
-     329 api/types.h                      9251 samplers/draw.h                 21938 grammar/vocabulary.h
-     625 api/missing.h                    9328 samplers/dist.h                 22391 grammar/triggers.h
-     640 api/sample.h                     9359 samplers/gumbel.h               22719 grammar/matcher.h
-     765 api/chains.h                     9426 watermark/function.h            22989 grammar/cache.h
-    1057 api/samplers.h                   9539 watermark/text.h                23262 grammar/moving.h
-    1380 api/gumbel.h                     9725 watermark/draw.h                23709 grammar/visits.h
-    1409 api/operator.h                   9930 samplers/mirostat.h             23996 grammar/states.h
-    1468 api/kv.h                        10168 samplers/adaptive_p.h           24154 grammar/items.h
-    1665 api/llama_cpp.h                 10317 samplers/custom.h               24278 grammar/masks.h
-    1713 api/text_error.h                10376 config/describe.h               24481 grammar/runs.h
-    1730 api/grammar.h                   10544 config/from_params.h            24693 grammar/entries.h
-    2019 api/shards.h                    10597 config/orders.h                 25206 grammar/accepting.h
-    2131 api/peers.h                     10812 config/numbers.h                25535 grammar/waiting.h
-    2224 api/drafts.h                    10944 config/set.h                    25658 grammar/history.h
-    2383 api/constraints.h               11096 config/texts.h                  25786 grammar/room.h
-    2740 api/watermark.h                 11224 config/settings.h               26133 grammar/sampler.h
-    2912 api/parts.h                     11336 life/rollback.h                 26375 grammar/forced.h
-    2954 base/switches.h                 11574 life/chain.h                    26562 grammar/hooks.h
-    3257 base/random.h                   11834 life/members.h                  26684 schema/head.h
-    3277 base/mt19937.h                  11943 life/update.h                   26854 schema/errors.h
-    3349 base/exact.h                    12126 life/copy.h                     26966 schema/collections.h
-    3566 base/bits128.h                  12286 rows/row.h                      26999 schema/references.h
-    3642 base/elements.h                 12521 rows/reserve.h                  27275 schema/strings.h
-    3768 watermark/colours.h             12589 rows/pieces.h                   27336 schema/numbers.h
-    3831 kernels/llama_cpp/contract.h    12698 rows/thresholds.h               27538 schema/sets.h
-    3873 kernels/contract.h              12798 rows/compact.h                  27790 schema/formats.h
-    3960 kernels/scalar.h                12959 rows/sums.h                     27985 schema/scalars.h
-    4164 kernels/llama_cpp/scalar.h      13087 rows/changes.h                  28291 schema/goals.h
-    4185 kernels/sets.h                  13164 rows/cuts.h                     28516 schema/alternatives.h
-    4234 kernels/vectors.h               13589 rows/typical.h                  28995 schema/objects.h
-    4316 kernels/avx512.h                13897 rows/tail_free.h                29548 schema/arrays.h
-    4401 kernels/avx2.h                  13965 rows/selecting.h                29914 schema/whole.h
-    4465 kernels/sse2.h                  14096 rows/mirostat.h                 30087 tags/head.h
-    4482 kernels/neon.h                  14176 watermark/rows.h                30207 tags/words.h
-    4505 kernels/wasm.h                  14286 rows/flat.h                     30321 tags/inside.h
-    4521 kernels/generic.h               14335 rows/logprobs.h                 30460 tags/formats.h
-    4541 kernels/shared.h                14419 rows/step.h                     30866 grammar/grammars.h
-    4665 kernels/passes.h                14435 rows/llama_cpp/sums.h           30932 peers/tables.h
-    5348 kernels/llama_cpp/passes.h      14738 rows/llama_cpp/samplers.h       31317 peers/values.h
-    5430 kernels/check.h                 15207 rows/llama_cpp/step.h           31754 peers/llama_server.h
-    5452 kernels/dispatch.h              15237 run/apply.h                     31822 peers/fields.h
-    5651 core/array.h                    15306 run/writing.h                   32085 peers/requests.h
-    5965 core/table.h                    15430 run/arrays.h                    32231 shards/head.h
-    6146 core/windows.h                  15506 run/arrays_llama_cpp.h          32320 shards/bytes.h
-    6234 constraints/record.h            15703 run/walk.h                      32417 shards/merging.h
-    6299 watermark/record.h              15806 run/finish.h                    32706 shards/row.h
-    6318 rows/work.h                     15841 run/draw_llama_cpp.h            32841 shards/answers.h
-    6345 life/past.h                     15913 run/draw.h                      33359 shards/logprobs.h
-    6404 core/record.h                   15984 run/sample.h                    33503 shards/taking.h
-    6538 core/plans.h                    16079 watermark/making.h              33655 shards/asking.h
-    6565 core/fields.h                   16309 watermark/tails.h               33784 shards/prefix.h
-    6651 core/owners.h                   16406 watermark/detect.h              34321 shards/plans.h
-    6718 core/mt19937.h                  16631 run/verify.h                    34807 samplers/plans.h
-    6773 core/no_mt19937.h               16729 run/batch.h                     35069 shards/way.h
-    6805 core/making.h                   16868 run/guide.h                     35214 shards/memory.h
-    6928 core/streams.h                  16909 life/state.h                    35283 shards/batch.h
-    6964 life/state_fields.h             17070 operator/weights.h              35682 drafts/head.h
-    7052 samplers/llama_cpp.h            17146 operator/search.h               35733 drafts/block.h
-    7125 samplers/logit_bias.h           17277 operator/run.h                  35916 drafts/tree.h
-    7218 samplers/patch.h                17437 kv/cells.h                      36047 drafts/relaxed.h
-    7266 samplers/penalties.h            17461 kv/making.h                     36128 drafts/ngram.h
-    7416 samplers/dry.h                  17681 kv/slot.h                       36263 constraints/automaton.h
-    7856 samplers/cut.h                  17813 kv/sequences.h                  36348 constraints/making.h
-    7871 samplers/top_n_sigma.h          17943 kv/data.h                       36607 constraints/sampler.h
-    7981 samplers/top_k.h                18061 kv/update.h                     36705 constraints/constructors.h
-    8039 samplers/tail_free.h            18179 kv/state.h                      37074 constraints/patterns.h
-    8161 samplers/typical.h              18378 llama_cpp/functions.h           37278 constraints/looking.h
-    8235 samplers/top_p.h                18440 llama_cpp/object.h              37347 constraints/thinking.h
-    8279 samplers/min_p.h                18493 llama_cpp/vocabulary.h          37590 constraints/schedule.h
-    8321 samplers/by_sums.h              18568 text/reading.h                  37674 constraints/accepting.h
-    8470 samplers/top_h.h                18673 text/strings.h                  37854 constraints/drawing.h
-    8523 samplers/min_k.h                18771 text/values.h                   38043 constraints/state.h
-    8581 samplers/xtc.h                  18925 text/documents.h                38107 constraints/kind.h
-    8665 samplers/infill.h               18998 grammar/head.h                  38167 constraints/top_p_decay.h
-    8781 samplers/temperature.h          19002 grammar/tree.h                  38254 constraints/accessors.h
-    8946 samplers/smoothing.h            19644 grammar/building.h              38360 core/kinds.h
-    9032 samplers/softmax.h              20040 grammar/finishing.h             38410 base/restore.h
-    9066 samplers/drafted.h              20343 grammar/reading.h               38423 api/license.h
-    9093 samplers/greedy.h               20431 grammar/gbnf.h
+       2 api/opening.h                    9128 samplers/choose.h               20725 grammar/regex.h
+     298 api/config.h                     9188 samplers/ratio.h                21123 grammar/derivatives.h
+     329 api/types.h                      9252 samplers/draw.h                 21939 grammar/vocabulary.h
+     625 api/missing.h                    9329 samplers/dist.h                 22392 grammar/triggers.h
+     640 api/sample.h                     9360 samplers/gumbel.h               22720 grammar/matcher.h
+     765 api/chains.h                     9427 watermark/function.h            22990 grammar/cache.h
+    1057 api/samplers.h                   9540 watermark/text.h                23263 grammar/moving.h
+    1380 api/gumbel.h                     9726 watermark/draw.h                23710 grammar/visits.h
+    1409 api/operator.h                   9931 samplers/mirostat.h             23997 grammar/states.h
+    1468 api/kv.h                        10169 samplers/adaptive_p.h           24155 grammar/items.h
+    1665 api/llama_cpp.h                 10318 samplers/custom.h               24279 grammar/masks.h
+    1713 api/text_error.h                10377 config/describe.h               24482 grammar/runs.h
+    1730 api/grammar.h                   10545 config/from_params.h            24694 grammar/entries.h
+    2020 api/shards.h                    10598 config/orders.h                 25207 grammar/accepting.h
+    2132 api/peers.h                     10813 config/numbers.h                25536 grammar/waiting.h
+    2225 api/drafts.h                    10945 config/set.h                    25659 grammar/history.h
+    2384 api/constraints.h               11097 config/texts.h                  25787 grammar/room.h
+    2741 api/watermark.h                 11225 config/settings.h               26134 grammar/sampler.h
+    2913 api/parts.h                     11337 life/rollback.h                 26376 grammar/forced.h
+    2955 base/switches.h                 11575 life/chain.h                    26563 grammar/hooks.h
+    3258 base/random.h                   11835 life/members.h                  26685 schema/head.h
+    3278 base/mt19937.h                  11944 life/update.h                   26855 schema/errors.h
+    3350 base/exact.h                    12127 life/copy.h                     26967 schema/collections.h
+    3567 base/bits128.h                  12287 rows/row.h                      27000 schema/references.h
+    3643 base/elements.h                 12522 rows/reserve.h                  27276 schema/strings.h
+    3769 watermark/colours.h             12590 rows/pieces.h                   27337 schema/numbers.h
+    3832 kernels/llama_cpp/contract.h    12699 rows/thresholds.h               27539 schema/sets.h
+    3874 kernels/contract.h              12799 rows/compact.h                  27791 schema/formats.h
+    3961 kernels/scalar.h                12960 rows/sums.h                     27986 schema/scalars.h
+    4165 kernels/llama_cpp/scalar.h      13088 rows/changes.h                  28292 schema/goals.h
+    4186 kernels/sets.h                  13165 rows/cuts.h                     28517 schema/alternatives.h
+    4235 kernels/vectors.h               13590 rows/typical.h                  28996 schema/objects.h
+    4317 kernels/avx512.h                13898 rows/tail_free.h                29549 schema/arrays.h
+    4402 kernels/avx2.h                  13966 rows/selecting.h                29915 schema/whole.h
+    4466 kernels/sse2.h                  14097 rows/mirostat.h                 30088 tags/head.h
+    4483 kernels/neon.h                  14177 watermark/rows.h                30208 tags/words.h
+    4506 kernels/wasm.h                  14287 rows/flat.h                     30322 tags/inside.h
+    4522 kernels/generic.h               14336 rows/logprobs.h                 30461 tags/formats.h
+    4542 kernels/shared.h                14420 rows/step.h                     30867 grammar/grammars.h
+    4666 kernels/passes.h                14436 rows/llama_cpp/sums.h           30933 peers/tables.h
+    5349 kernels/llama_cpp/passes.h      14739 rows/llama_cpp/samplers.h       31318 peers/values.h
+    5431 kernels/check.h                 15208 rows/llama_cpp/step.h           31755 peers/llama_server.h
+    5453 kernels/dispatch.h              15238 run/apply.h                     31823 peers/fields.h
+    5652 core/array.h                    15307 run/writing.h                   32086 peers/requests.h
+    5966 core/table.h                    15431 run/arrays.h                    32232 shards/head.h
+    6147 core/windows.h                  15507 run/arrays_llama_cpp.h          32321 shards/bytes.h
+    6235 constraints/record.h            15704 run/walk.h                      32418 shards/merging.h
+    6300 watermark/record.h              15807 run/finish.h                    32707 shards/row.h
+    6319 rows/work.h                     15842 run/draw_llama_cpp.h            32842 shards/answers.h
+    6346 life/past.h                     15914 run/draw.h                      33360 shards/logprobs.h
+    6405 core/record.h                   15985 run/sample.h                    33504 shards/taking.h
+    6539 core/plans.h                    16080 watermark/making.h              33656 shards/asking.h
+    6566 core/fields.h                   16310 watermark/tails.h               33785 shards/prefix.h
+    6652 core/owners.h                   16407 watermark/detect.h              34322 shards/plans.h
+    6719 core/mt19937.h                  16632 run/verify.h                    34808 samplers/plans.h
+    6774 core/no_mt19937.h               16730 run/batch.h                     35070 shards/way.h
+    6806 core/making.h                   16869 run/guide.h                     35215 shards/memory.h
+    6929 core/streams.h                  16910 life/state.h                    35284 shards/batch.h
+    6965 life/state_fields.h             17071 operator/weights.h              35683 drafts/head.h
+    7053 samplers/llama_cpp.h            17147 operator/search.h               35734 drafts/block.h
+    7126 samplers/logit_bias.h           17278 operator/run.h                  35917 drafts/tree.h
+    7219 samplers/patch.h                17438 kv/cells.h                      36048 drafts/relaxed.h
+    7267 samplers/penalties.h            17462 kv/making.h                     36129 drafts/ngram.h
+    7417 samplers/dry.h                  17682 kv/slot.h                       36264 constraints/automaton.h
+    7857 samplers/cut.h                  17814 kv/sequences.h                  36349 constraints/making.h
+    7872 samplers/top_n_sigma.h          17944 kv/data.h                       36608 constraints/sampler.h
+    7982 samplers/top_k.h                18062 kv/update.h                     36706 constraints/constructors.h
+    8040 samplers/tail_free.h            18180 kv/state.h                      37075 constraints/patterns.h
+    8162 samplers/typical.h              18379 llama_cpp/functions.h           37279 constraints/looking.h
+    8236 samplers/top_p.h                18441 llama_cpp/object.h              37348 constraints/thinking.h
+    8280 samplers/min_p.h                18494 llama_cpp/vocabulary.h          37591 constraints/schedule.h
+    8322 samplers/by_sums.h              18569 text/reading.h                  37675 constraints/accepting.h
+    8471 samplers/top_h.h                18674 text/strings.h                  37855 constraints/drawing.h
+    8524 samplers/min_k.h                18772 text/values.h                   38044 constraints/state.h
+    8582 samplers/xtc.h                  18926 text/documents.h                38108 constraints/kind.h
+    8666 samplers/infill.h               18999 grammar/head.h                  38168 constraints/top_p_decay.h
+    8782 samplers/temperature.h          19003 grammar/tree.h                  38255 constraints/accessors.h
+    8947 samplers/smoothing.h            19645 grammar/building.h              38361 core/kinds.h
+    9033 samplers/softmax.h              20041 grammar/finishing.h             38411 base/restore.h
+    9067 samplers/drafted.h              20344 grammar/reading.h               38424 api/license.h
+    9094 samplers/greedy.h               20432 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1786,8 +1786,9 @@ typedef struct samp_grammar samp_grammar;
               maxProperties), if n (m + 1) is more than 65,536: n is the number of its listed members, and m is
               maxProperties, or minProperties if there is no maxProperties, but at most n. With "compact" there is no
               white space between JSON's tokens; with "spaced" there is one space after each comma and colon; without
-              these two any white space is allowed, but none around the whole text. For a structural tag the same
-              options apply to all schemas in it; any_order in the tag takes precedence.
+              these two any white space is allowed, but none around the whole text; a model may then write white space
+              until it has no tokens left. For a structural tag the same options apply to all schemas in it; any_order
+              in the tag takes precedence.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_RANGE: the text is too large or too deep, or kind or root is not one of the above; SAMP_E_NULL;

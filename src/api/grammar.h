@@ -56,8 +56,9 @@ typedef struct samp_grammar samp_grammar;
               maxProperties), if n (m + 1) is more than 65,536: n is the number of its listed members, and m is
               maxProperties, or minProperties if there is no maxProperties, but at most n. With "compact" there is no
               white space between JSON's tokens; with "spaced" there is one space after each comma and colon; without
-              these two any white space is allowed, but none around the whole text. For a structural tag the same
-              options apply to all schemas in it; any_order in the tag takes precedence.
+              these two any white space is allowed, but none around the whole text; a model may then write white space
+              until it has no tokens left. For a structural tag the same options apply to all schemas in it; any_order
+              in the tag takes precedence.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_RANGE: the text is too large or too deep, or kind or root is not one of the above; SAMP_E_NULL;

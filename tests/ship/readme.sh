@@ -98,6 +98,16 @@ for page in README.md bench/README.md src/*/README.md tests/README.md; do
     while read -r line; do try "$line"; done < "$at/commands"
 done
 
+# JSON with any white space is what a model may write without end: no example shows it.
+awk 'FNR == 1 { inside = 0 }
+    !/^```/ { if (inside) text = text $0 "\n"; next }
+    inside && text ~ /GRAMMAR_JSON_SCHEMA|GRAMMAR_STRUCTURAL_TAG|from_json_schema|fromJsonSchema|from_structural_tag|fromStructuralTag/ {
+        n++
+        if (text !~ /(compact|spaced)["\047]/) { print "readme: " FILENAME ":" FNR ": a schema without \"compact\" or \"spaced\"" > "/dev/stderr"; bad = 1 }
+    }
+    { inside = !inside; text = "" }
+    END { if (n < 6) print "readme: only " n " examples of schemas are found" > "/dev/stderr"; exit bad || n < 6 }' README.md src/*/*.md
+
 # Links within the repository: the file is there, and has that heading (as GitHub makes its name).
 for page in README.md bench/*.md bench/results/*.md src/README.md src/*/*.md tests/README.md; do
     grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//' | grep -v '^http' | sort -u | while read -r link; do
