@@ -154,9 +154,9 @@ test-watermark: $(B)/watermark_walk $(B)/watermark_bench tests/watermark/referen
 test-watermark-full:
 	@$(MAKE) --no-print-directory test-watermark WATERMARK_TEXTS=1000
 
-## bench-watermark: measure how well watermarks are detected: the tables of src/watermark/README.md, and bench/plots/watermark.svg
+## bench-watermark: measure how well watermarks are detected: the tables of src/watermark/README.md, and bench/plots/watermark.csv
 bench-watermark: $(B)/watermark_bench
-	@./$< bench/data/tales.bin full bench/plots/watermark.svg
+	@./$< bench/data/tales.bin full bench/plots/watermark.csv
 
 # The tests that play a part in make test, in full.
 FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain

@@ -10,6 +10,8 @@ set yrange [0:*]
 set xtics ("1 row" 1, "2" 2, "4" 4, "8" 8, "16" 16, "32 at once" 32)
 set ylabel "thousand rows a second" offset 1,0 textcolor rgb quiet
 set rmargin 12
+set bmargin 4
+set label 99 measured("batches")
 set pointsize 0.8
 unset key
 colour(t) = t == 1 ? ours : t == 2 ? second : other

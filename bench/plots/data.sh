@@ -20,6 +20,10 @@ least_of_runs() { # columns of the key, columns of times; a line whose first fie
         }
         END { for (i = 1; i <= n; i++) print line[order[i]] }'
 }
+noted() { # what, how it was measured: where and when, for the pictures (MACHINE: its name, if that of the processor says too little)
+    sed -i "/^$1: /d" $here/measured.txt
+    echo "$1: $2${MACHINE:-$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)}, $(LC_ALL=C date '+%-d %B %Y')" >> $here/measured.txt
+}
 speed() {
     library=$(sh tests/ship/parity/fetch.sh "$build/parity")
     for run in 1 2 3; do
@@ -29,6 +33,7 @@ speed() {
     done
     cat "$build"/speed[123].csv | awk 'NR == 1 || !/^case/' > "$build/speed.runs"
     least_of_runs 2 3 5 < "$build/speed.runs" > $here/speed.csv
+    noted speed "beside ${library##*/}, one core of "
 }
 batches() {
     for run in 1 2 3; do
@@ -36,6 +41,7 @@ batches() {
     done
     cat "$build"/batches[123].csv | awk 'NR == 1 || !/^rows/' | cut -d, -f1-3 > "$build/batches.runs"
     least_of_runs 2 3 3 < "$build/batches.runs" > $here/batches.csv
+    noted batches "$(nproc) cores of "
 }
 # the table of bench-grammar PEERS=1: names are 44 columns wide
 grammar() {
@@ -45,5 +51,6 @@ grammar() {
         /masks allow/ || /^ / { next }
         /^$/ { exit }
         name != "" && split(substr($0, 45), x, " ") >= 3 && x[1] + 0 > 0 { print name "," x[1] "," x[2] "," x[3] }' "$build/grammar.log" > $here/grammar.csv
+    noted grammar "one core of "
 }
 for what in ${*:-speed batches grammar}; do "$what"; done

@@ -9,6 +9,8 @@ set yrange [4.7:-1]
 set xtics ("1 us" 1, "10 us" 10, "100 us" 100, "1 ms" 1000, "10 ms" 10000, "100 ms" 100000)
 set ytics noenhanced
 set lmargin 44
+set bmargin 4
+set label 99 measured("grammar")
 set rmargin 3
 set pointsize 0.9
 unset key

@@ -4,9 +4,11 @@
  *
  * For each sampler a block for gnuplot: "sampler|its values", then a line a token, the likeliest first:
  * place, text, probability before, probability after; the last line is all other tokens. Where a sampler selects, after
- * is what it draws from, but for greedy's and dist's: those are what came out of many draws. */
+ * is what it draws from, but for greedy's, dist's and gumbel's: those are what came out of many draws. */
 #define SAMPLING_KV
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_GUMBEL
+#define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "bench/demo/tales_model.h"
@@ -126,20 +128,28 @@ static void all_panels(void)
     panel("min_p|0.2", samp_init_min_p(0.2f, 0), false);
     panel("top_a|0.8", samp_init_top_a(0.8f, 0), false);
     panel("p_less|1", samp_init_p_less(1.0f, 0), false);
+    panel("p_less_norm|1", samp_init_p_less_norm(1.0f, 0), false);
     panel("epsilon|0.05", samp_init_epsilon(0.05f, 0), false);
     panel("eta|0.05", samp_init_eta(0.05f, 0), false);
+    panel("top_h|0.5", samp_init_top_h(0.5f, 0), false);
+    panel("min_k|3", samp_init_min_k(3.0f), false);
     panel("xtc|probability 1, threshold 0.1", samp_init_xtc(1.0f, 0.1f, 0, 0), false);
     panel("infill|behind top_k 5", both(samp_init_top_k(5), samp_init_infill(&vocab)), false);
     panel("temp|0.5", samp_init_temp(0.5f), false);
     panel("temp_ext|0.7, range 0.6", samp_init_temp_ext(0.7f, 0.6f, 1.0f), false);
     panel("smoothing|factor 0.5, curve 1", samp_init_smoothing(0.5f, 1.0f), false);
+    panel("log_softmax|it only shifts", samp_init_log_softmax(), false);
     panel("softmax|it only sorts", samp_init_softmax(), false);
     panel("greedy|", samp_init_greedy(), true);
     panel("dist|20,000 draws", samp_init_dist(1), true);
+    panel("gumbel|20,000 draws", samp_init_gumbel(1), true);
     panel("mirostat|tau 2.5", samp_init_mirostat(n, 1, 2.5f, 0.1f, 100), false);
     panel("mirostat_v2|tau 1.5", samp_init_mirostat_v2(1, 1.5f, 0.1f), false);
     panel("adaptive_p|0.1, behind min_p 0.05", both(samp_init_min_p(0.05f, 0), samp_init_adaptive_p(0.1f, 0.9f, 1)),
           false);
+    samp_watermark mark = samp_default_watermark(SAMP_WATERMARK_SBW_LEFTHASH);
+    mark.key = 1;
+    panel("watermark|SBW lefthash, behind very", behind(samp_init_watermark(&mark), "d"), false);
     constraint_panels(&vocab);
 }
 

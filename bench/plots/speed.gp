@@ -1,7 +1,7 @@
 # The time of a token by every sampler, here and in llama.cpp, beside one pass over the row. Data: make plots-data.
-HEIGHT = 620
+HEIGHT = 640
 load "bench/plots/style.gp"
-rows = "< awk -F, '$2 == 128256 { print $0 \",\" $4 / $3 }' bench/plots/speed.csv | sort -t, -k6,6 -n"
+rows = "< awk -F, -v OFS=, 'NF == 2 { name[$1] = $2; next } $2 == 128256 { print name[$1], $2, $3, $4, $5, $4 / $3 }' bench/plots/names.csv bench/plots/speed.csv | sort -t, -k6,6 -n"
 stats rows using 5 nooutput
 pass = STATS_min
 n = STATS_records
@@ -14,7 +14,9 @@ set grid noy
 set yrange [-0.7:n + 0.5]
 set xtics ("10 us" 10, "100 us" 100, "1 ms" 1000, "10 ms" 10000)
 set ytics noenhanced
-set lmargin 14
+set lmargin 34
+set bmargin 4
+set label 99 measured("speed")
 set rmargin 3
 set arrow from pass, -0.7 to pass, n - 0.5 nohead front linecolor rgb quiet dashtype 2 linewidth 1.5
 set label "one pass" at pass, n + 0.1 center font ",12" textcolor rgb quiet

@@ -1,5 +1,5 @@
 /* bench.c - what watermarks promise, measured on the story model (bench/demo/): `make bench-watermark`. Four tables, as
-   Markdown, for src/watermark/README.md, and a picture:
+   Markdown, for src/watermark/README.md, and the figures of a picture:
 
      null     p of texts without the mark, over keys: Kolmogorov-Smirnov of p, randomised where scores are discrete, and the
               share of p <= a
@@ -7,7 +7,7 @@
      edits    p of 400 tokens of which some are other tokens
      keys     chi-square of the token drawn over keys, against the model's probabilities
 
-   Usage: bench MODEL [small] [picture.svg]. small: a hundredth of it, without the power, as a test. It
+   Usage: bench MODEL [small|full] [curves.csv]. small: a hundredth of it, without the power, as a test. It
    fails if p is not what it says. */
 #define SAMPLING_KV
 #define SAMPLING_WATERMARK
@@ -301,38 +301,16 @@ static void keys(int n_keys)
     free(data);
 }
 
-/* ---- the picture ---- */
+/* ---- the picture: bench/plots/watermark.gp draws it ---- */
 
-static bool draw(const char *path)
+static bool write_curves(const char *path)
 {
-    static const char *const colours[N_KIND] = { "#0b62a4", "#7a3e9d", "#2e8b57", "#c2701c", "#b3263b" };
-    const double width = 640.0, height = 320.0, top = 20.0, most = 30.0;
-    const int shown = 300;
+    enum { SHOWN = 300 };
     FILE *to = fopen(path, "w");
     if (!to) return false;
-    fprintf(to, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 380\" font-family=\"sans-serif\" "
-                "font-size=\"13\">\n"
-                "<rect width=\"760\" height=\"380\" fill=\"white\"/>\n");
-    for (int p = 0; p <= 30; p += 6) {
-        double y = top + height * (1.0 - p / most);
-        fprintf(to, "<path d=\"M50 %.1fH690\" stroke=\"#ddd\"/><text x=\"8\" y=\"%.1f\">1e-%d</text>\n", y, y + 4.0,
-                p);
-    }
-    for (int n = 0; n <= shown; n += 50)
-        fprintf(to, "<text x=\"%.1f\" y=\"358\" text-anchor=\"middle\">%d</text>\n", 50.0 + width * n / shown, n);
-    fprintf(to, "<text x=\"370\" y=\"375\" text-anchor=\"middle\">tokens (temperature 0.8, median p; lower p is "
-                "higher)</text>\n");
-    for (int k = 0; k < N_KIND; k++) {
-        fprintf(to, "<path fill=\"none\" stroke-width=\"2\" stroke=\"%s\" d=\"M50 %.1f", colours[k], top + height);
-        for (int i = 4; i < shown; i += 5) {
-            double y = median_curve[k][i] < most ? median_curve[k][i] : most;
-            fprintf(to, "L%.1f %.1f", 50.0 + width * (i + 1) / shown, top + height * (1.0 - y / most));
-            if (median_curve[k][i] >= most) break;
-        }
-        fprintf(to, "\"/>\n<text x=\"560\" y=\"%.1f\" fill=\"%s\">%s</text>\n", 240.0 + 18.0 * k, colours[k],
-                names[k]);
-    }
-    fprintf(to, "</svg>\n");
+    fprintf(to, "kind,tokens,p_exponent\n");
+    for (int k = 0; k < N_KIND; k++)
+        for (int i = 4; i < SHOWN; i += 5) fprintf(to, "%s,%d,%.2f\n", names[k], i + 1, median_curve[k][i]);
     return fclose(to) == 0;
 }
 
@@ -348,7 +326,7 @@ int main(int argc, char **argv)
     if (!small) power(40);
     edits(small ? 1 : 20);
     keys(small ? 20000 : 200000);
-    if (argc > 3 && !draw(argv[3])) return 2;
+    if (argc > 3 && !write_curves(argv[3])) return 2;
     tales_free(&model);
     if (failed) fprintf(stderr, "bench: not what is promised\n");
     return failed;
