@@ -38,7 +38,7 @@ plots: deps-plots $(B)/panels
 	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -v title="$$(head -n 1 bench/plots/$$p.gp)" -f bench/plots/dark.awk $(B)/$$p.svg > $(PLOT_DIR)/$$p.svg \
 	  || exit 1; echo "$(PLOT_DIR)/$$p.svg"; done
 
-# that those that are committed are right, the panels are those of this library, and all can still be drawn
+## test-plots: the committed pictures say what they show and when it was measured, the panels are this library's, all can be drawn
 test-plots: $(B)/panels
 	@./$(B)/panels | cmp - bench/plots/samplers.dat
 	@sh bench/plots/check.sh bench/plots
