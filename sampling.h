@@ -108,7 +108,8 @@
        >>json                                                          reading texts; JSON
        >>grammar  >>schema  >>tags                                     grammars, and which tokens may come next; JSON
                                                                        schemas, structural tags as grammars
-       >>peers                                                         requests to other programs, as settings
+       >>peers  >>vocab                                                requests to other programs, as settings;
+                                                                       vocabularies from a model's files
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets, loop breakers
@@ -136,6 +137,8 @@
                                    token
        SAMPLING_WATERMARK *        samp_init_watermark marks texts, and samp_watermark_detect finds the mark with the
                                    same key
+       SAMPLING_VOCAB *            samp_vocab_from_tokenizer_json, samp_vocab_from_gguf: a vocabulary from a model's
+                                   own file
        SAMPLING_KV *               the key-value cache: samp_kv
        SAMPLING_SHARDS *           samp_sample_sharded: each rank (machine or GPU) holds a slice of the logits, and all
                                    get the token that one machine would, for a few kilobytes of messages a row
@@ -210,87 +213,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9128 samplers/choose.h               20725 grammar/regex.h
-     298 api/config.h                     9188 samplers/ratio.h                21123 grammar/derivatives.h
-     329 api/types.h                      9252 samplers/draw.h                 21939 grammar/vocabulary.h
-     625 api/missing.h                    9329 samplers/dist.h                 22392 grammar/triggers.h
-     640 api/sample.h                     9360 samplers/gumbel.h               22720 grammar/matcher.h
-     765 api/chains.h                     9427 watermark/function.h            22990 grammar/cache.h
-    1057 api/samplers.h                   9540 watermark/text.h                23263 grammar/moving.h
-    1380 api/gumbel.h                     9726 watermark/draw.h                23710 grammar/visits.h
-    1409 api/operator.h                   9931 samplers/mirostat.h             23997 grammar/states.h
-    1468 api/kv.h                        10169 samplers/adaptive_p.h           24155 grammar/items.h
-    1665 api/llama_cpp.h                 10318 samplers/custom.h               24279 grammar/masks.h
-    1713 api/text_error.h                10377 config/describe.h               24482 grammar/runs.h
-    1730 api/grammar.h                   10545 config/from_params.h            24694 grammar/entries.h
-    2020 api/shards.h                    10598 config/orders.h                 25207 grammar/accepting.h
-    2132 api/peers.h                     10813 config/numbers.h                25536 grammar/waiting.h
-    2225 api/drafts.h                    10945 config/set.h                    25659 grammar/history.h
-    2384 api/constraints.h               11097 config/texts.h                  25787 grammar/room.h
-    2741 api/watermark.h                 11225 config/settings.h               26134 grammar/sampler.h
-    2913 api/parts.h                     11337 life/rollback.h                 26376 grammar/forced.h
-    2955 base/switches.h                 11575 life/chain.h                    26563 grammar/hooks.h
-    3258 base/random.h                   11835 life/members.h                  26685 schema/head.h
-    3278 base/mt19937.h                  11944 life/update.h                   26855 schema/errors.h
-    3350 base/exact.h                    12127 life/copy.h                     26967 schema/collections.h
-    3567 base/bits128.h                  12287 rows/row.h                      27000 schema/references.h
-    3643 base/elements.h                 12522 rows/reserve.h                  27276 schema/strings.h
-    3769 watermark/colours.h             12590 rows/pieces.h                   27337 schema/numbers.h
-    3832 kernels/llama_cpp/contract.h    12699 rows/thresholds.h               27539 schema/sets.h
-    3874 kernels/contract.h              12799 rows/compact.h                  27791 schema/formats.h
-    3961 kernels/scalar.h                12960 rows/sums.h                     27986 schema/scalars.h
-    4165 kernels/llama_cpp/scalar.h      13088 rows/changes.h                  28292 schema/goals.h
-    4186 kernels/sets.h                  13165 rows/cuts.h                     28517 schema/alternatives.h
-    4235 kernels/vectors.h               13590 rows/typical.h                  28996 schema/objects.h
-    4317 kernels/avx512.h                13898 rows/tail_free.h                29549 schema/arrays.h
-    4402 kernels/avx2.h                  13966 rows/selecting.h                29915 schema/whole.h
-    4466 kernels/sse2.h                  14097 rows/mirostat.h                 30088 tags/head.h
-    4483 kernels/neon.h                  14177 watermark/rows.h                30208 tags/words.h
-    4506 kernels/wasm.h                  14287 rows/flat.h                     30322 tags/inside.h
-    4522 kernels/generic.h               14336 rows/logprobs.h                 30461 tags/formats.h
-    4542 kernels/shared.h                14420 rows/step.h                     30867 grammar/grammars.h
-    4666 kernels/passes.h                14436 rows/llama_cpp/sums.h           30933 peers/tables.h
-    5349 kernels/llama_cpp/passes.h      14739 rows/llama_cpp/samplers.h       31318 peers/values.h
-    5431 kernels/check.h                 15208 rows/llama_cpp/step.h           31755 peers/llama_server.h
-    5453 kernels/dispatch.h              15238 run/apply.h                     31823 peers/fields.h
-    5652 core/array.h                    15307 run/writing.h                   32086 peers/requests.h
-    5966 core/table.h                    15431 run/arrays.h                    32232 shards/head.h
-    6147 core/windows.h                  15507 run/arrays_llama_cpp.h          32321 shards/bytes.h
-    6235 constraints/record.h            15704 run/walk.h                      32418 shards/merging.h
-    6300 watermark/record.h              15807 run/finish.h                    32707 shards/row.h
-    6319 rows/work.h                     15842 run/draw_llama_cpp.h            32842 shards/answers.h
-    6346 life/past.h                     15914 run/draw.h                      33360 shards/logprobs.h
-    6405 core/record.h                   15985 run/sample.h                    33504 shards/taking.h
-    6539 core/plans.h                    16080 watermark/making.h              33656 shards/asking.h
-    6566 core/fields.h                   16310 watermark/tails.h               33785 shards/prefix.h
-    6652 core/owners.h                   16407 watermark/detect.h              34322 shards/plans.h
-    6719 core/mt19937.h                  16632 run/verify.h                    34808 samplers/plans.h
-    6774 core/no_mt19937.h               16730 run/batch.h                     35070 shards/way.h
-    6806 core/making.h                   16869 run/guide.h                     35215 shards/memory.h
-    6929 core/streams.h                  16910 life/state.h                    35284 shards/batch.h
-    6965 life/state_fields.h             17071 operator/weights.h              35683 drafts/head.h
-    7053 samplers/llama_cpp.h            17147 operator/search.h               35734 drafts/block.h
-    7126 samplers/logit_bias.h           17278 operator/run.h                  35917 drafts/tree.h
-    7219 samplers/patch.h                17438 kv/cells.h                      36048 drafts/relaxed.h
-    7267 samplers/penalties.h            17462 kv/making.h                     36129 drafts/ngram.h
-    7417 samplers/dry.h                  17682 kv/slot.h                       36264 constraints/automaton.h
-    7857 samplers/cut.h                  17814 kv/sequences.h                  36349 constraints/making.h
-    7872 samplers/top_n_sigma.h          17944 kv/data.h                       36608 constraints/sampler.h
-    7982 samplers/top_k.h                18062 kv/update.h                     36706 constraints/constructors.h
-    8040 samplers/tail_free.h            18180 kv/state.h                      37075 constraints/patterns.h
-    8162 samplers/typical.h              18379 llama_cpp/functions.h           37279 constraints/looking.h
-    8236 samplers/top_p.h                18441 llama_cpp/object.h              37348 constraints/thinking.h
-    8280 samplers/min_p.h                18494 llama_cpp/vocabulary.h          37591 constraints/schedule.h
-    8322 samplers/by_sums.h              18569 text/reading.h                  37675 constraints/accepting.h
-    8471 samplers/top_h.h                18674 text/strings.h                  37855 constraints/drawing.h
-    8524 samplers/min_k.h                18772 text/values.h                   38044 constraints/state.h
-    8582 samplers/xtc.h                  18926 text/documents.h                38108 constraints/kind.h
-    8666 samplers/infill.h               18999 grammar/head.h                  38168 constraints/top_p_decay.h
-    8782 samplers/temperature.h          19003 grammar/tree.h                  38255 constraints/accessors.h
-    8947 samplers/smoothing.h            19645 grammar/building.h              38361 core/kinds.h
-    9033 samplers/softmax.h              20041 grammar/finishing.h             38411 base/restore.h
-    9067 samplers/drafted.h              20344 grammar/reading.h               38424 api/license.h
-    9094 samplers/greedy.h               20432 grammar/gbnf.h
+       2 api/opening.h                    9178 samplers/choose.h               21174 grammar/derivatives.h
+     302 api/config.h                     9238 samplers/ratio.h                21990 grammar/vocabulary.h
+     333 api/types.h                      9302 samplers/draw.h                 22443 grammar/triggers.h
+     629 api/missing.h                    9379 samplers/dist.h                 22771 grammar/matcher.h
+     644 api/sample.h                     9410 samplers/gumbel.h               23041 grammar/cache.h
+     769 api/chains.h                     9477 watermark/function.h            23314 grammar/moving.h
+    1061 api/samplers.h                   9590 watermark/text.h                23761 grammar/visits.h
+    1384 api/gumbel.h                     9776 watermark/draw.h                24048 grammar/states.h
+    1413 api/operator.h                   9981 samplers/mirostat.h             24206 grammar/items.h
+    1472 api/kv.h                        10219 samplers/adaptive_p.h           24330 grammar/masks.h
+    1669 api/llama_cpp.h                 10368 samplers/custom.h               24533 grammar/runs.h
+    1717 api/text_error.h                10427 config/describe.h               24745 grammar/entries.h
+    1736 api/grammar.h                   10595 config/from_params.h            25258 grammar/accepting.h
+    2024 api/shards.h                    10648 config/orders.h                 25587 grammar/waiting.h
+    2136 api/peers.h                     10863 config/numbers.h                25710 grammar/history.h
+    2229 api/drafts.h                    10995 config/set.h                    25838 grammar/room.h
+    2388 api/constraints.h               11147 config/texts.h                  26185 grammar/sampler.h
+    2745 api/watermark.h                 11275 config/settings.h               26427 grammar/forced.h
+    2918 api/vocab.h                     11387 life/rollback.h                 26614 grammar/hooks.h
+    2960 api/parts.h                     11625 life/chain.h                    26736 schema/head.h
+    3005 base/switches.h                 11885 life/members.h                  26906 schema/errors.h
+    3308 base/random.h                   11994 life/update.h                   27018 schema/collections.h
+    3328 base/mt19937.h                  12177 life/copy.h                     27051 schema/references.h
+    3400 base/exact.h                    12337 rows/row.h                      27327 schema/strings.h
+    3617 base/bits128.h                  12572 rows/reserve.h                  27388 schema/numbers.h
+    3693 base/elements.h                 12640 rows/pieces.h                   27590 schema/sets.h
+    3819 watermark/colours.h             12749 rows/thresholds.h               27842 schema/formats.h
+    3882 kernels/llama_cpp/contract.h    12849 rows/compact.h                  28037 schema/scalars.h
+    3924 kernels/contract.h              13010 rows/sums.h                     28343 schema/goals.h
+    4011 kernels/scalar.h                13138 rows/changes.h                  28568 schema/alternatives.h
+    4215 kernels/llama_cpp/scalar.h      13215 rows/cuts.h                     29047 schema/objects.h
+    4236 kernels/sets.h                  13640 rows/typical.h                  29600 schema/arrays.h
+    4285 kernels/vectors.h               13948 rows/tail_free.h                29966 schema/whole.h
+    4367 kernels/avx512.h                14016 rows/selecting.h                30139 tags/head.h
+    4452 kernels/avx2.h                  14147 rows/mirostat.h                 30259 tags/words.h
+    4516 kernels/sse2.h                  14227 watermark/rows.h                30373 tags/inside.h
+    4533 kernels/neon.h                  14337 rows/flat.h                     30512 tags/formats.h
+    4556 kernels/wasm.h                  14386 rows/logprobs.h                 30918 grammar/grammars.h
+    4572 kernels/generic.h               14470 rows/step.h                     30984 peers/tables.h
+    4592 kernels/shared.h                14486 rows/llama_cpp/sums.h           31369 peers/values.h
+    4716 kernels/passes.h                14789 rows/llama_cpp/samplers.h       31806 peers/llama_server.h
+    5399 kernels/llama_cpp/passes.h      15258 rows/llama_cpp/step.h           31874 peers/fields.h
+    5481 kernels/check.h                 15288 run/apply.h                     32137 peers/requests.h
+    5503 kernels/dispatch.h              15357 run/writing.h                   32283 vocab/pieces.h
+    5702 core/array.h                    15481 run/arrays.h                    32460 vocab/tokenizer_json.h
+    6016 core/table.h                    15557 run/arrays_llama_cpp.h          32666 vocab/gguf.h
+    6197 core/windows.h                  15754 run/walk.h                      32840 shards/head.h
+    6285 constraints/record.h            15857 run/finish.h                    32929 shards/bytes.h
+    6350 watermark/record.h              15892 run/draw_llama_cpp.h            33026 shards/merging.h
+    6369 rows/work.h                     15964 run/draw.h                      33315 shards/row.h
+    6396 life/past.h                     16035 run/sample.h                    33450 shards/answers.h
+    6455 core/record.h                   16130 watermark/making.h              33968 shards/logprobs.h
+    6589 core/plans.h                    16360 watermark/tails.h               34112 shards/taking.h
+    6616 core/fields.h                   16457 watermark/detect.h              34264 shards/asking.h
+    6702 core/owners.h                   16682 run/verify.h                    34393 shards/prefix.h
+    6769 core/mt19937.h                  16780 run/batch.h                     34930 shards/plans.h
+    6824 core/no_mt19937.h               16919 run/guide.h                     35416 samplers/plans.h
+    6856 core/making.h                   16960 life/state.h                    35678 shards/way.h
+    6979 core/streams.h                  17121 operator/weights.h              35823 shards/memory.h
+    7015 life/state_fields.h             17197 operator/search.h               35892 shards/batch.h
+    7103 samplers/llama_cpp.h            17328 operator/run.h                  36291 drafts/head.h
+    7176 samplers/logit_bias.h           17488 kv/cells.h                      36342 drafts/block.h
+    7269 samplers/patch.h                17512 kv/making.h                     36525 drafts/tree.h
+    7317 samplers/penalties.h            17732 kv/slot.h                       36656 drafts/relaxed.h
+    7467 samplers/dry.h                  17864 kv/sequences.h                  36737 drafts/ngram.h
+    7907 samplers/cut.h                  17994 kv/data.h                       36872 constraints/automaton.h
+    7922 samplers/top_n_sigma.h          18112 kv/update.h                     36957 constraints/making.h
+    8032 samplers/top_k.h                18230 kv/state.h                      37216 constraints/sampler.h
+    8090 samplers/tail_free.h            18429 llama_cpp/functions.h           37314 constraints/constructors.h
+    8212 samplers/typical.h              18491 llama_cpp/object.h              37683 constraints/patterns.h
+    8286 samplers/top_p.h                18544 llama_cpp/vocabulary.h          37887 constraints/looking.h
+    8330 samplers/min_p.h                18619 text/reading.h                  37956 constraints/thinking.h
+    8372 samplers/by_sums.h              18725 text/strings.h                  38199 constraints/schedule.h
+    8521 samplers/top_h.h                18823 text/values.h                   38283 constraints/accepting.h
+    8574 samplers/min_k.h                18977 text/documents.h                38463 constraints/drawing.h
+    8632 samplers/xtc.h                  19050 grammar/head.h                  38652 constraints/state.h
+    8716 samplers/infill.h               19054 grammar/tree.h                  38716 constraints/kind.h
+    8832 samplers/temperature.h          19696 grammar/building.h              38776 constraints/top_p_decay.h
+    8997 samplers/smoothing.h            20092 grammar/finishing.h             38863 constraints/accessors.h
+    9083 samplers/softmax.h              20395 grammar/reading.h               38969 core/kinds.h
+    9117 samplers/drafted.h              20483 grammar/gbnf.h                  39019 base/restore.h
+    9144 samplers/greedy.h               20776 grammar/regex.h                 39032 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1719,6 +1723,8 @@ typedef struct samp_text_error {
     char message[160];   /* what was expected */
 } samp_text_error;
 
+typedef samp_text_error samp_grammar_error;
+
 #ifdef SAMPLING_GRAMMAR
 #define SAMPLING_GRAMMAR_DECLARED
 #elif defined(SAMP_MISSING)
@@ -1741,8 +1747,6 @@ typedef enum samp_grammar_kind {
     SAMP_GRAMMAR_REGEX = 2,         /* a regular expression, which the whole text must match */
     SAMP_GRAMMAR_STRUCTURAL_TAG = 3 /* free text with tool calls, as in XGrammar and vLLM */
 } samp_grammar_kind;
-
-typedef samp_text_error samp_grammar_error;
 
 typedef struct samp_grammar samp_grammar;
 
@@ -2903,6 +2907,49 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #endif
 #endif /* SAMPLING_WATERMARK */
 
+#ifdef SAMPLING_VOCAB
+#define SAMPLING_VOCAB_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_VOCAB")
+#endif
+#if defined(SAMPLING_VOCAB_DECLARED) || defined(SAMP_MISSING)
+/* ---- src/api/vocab.h ---- */
+/* ---- 13. vocabularies from a model's own files (SAMPLING_VOCAB) ------------------------------------------------
+   A samp_vocab, which grammars, banned strings, stops and dry need, from a tokenizer.json or a GGUF file, given as
+   bytes in memory. */
+
+/* samp_vocab_from_tokenizer_json -- reads Hugging Face's tokenizer.json.
+     text     [n] the file, UTF-8
+     Reads    the pieces of a BPE or Unigram model, with their ids; how the decoder (or, without one, the pre-tokenizer)
+              spells them: bytes as letters (ByteLevel), or U+2581 for a blank and <0x0A> for a byte (Metaspace,
+              Replace, ByteFallback); and added_tokens. Tokens marked "special" are control tokens, which have no
+              bytes; so have ids that no token has. Merges, normalizers and scores do not matter.
+     Ends     The file does not say which tokens end a text. Special tokens with the usual names do: </s>, <eos>,
+              <|end_of_text|>, <|endoftext|> (eos), <|eot_id|>, <|im_end|>, <|end|>, <end_of_turn> (eot) and others;
+              all of them are in eog. If the model has others, set the members of the vocabulary before you use it.
+     Returns  the vocabulary, to be freed by samp_vocab_free; NULL on error. error (may be NULL): SAMP_E_FORMAT: not
+              JSON, or not a tokenizer, with the place; SAMP_E_UNSUPPORTED: the message names what the file asks for (a
+              WordPiece model, another decoder); SAMP_E_RANGE: more than SAMP_MAX_VOCAB tokens, 2^26 bytes of text, or
+              2^31 bytes of tokens; SAMP_E_NULL; SAMP_E_NOMEM.
+     Memory   While it reads, some ten times the file's size.   Threads  any. */
+SAMP_API samp_vocab *samp_vocab_from_tokenizer_json(const char *text, size_t n, samp_grammar_error *error);
+
+/* samp_vocab_from_gguf -- reads the vocabulary of a llama.cpp model, from the beginning of its GGUF file (version 2 or
+     3). file     [n] the file, or its beginning with all settings; a mapped file will do. Any alignment is allowed.
+     Reads    tokenizer.ggml.model ("gpt2", "llama" or "t5"), .tokens, .token_type, .eos_token_id and .eot_token_id.
+              Normal tokens and bytes are spelt as the model says; tokens of the user are taken as they are; control,
+              unknown and unused tokens have no bytes. Further ends are found by name, as in
+              samp_vocab_from_tokenizer_json.
+     Returns  as samp_vocab_from_tokenizer_json; in error, line is 1 and column the offset in the file, from 1.
+     Memory   While it reads, 24 bytes a token and the bytes of all tokens.   Threads  any. */
+SAMP_API samp_vocab *samp_vocab_from_gguf(const void *file, size_t n, samp_grammar_error *error);
+#ifndef SAMPLING_VOCAB_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_VOCAB */
+
 #undef SAMP_MISSING
 
 #ifdef __cplusplus
@@ -2946,6 +2993,9 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_WATERMARK before the first #include of this file, wherever it is included"
 #endif
+#if defined(SAMPLING_VOCAB) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_VOCAB_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_VOCAB before the first #include of this file, wherever it is included"
+#endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
 
@@ -2955,7 +3005,7 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 /* ---- src/base/switches.h ---- */
 /* ==================================================================================================== >>impl
   What the library asks of the compiler and the machine. */
-#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
+#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED) || defined(SAMPLING_VOCAB_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
 #define SAMPI_READS_JSON 0
@@ -18568,7 +18618,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 #if SAMPI_READS_JSON
 /* ---- src/text/reading.h ---- */
 /* ==================================================================================================== >>json
-  Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). */
+  Readers of grammars, schemas and requests (SAMPLING_GRAMMAR, SAMPLING_PEERS or SAMPLING_VOCAB). */
 
 /* Fills *error with the status and with the line and column (in bytes, from 1) of the place `at` in a text, and returns
    the status. */
@@ -18661,6 +18711,7 @@ typedef struct sampi_json_reader {
 
 static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
 {
+    if (at > 0 && at == doc->n_source && doc->source[at - 1] == '\r') at--; /* nothing behind the text is read */
     return sampi_text_error(doc->error, doc->source, doc->source + at, status, message);
 }
 
@@ -18956,7 +19007,7 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes that are followed by a 0. */
+/* Reads a document of n bytes. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
 {
     memset(doc, 0, sizeof *doc);
@@ -32227,6 +32278,563 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 }
 
 #endif /* SAMPLING_PEERS_DECLARED */
+
+#ifdef SAMPLING_VOCAB_DECLARED
+/* ---- src/vocab/pieces.h ---- */
+/* =================================================================================================== >>vocab
+  Vocabularies from a model's own files (SAMPLING_VOCAB). */
+
+typedef enum sampi_piece_kind {
+    SAMPI_PIECE_NONE,    /* no token has this id */
+    SAMPI_PIECE_SPELT,   /* in the file's spelling */
+    SAMPI_PIECE_LITERAL, /* the bytes as they are */
+    SAMPI_PIECE_SPECIAL  /* a control token, which has no bytes */
+} sampi_piece_kind;
+
+typedef struct sampi_piece {
+    const char *at; /* [n], in the file or the document */
+    uint32_t n;
+    uint8_t kind;
+} sampi_piece;
+
+typedef struct sampi_spelling {
+    bool letters; /* letters encode bytes */
+    bool blanks;  /* U+2581 is a blank */
+    bool bytes;   /* <0x0A> is a byte */
+} sampi_spelling;
+
+/* The tokens that end a text, or a turn, by their usual names; files seldom say which do. */
+static const struct {
+    const char *name;
+    bool turn;
+} SAMPI_END_NAMES[] = {
+    { "</s>", false },
+    { "<eos>", false },
+    { "<|end_of_text|>", false },
+    { "<|endoftext|>", false },
+    { "<|eos|>", false },
+    { "[EOS]", false },
+    { "<EOT>", false },
+    { "<\xef\xbd\x9c"
+      "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+      false }, /* with full-width bars */
+    { "<|eot_id|>", true },
+    { "<|eom_id|>", true },
+    { "<|im_end|>", true },
+    { "<|end|>", true },
+    { "<|return|>", true },
+    { "<|call|>", true },
+    { "<|eot|>", true },
+    { "<end_of_turn>", true },
+    { "<turn|>", true },
+    { "<end_of_utterance>", true },
+    { "<|END_OF_TURN_TOKEN|>", true },
+    { "<|endofturn|>", true },
+    { "<|end_of_turn|>", true },
+    { "[EOT]", true },
+};
+
+enum { SAMPI_MOST_ENDS = 32 };
+
+/* What a reader has found: the pieces by id, and the ends that the file names. */
+typedef struct sampi_pieces_found {
+    sampi_piece *piece; /* [n] */
+    size_t n;
+    sampi_spelling spelling;
+    samp_token eos, eot, eog[SAMPI_MOST_ENDS];
+    size_t n_eog;
+} sampi_pieces_found;
+
+static bool sampi_piece_is(const sampi_piece *p, const char *name)
+{
+    return p->n == strlen(name) && memcmp(p->at, name, p->n) == 0;
+}
+
+static void sampi_add_end(sampi_pieces_found *found, samp_token token)
+{
+    for (size_t i = 0; i < found->n_eog; i++)
+        if (found->eog[i] == token) return;
+    if (token >= 0 && (size_t)token < found->n && found->n_eog < SAMPI_MOST_ENDS) found->eog[found->n_eog++] = token;
+}
+
+/* Adds the special tokens with the usual names. */
+static SAMPI_COLD void sampi_find_ends(sampi_pieces_found *found)
+{
+    const size_t n_names = sizeof SAMPI_END_NAMES / sizeof SAMPI_END_NAMES[0];
+    bool returns = false;
+    for (size_t t = 0; t < found->n; t++)
+        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL && sampi_piece_is(&found->piece[t], "<|return|>");
+    for (size_t i = 0; i < n_names; i++)
+        for (size_t t = 0; t < found->n; t++) {
+            const sampi_piece *p = &found->piece[t];
+            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
+            if (returns && sampi_piece_is(p, "<|end|>")) continue;
+            samp_token *end = SAMPI_END_NAMES[i].turn ? &found->eot : &found->eos;
+            if (*end < 0) *end = (samp_token)t;
+            sampi_add_end(found, (samp_token)t);
+        }
+}
+
+/* Returns the byte that a letter encodes, or -1: printable bytes are their own letters, the other 68 are U+0100 to
+   U+0143, in order. */
+static int sampi_byte_of_letter(uint32_t c)
+{
+    if (c < 256) return (c > 32 && c < 127) || (c > 160 && c != 173) ? (int)c : -1;
+    c -= 256;
+    return c < 33 ? (int)c : c < 67 ? (int)c - 33 + 127 : c == 67 ? 173 : -1;
+}
+
+/* Writes the bytes of a piece, at most n of them, and returns their number. */
+static SAMPI_COLD uint32_t sampi_spell(const sampi_spelling *how, const sampi_piece *p, char *out)
+{
+    const unsigned char *s = (const unsigned char *)p->at, *end = s + p->n;
+    uint32_t n = 0, c = 0, length;
+    if (p->kind == SAMPI_PIECE_NONE || p->kind == SAMPI_PIECE_SPECIAL) return 0;
+    if (p->kind == SAMPI_PIECE_SPELT && how->bytes && p->n == 6 && memcmp(s, "<0x", 3) == 0 && s[5] == '>') {
+        const int high = sampi_hex_digit(s[3]), low = sampi_hex_digit(s[4]);
+        if (high >= 0 && low >= 0) return out[0] = (char)(high * 16 + low), 1;
+    }
+    for (; p->kind == SAMPI_PIECE_SPELT && how->letters && s < end; s += length) {
+        length = sampi_utf8_get(s, end, &c);
+        const int byte = length ? sampi_byte_of_letter(c) : -1;
+        if (byte < 0) break;
+        out[n++] = (char)byte;
+    }
+    if (p->kind == SAMPI_PIECE_SPELT && how->letters && s == end) return n;
+    memcpy(out, p->at, p->n);
+    if (p->kind != SAMPI_PIECE_SPELT || !how->blanks) return p->n;
+    for (uint32_t i = n = 0; i < p->n; n++) {
+        const bool blank = p->n - i >= 3 && memcmp(p->at + i, "\xe2\x96\x81", 3) == 0;
+        out[n] = blank ? ' ' : p->at[i];
+        i += blank ? 3 : 1;
+    }
+    return n;
+}
+
+/* Makes the vocabulary of the pieces. *status: SAMP_OK, SAMP_E_NOMEM, SAMP_E_RANGE. */
+static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *status)
+{
+    size_t total = 0;
+    for (size_t t = 0; t < found->n; t++) total += found->piece[t].n;
+    uint32_t *n_bytes = (uint32_t *)SAMP_MALLOC(found->n * sizeof *n_bytes + total + 1);
+    if (!n_bytes) return *status = SAMP_E_NOMEM, (samp_vocab *)NULL;
+    char *bytes = (char *)(n_bytes + found->n);
+    total = 0;
+    for (size_t t = 0; t < found->n; t++)
+        total += n_bytes[t] = sampi_spell(&found->spelling, &found->piece[t], bytes + total);
+    sampi_find_ends(found);
+    sampi_add_end(found, found->eos);
+    sampi_add_end(found, found->eot);
+    samp_vocab *vocab = samp_vocab_init(bytes, n_bytes, (int32_t)found->n, found->eog, found->n_eog, found->eos,
+                                        found->eot, status);
+    SAMP_FREE(n_bytes);
+    return vocab;
+}
+
+/* Allocates the pieces of n tokens, none of which is there yet. Returns a status. */
+static SAMPI_COLD int sampi_pieces_room(sampi_pieces_found *found, size_t n)
+{
+    if (n == 0) return SAMP_E_EMPTY;
+    if (n > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    found->piece = (sampi_piece *)SAMP_MALLOC(n * sizeof *found->piece);
+    if (!found->piece) return SAMP_E_NOMEM;
+    memset(found->piece, 0, n * sizeof *found->piece);
+    found->n = n;
+    return SAMP_OK;
+}
+
+/* Writes "before "name" after" to an error's message; a long name is cut. Returns the status. */
+static SAMPI_COLD int sampi_name_it(samp_text_error *error, int status, const char *before, const char *name,
+                                    size_t n, const char *after)
+{
+    char *to = error->message, *end = to + sizeof error->message - strlen(after) - 2;
+    error->status = status;
+    while (*before && to < end) *to++ = *before++;
+    *to++ = '"';
+    while (n-- > 0 && to < end) *to++ = *name++;
+    *to++ = '"';
+    memcpy(to, after, strlen(after) + 1);
+    return status;
+}
+
+/* ---- src/vocab/tokenizer_json.h ---- */
+/* ---- a vocabulary from tokenizer.json ----
+  samp_vocab_from_tokenizer_json: the file of Hugging Face's tokenizers. "model" has the pieces of BPE or Unigram,
+     "decoder" (or else "pre_tokenizer") says how they are spelt, "added_tokens" lists further tokens, control tokens
+     among them. */
+
+typedef struct sampi_tokenizer_reader {
+    sampi_json doc;
+    sampi_pieces_found found;
+} sampi_tokenizer_reader;
+
+static int32_t sampi_tokenizer_member(const sampi_json *doc, int32_t node, const char *name)
+{
+    return sampi_json_member(doc, node, sampi_json_find(doc, name, strlen(name)));
+}
+
+/* The bytes of a string's node; NULL for another node. */
+static const char *sampi_tokenizer_text(const sampi_json *doc, int32_t node, size_t *n)
+{
+    if (node < 0 || doc->nodes[node].kind != SAMPI_JSON_STRING) return NULL;
+    const sampi_json_string *s = &doc->strings[doc->nodes[node].text];
+    *n = s->n;
+    return doc->bytes + s->at;
+}
+
+static bool sampi_tokenizer_is(const sampi_json *doc, int32_t node, const char *text)
+{
+    size_t n;
+    const char *s = sampi_tokenizer_text(doc, node, &n);
+    return s && n == strlen(text) && memcmp(s, text, n) == 0;
+}
+
+static SAMPI_COLD int sampi_tokenizer_wrong(const sampi_json *doc, int32_t node, const char *message)
+{
+    return sampi_json_fail(doc, node < 0 ? 0 : doc->nodes[node].at, SAMP_E_FORMAT, message);
+}
+
+/* An error that names the text of a node. */
+static SAMPI_COLD int sampi_tokenizer_refuse(const sampi_json *doc, int32_t node, const char *what)
+{
+    size_t n = 0;
+    const char *name = sampi_tokenizer_text(doc, node, &n);
+    (void)sampi_tokenizer_wrong(doc, node, "");
+    return sampi_name_it(doc->error, SAMP_E_UNSUPPORTED, what, name ? name : "", n, " is not supported");
+}
+
+/* Reads an id: a whole number in 0 .. SAMP_MAX_VOCAB - 1, or -1. */
+static int32_t sampi_tokenizer_id(const sampi_json *doc, int32_t node)
+{
+    if (node < 0 || doc->nodes[node].kind != SAMPI_JSON_NUMBER) return -1;
+    const sampi_json_string *s = &doc->strings[doc->nodes[node].text];
+    int32_t id = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const char c = doc->bytes[s->at + i];
+        if (c < '0' || c > '9') return -1;
+        id = id * 10 + (c - '0');
+        if (id >= SAMP_MAX_VOCAB) return -1;
+    }
+    return id;
+}
+
+/* Reads a decoder, or the decoders of a sequence. */
+static SAMPI_COLD int sampi_tokenizer_decoder(sampi_tokenizer_reader *r, int32_t node, bool nested)
+{
+    const sampi_json *doc = &r->doc;
+    const int32_t type = sampi_tokenizer_member(doc, node, "type");
+    sampi_spelling *how = &r->found.spelling;
+    if (type < 0) return sampi_tokenizer_wrong(doc, node, "expected a decoder with a type");
+    if (sampi_tokenizer_is(doc, type, "Sequence") && !nested) {
+        const int32_t list = sampi_tokenizer_member(doc, node, "decoders");
+        int status = SAMP_OK;
+        if (list < 0) return sampi_tokenizer_wrong(doc, node, "expected decoders");
+        for (int32_t one = doc->nodes[list].first; one >= 0 && !status; one = doc->nodes[one].next)
+            status = sampi_tokenizer_decoder(r, one, true);
+        return status;
+    }
+    if (sampi_tokenizer_is(doc, type, "ByteLevel"))
+        how->letters = true;
+    else if (sampi_tokenizer_is(doc, type, "ByteFallback"))
+        how->bytes = true;
+    else if (sampi_tokenizer_is(doc, type, "Metaspace") || sampi_tokenizer_is(doc, type, "Replace")) {
+        const bool replaces = sampi_tokenizer_is(doc, type, "Replace");
+        const int32_t pattern = sampi_tokenizer_member(doc, node, replaces ? "pattern" : "replacement");
+        const int32_t mark = replaces ? sampi_tokenizer_member(doc, pattern, "String") : pattern;
+        const int32_t to = sampi_tokenizer_member(doc, node, "content");
+        if (!sampi_tokenizer_is(doc, mark, "\xe2\x96\x81") || (replaces && !sampi_tokenizer_is(doc, to, " ")))
+            return sampi_tokenizer_refuse(doc, type, "a decoder that replaces something else, ");
+        how->blanks = true;
+    } else if (!sampi_tokenizer_is(doc, type, "Fuse") && !sampi_tokenizer_is(doc, type, "Strip"))
+        return sampi_tokenizer_refuse(doc, type, "the decoder ");
+    return SAMP_OK;
+}
+
+/* Without a decoder, a tokenizer that turns bytes into letters spells with them. */
+static SAMPI_COLD int sampi_tokenizer_spelling(sampi_tokenizer_reader *r)
+{
+    const sampi_json *doc = &r->doc;
+    const int32_t decoder = sampi_tokenizer_member(doc, 0, "decoder"),
+                  pre = sampi_tokenizer_member(doc, 0, "pre_tokenizer");
+    const int32_t model = sampi_tokenizer_member(doc, 0, "model");
+    const int32_t fallback = sampi_tokenizer_member(doc, model, "byte_fallback");
+    r->found.spelling.bytes = fallback >= 0 && doc->nodes[fallback].kind == SAMPI_JSON_TRUE;
+    if (decoder >= 0 && doc->nodes[decoder].kind != SAMPI_JSON_NULL)
+        return sampi_tokenizer_decoder(r, decoder, false);
+    const int32_t list = sampi_tokenizer_member(doc, pre, "pretokenizers");
+    int32_t one = list < 0 ? pre : doc->nodes[list].first;
+    while (one >= 0 && !sampi_tokenizer_is(doc, sampi_tokenizer_member(doc, one, "type"), "ByteLevel"))
+        one = list < 0 ? -1 : doc->nodes[one].next;
+    if (one < 0) return sampi_tokenizer_wrong(doc, decoder, "expected a decoder, which says how tokens become text");
+    r->found.spelling.letters = true;
+    return SAMP_OK;
+}
+
+static SAMPI_COLD int sampi_tokenizer_set(sampi_tokenizer_reader *r, int32_t node, int32_t id, int32_t text,
+                                          sampi_piece_kind kind)
+{
+    sampi_piece *p = &r->found.piece[id];
+    const sampi_json_string *s = &r->doc.strings[text];
+    const char *at = r->doc.bytes + s->at;
+    if (p->kind && (p->n != s->n || memcmp(p->at, at, s->n) != 0))
+        return sampi_tokenizer_wrong(&r->doc, node, "two tokens have this id");
+    p->at = at;
+    p->n = s->n;
+    p->kind = (uint8_t)kind;
+    return SAMP_OK;
+}
+
+/* Goes through the tokens of the model and the added ones. First only their largest id is looked for. */
+static SAMPI_COLD int sampi_tokenizer_tokens(sampi_tokenizer_reader *r, int32_t pieces, int32_t added, int32_t *most)
+{
+    const sampi_json *doc = &r->doc;
+    const bool by_place = doc->nodes[pieces].kind ==
+                          SAMPI_JSON_ARRAY; /* Unigram: [piece, score], the id is the place */
+    int32_t place = 0;
+    int status = SAMP_OK;
+    for (int32_t one = doc->nodes[pieces].first; one >= 0 && !status; one = doc->nodes[one].next, place++) {
+        const int32_t text = by_place ? doc->nodes[one].first : -1,
+                      id = by_place ? place : sampi_tokenizer_id(doc, one);
+        if (id < 0 || id >= SAMP_MAX_VOCAB) return sampi_tokenizer_wrong(doc, one, "expected an id of a token");
+        if (by_place && (text < 0 || doc->nodes[text].kind != SAMPI_JSON_STRING))
+            return sampi_tokenizer_wrong(doc, one, "expected [a piece, its score]");
+        if (id > *most) *most = id;
+        if (r->found.piece)
+            status = sampi_tokenizer_set(r, one, id, by_place ? doc->nodes[text].text : doc->nodes[one].name,
+                                         SAMPI_PIECE_SPELT);
+    }
+    for (int32_t one = added < 0 ? -1 : doc->nodes[added].first; one >= 0 && !status; one = doc->nodes[one].next) {
+        const int32_t id = sampi_tokenizer_id(doc, sampi_tokenizer_member(doc, one, "id"));
+        const int32_t content = sampi_tokenizer_member(doc, one, "content"),
+                      special = sampi_tokenizer_member(doc, one, "special");
+        if (id < 0 || content < 0 || doc->nodes[content].kind != SAMPI_JSON_STRING)
+            return sampi_tokenizer_wrong(doc, one, "expected an added token with id and content");
+        if (id > *most) *most = id;
+        const bool is_special = special >= 0 && doc->nodes[special].kind == SAMPI_JSON_TRUE;
+        if (r->found.piece)
+            status = sampi_tokenizer_set(r, one, id, doc->nodes[content].text,
+                                         is_special ? SAMPI_PIECE_SPECIAL : SAMPI_PIECE_SPELT);
+    }
+    return status;
+}
+
+static SAMPI_COLD int sampi_tokenizer_read(sampi_tokenizer_reader *r)
+{
+    const sampi_json *doc = &r->doc;
+    const int32_t model = sampi_tokenizer_member(doc, 0, "model"), type = sampi_tokenizer_member(doc, model, "type");
+    const int32_t pieces = sampi_tokenizer_member(doc, model, "vocab"),
+                  added = sampi_tokenizer_member(doc, 0, "added_tokens");
+    int32_t most = -1;
+    if (model < 0 || pieces < 0 || doc->nodes[pieces].kind < SAMPI_JSON_ARRAY)
+        return sampi_tokenizer_wrong(doc, model, "expected a model with a vocab");
+    if (type >= 0 && !sampi_tokenizer_is(doc, type, "BPE") && !sampi_tokenizer_is(doc, type, "Unigram"))
+        return sampi_tokenizer_refuse(doc, type, "the model ");
+    const int32_t suffix = sampi_tokenizer_member(doc, model, "end_of_word_suffix");
+    size_t n = 0;
+    if (sampi_tokenizer_text(doc, suffix, &n) && n)
+        return sampi_tokenizer_refuse(doc, suffix, "the end_of_word_suffix ");
+    int status = sampi_tokenizer_spelling(r);
+    if (!status) status = sampi_tokenizer_tokens(r, pieces, added, &most);
+    if (status) return status;
+    status = sampi_pieces_room(&r->found, (size_t)(most + 1));
+    if (status)
+        return sampi_json_fail(doc, doc->nodes[pieces].at, status, most < 0 ? "expected tokens" : "out of memory");
+    return sampi_tokenizer_tokens(r, pieces, added, &most);
+}
+
+SAMP_API SAMPI_COLD samp_vocab *samp_vocab_from_tokenizer_json(const char *text, size_t n, samp_text_error *error)
+{
+    samp_text_error mine;
+    sampi_tokenizer_reader r;
+    samp_vocab *vocab = NULL;
+    memset(&r, 0, sizeof r);
+    r.found.eos = r.found.eot = -1;
+    if (!error) error = &mine;
+    memset(error, 0, sizeof *error);
+    if (!text) return error->status = SAMP_E_NULL, vocab;
+    if (sampi_json_read(&r.doc, text, n, error)) return NULL;
+    int status = sampi_tokenizer_read(&r);
+    if (!status) {
+        vocab = sampi_vocab_of(&r.found, &status);
+        if (status) sampi_json_fail(&r.doc, 0, status, "the vocabulary is too large");
+    }
+    SAMP_FREE(r.found.piece);
+    sampi_json_free(&r.doc);
+    return vocab;
+}
+
+/* ---- src/vocab/gguf.h ---- */
+/* ---- a vocabulary from a GGUF file ----
+  samp_vocab_from_gguf: the settings tokenizer.ggml... at the beginning of llama.cpp's model files. */
+
+typedef struct sampi_gguf {
+    const unsigned char *file;
+    size_t n, at;
+    samp_text_error *error;
+    sampi_pieces_found found;
+    size_t tokens, types, n_tokens, n_types; /* offsets of both arrays' elements; 0: not there */
+} sampi_gguf;
+
+enum { SAMPI_GGUF_INT = 5, SAMPI_GGUF_BOOL = 7, SAMPI_GGUF_TEXT = 8, SAMPI_GGUF_ARRAY = 9, SAMPI_GGUF_TYPES = 13 };
+
+static SAMPI_COLD int sampi_gguf_wrong(sampi_gguf *g, int status, const char *message)
+{
+    g->error->status = status;
+    g->error->line = 1;
+    g->error->column = g->at + 1;
+    memcpy(g->error->message, message, strlen(message) + 1);
+    return status;
+}
+
+static SAMPI_COLD int sampi_gguf_number(sampi_gguf *g, size_t bytes, uint64_t *x)
+{
+    if (g->n - g->at < bytes) return sampi_gguf_wrong(g, SAMP_E_FORMAT, "the file ends here");
+    *x = 0;
+    for (size_t i = 0; i < bytes; i++) *x |= (uint64_t)g->file[g->at + i] << 8 * i;
+    g->at += bytes;
+    return SAMP_OK;
+}
+
+static SAMPI_COLD int sampi_gguf_text(sampi_gguf *g, const char **text, size_t *n)
+{
+    uint64_t length;
+    int status = sampi_gguf_number(g, 8, &length);
+    if (status) return status;
+    if (length > g->n - g->at) return sampi_gguf_wrong(g, SAMP_E_FORMAT, "a text is longer than the file");
+    *text = (const char *)g->file + g->at;
+    *n = (size_t)length;
+    g->at += *n;
+    return SAMP_OK;
+}
+
+/* Skips n values of a type. */
+static SAMPI_COLD int sampi_gguf_skip(sampi_gguf *g, uint64_t type, uint64_t n)
+{
+    static const uint8_t size[SAMPI_GGUF_TYPES] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
+    const char *text;
+    size_t length;
+    int status = SAMP_OK;
+    if (type >= SAMPI_GGUF_TYPES || type == SAMPI_GGUF_ARRAY)
+        return sampi_gguf_wrong(g, SAMP_E_UNSUPPORTED, "a setting of an unknown type");
+    if (type == SAMPI_GGUF_TEXT) {
+        for (uint64_t i = 0; i < n && !status; i++) status = sampi_gguf_text(g, &text, &length);
+        return status;
+    }
+    if (n > (g->n - g->at) / size[type])
+        return sampi_gguf_wrong(g, SAMP_E_FORMAT, "an array is longer than the file");
+    g->at += (size_t)n * size[type];
+    return SAMP_OK;
+}
+
+static bool sampi_gguf_is(const char *text, size_t n, const char *name)
+{
+    return n == strlen(name) && memcmp(text, name, n) == 0;
+}
+
+/* Reads how the model spells tokens. */
+static SAMPI_COLD int sampi_gguf_model(sampi_gguf *g)
+{
+    const char *name;
+    size_t n;
+    int status = sampi_gguf_text(g, &name, &n);
+    if (status) return status;
+    g->found.spelling.letters = sampi_gguf_is(name, n, "gpt2");
+    g->found.spelling.blanks = sampi_gguf_is(name, n, "llama") || sampi_gguf_is(name, n, "t5");
+    if (g->found.spelling.letters || g->found.spelling.blanks) return SAMP_OK;
+    (void)sampi_gguf_wrong(g, SAMP_E_UNSUPPORTED, "");
+    return sampi_name_it(g->error, SAMP_E_UNSUPPORTED, "the tokenizer ", name, n, " is not supported");
+}
+
+/* Reads one setting; those that do not matter are skipped. */
+static SAMPI_COLD int sampi_gguf_setting(sampi_gguf *g)
+{
+    const char *key;
+    size_t n_key;
+    uint64_t type, n = 1, x;
+    int status = sampi_gguf_text(g, &key, &n_key);
+    if (!status) status = sampi_gguf_number(g, 4, &type);
+    if (status) return status;
+    const bool is_array = type == SAMPI_GGUF_ARRAY;
+    if (is_array) {
+        status = sampi_gguf_number(g, 4, &type);
+        if (!status) status = sampi_gguf_number(g, 8, &n);
+        if (status) return status;
+    }
+    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.model") && type == SAMPI_GGUF_TEXT && !is_array)
+        return sampi_gguf_model(g);
+    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.tokens") && is_array && type == SAMPI_GGUF_TEXT)
+        g->tokens = g->at, g->n_tokens = (size_t)n;
+    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.token_type") && is_array && (type | 1) == SAMPI_GGUF_INT)
+        g->types = g->at, g->n_types = (size_t)n;
+    samp_token *end = sampi_gguf_is(key, n_key, "tokenizer.ggml.eos_token_id")   ? &g->found.eos
+                      : sampi_gguf_is(key, n_key, "tokenizer.ggml.eot_token_id") ? &g->found.eot
+                                                                                 : NULL;
+    if (end && (type | 1) == SAMPI_GGUF_INT && !is_array) {
+        status = sampi_gguf_number(g, 4, &x);
+        if (!status && x < SAMP_MAX_VOCAB) *end = (samp_token)x;
+        return status;
+    }
+    return sampi_gguf_skip(g, type, n);
+}
+
+/* Lists the pieces. Kinds of tokens: 1 normal, 2 unknown, 3 control, 4 of the user, 5 unused, 6 a byte. */
+static SAMPI_COLD int sampi_gguf_pieces(sampi_gguf *g)
+{
+    if (!g->tokens) return sampi_gguf_wrong(g, SAMP_E_FORMAT, "the file has no tokenizer.ggml.tokens");
+    if (!g->found.spelling.letters && !g->found.spelling.blanks)
+        return sampi_gguf_wrong(g, SAMP_E_FORMAT, "the file has no tokenizer.ggml.model");
+    if (g->types && g->n_types != g->n_tokens)
+        return sampi_gguf_wrong(g, SAMP_E_FORMAT, "there are not as many types as tokens");
+    int status = sampi_pieces_room(&g->found, g->n_tokens);
+    if (status) return sampi_gguf_wrong(g, status, "too few or too many tokens");
+    g->at = g->tokens;
+    for (size_t t = 0; t < g->n_tokens && !status; t++) {
+        sampi_piece *p = &g->found.piece[t];
+        size_t n = 0;
+        status = sampi_gguf_text(g, &p->at, &n);
+        const unsigned char kind = g->types ? g->file[g->types + 4 * t] : 1;
+        p->n = (uint32_t)n;
+        p->kind = kind == 1 || kind == 6 ? SAMPI_PIECE_SPELT : kind == 4 ? SAMPI_PIECE_LITERAL : SAMPI_PIECE_SPECIAL;
+        if (n > UINT32_MAX) status = sampi_gguf_wrong(g, SAMP_E_RANGE, "a token is too long");
+    }
+    g->found.spelling.bytes = g->found.spelling.blanks;
+    if (g->found.eos >= (samp_token)g->n_tokens) g->found.eos = -1;
+    if (g->found.eot >= (samp_token)g->n_tokens) g->found.eot = -1;
+    return status;
+}
+
+SAMP_API SAMPI_COLD samp_vocab *samp_vocab_from_gguf(const void *file, size_t n, samp_text_error *error)
+{
+    samp_text_error mine;
+    sampi_gguf g;
+    samp_vocab *vocab = NULL;
+    uint64_t version = 0, n_tensors = 0, n_settings = 0;
+    memset(&g, 0, sizeof g);
+    g.file = (const unsigned char *)file;
+    g.n = n;
+    g.error = error ? error : &mine;
+    g.found.eos = g.found.eot = -1;
+    memset(g.error, 0, sizeof *g.error);
+    if (!file) return g.error->status = SAMP_E_NULL, vocab;
+    int status = n < 4 || memcmp(file, "GGUF", 4) != 0 ? sampi_gguf_wrong(&g, SAMP_E_FORMAT, "not a GGUF file")
+                                                       : (int)SAMP_OK;
+    g.at = 4;
+    if (!status) status = sampi_gguf_number(&g, 4, &version);
+    if (!status && version != 2 && version != 3)
+        status = sampi_gguf_wrong(&g, SAMP_E_UNSUPPORTED, "GGUF of another version than 2 and 3");
+    if (!status) status = sampi_gguf_number(&g, 8, &n_tensors);
+    if (!status) status = sampi_gguf_number(&g, 8, &n_settings);
+    for (uint64_t i = 0; i < n_settings && !status; i++) status = sampi_gguf_setting(&g);
+    if (!status) status = sampi_gguf_pieces(&g);
+    if (!status) {
+        vocab = sampi_vocab_of(&g.found, &status);
+        if (status) sampi_gguf_wrong(&g, status, "the vocabulary is too large");
+    }
+    SAMP_FREE(g.found.piece);
+    return vocab;
+}
+
+#endif /* SAMPLING_VOCAB_DECLARED */
 
 #ifdef SAMPLING_SHARDS_DECLARED
 /* ---- src/shards/head.h ---- */

@@ -163,6 +163,20 @@ extern "C" {
 #endif
 #endif /* SAMPLING_WATERMARK */
 
+#ifdef SAMPLING_VOCAB
+#define SAMPLING_VOCAB_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_VOCAB")
+#endif
+#if defined(SAMPLING_VOCAB_DECLARED) || defined(SAMP_MISSING)
+#include "api/vocab.h"
+#ifndef SAMPLING_VOCAB_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_VOCAB */
+
 #undef SAMP_MISSING
 
 #ifdef __cplusplus
@@ -452,6 +466,13 @@ extern "C" {
 #include "peers/requests.h"
 
 #endif /* SAMPLING_PEERS_DECLARED */
+
+#ifdef SAMPLING_VOCAB_DECLARED
+#include "vocab/pieces.h"
+#include "vocab/tokenizer_json.h"
+#include "vocab/gguf.h"
+
+#endif /* SAMPLING_VOCAB_DECLARED */
 
 #ifdef SAMPLING_SHARDS_DECLARED
 #include "shards/head.h"

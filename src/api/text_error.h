@@ -5,3 +5,5 @@ typedef struct samp_text_error {
     size_t line, column; /* the place of the error; both start at 1, and columns count bytes */
     char message[160];   /* what was expected */
 } samp_text_error;
+
+typedef samp_text_error samp_grammar_error;

@@ -7,7 +7,7 @@
    This file uses the public types alone. Everything from here to the end of the file is compiled once, in the file that
    defines SAMPLING_IMPLEMENTATION. Exceptions are kernels/vectors.h and kernels/passes.h: the header includes itself
    once more for each instruction set (kernels/sets.h) to compile them. */
-#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
+#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED) || defined(SAMPLING_VOCAB_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
 #define SAMPI_READS_JSON 0

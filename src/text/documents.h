@@ -33,7 +33,7 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes that are followed by a 0. The text must outlive the document. On an error, *error says
+/* Reads a document of n bytes. The text must outlive the document. On an error, *error says
    where in the text it is. Node 0 is the value of the whole text. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
 {

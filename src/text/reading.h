@@ -1,5 +1,5 @@
 /* ==================================================================================================== >>json
-   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The files in text/ read UTF-8 and
+   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR, SAMPLING_PEERS or SAMPLING_VOCAB). The files in text/ read UTF-8 and
    JSON (RFC 8259, strictly), and report errors by line and column. This file has the structs and the errors; the
    readers follow in text/strings.h, text/values.h and text/documents.h.
 
@@ -99,6 +99,7 @@ typedef struct sampi_json_reader {
 
 static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
 {
+    if (at > 0 && at == doc->n_source && doc->source[at - 1] == '\r') at--; /* nothing behind the text is read */
     return sampi_text_error(doc->error, doc->source, doc->source + at, status, message);
 }
 

@@ -75,7 +75,7 @@ try() { # parts, what is left out
     "$CXX" -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -I"$dir" -fsyntax-only "$dir/tokens.c"
     n=$((n + 1))
 }
-all="grammar constraints peers drafts gumbel watermark kv shards llama"
+all="grammar constraints peers drafts gumbel watermark kv shards vocab llama"
 try core ""
 try "$all" ""
 for part in $all; do try "$part" ""; done

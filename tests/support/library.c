@@ -10,6 +10,7 @@
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
+#define SAMPLING_VOCAB
 #define SAMPI_LONG_LIST 3
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))

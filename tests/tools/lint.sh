@@ -12,6 +12,7 @@ cat > "$out/all.c" <<'END'
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
 #define SAMPLING_PEERS
+#define SAMPLING_VOCAB
 #define SAMPLING_SHARDS
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS

@@ -15,6 +15,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
 #define SAMPLING_PEERS
+#define SAMPLING_VOCAB
 #define SAMPLING_SHARDS
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
@@ -401,6 +402,22 @@ static int shard_of(world *w)
     w->shard = samp_shard_init(N, 0, N, 1, &status);
     assert_true((w->shard != NULL) == (status == SAMP_OK));
     return status;
+}
+
+static int vocab_of_file(world *w, bool is_gguf)
+{
+    static const char json[] = "{\"model\":{\"vocab\":{\"a\":0,\"b\":1}},\"decoder\":{\"type\":\"ByteLevel\"}}";
+    static const char gguf[] = "GGUF\3\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"
+                               "\24\0\0\0\0\0\0\0tokenizer.ggml.model\10\0\0\0\4\0\0\0\0\0\0\0gpt2"
+                               "\25\0\0\0\0\0\0\0tokenizer.ggml.tokens\11\0\0\0\10\0\0\0\1\0\0\0\0\0\0\0"
+                               "\1\0\0\0\0\0\0\0a";
+    samp_grammar_error e;
+    samp_vocab *v = is_gguf ? samp_vocab_from_gguf(gguf, sizeof gguf - 1, &e)
+                            : samp_vocab_from_tokenizer_json(json, sizeof json - 1, &e);
+    w->out = v ? (uint64_t)v->n_vocab : 0;
+    assert_true((v != NULL) == (e.status == SAMP_OK));
+    samp_vocab_free(v);
+    return e.status;
 }
 
 static int ngram_of(world *w)
@@ -856,6 +873,8 @@ typedef enum promise {
     X(samp_verify_tree, a_chain_with_grammar, BY_ROW, verify_by_row(w, TREE)) \
     X(samp_verify_relaxed, a_chain, FAILS, verify(w, RELAXED)) \
     X(samp_verify_relaxed, a_chain_with_grammar, BY_ROW, verify_by_row(w, RELAXED)) \
+    X(samp_vocab_from_tokenizer_json, nothing, MAKES, vocab_of_file(w, false)) \
+    X(samp_vocab_from_gguf, nothing, MAKES, vocab_of_file(w, true)) \
     X(samp_ngram_init, nothing, MAKES, ngram_of(w)) \
     X(samp_reserve, a_chain, FAILS, samp_reserve(w->s, N)) \
     X(samp_reserve, a_used_chain, FAILS, samp_reserve(w->s, LONG)) \

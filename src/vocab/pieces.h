@@ -1,0 +1,180 @@
+/* =================================================================================================== >>vocab
+   Vocabularies from a model's own files (SAMPLING_VOCAB). A file spells each token as a piece of text; the readers of
+   this folder list the pieces, and this room makes bytes of them and calls samp_vocab_init. The spelling is one of
+   two: letters that encode bytes (byte-level BPE, as GPT-2 has it), or UTF-8 with U+2581 for a blank and <0x0A> for
+   a byte (SentencePiece). */
+
+typedef enum sampi_piece_kind {
+    SAMPI_PIECE_NONE,    /* no token has this id */
+    SAMPI_PIECE_SPELT,   /* in the file's spelling */
+    SAMPI_PIECE_LITERAL, /* the bytes as they are */
+    SAMPI_PIECE_SPECIAL  /* a control token, which has no bytes */
+} sampi_piece_kind;
+
+typedef struct sampi_piece {
+    const char *at; /* [n], in the file or the document */
+    uint32_t n;
+    uint8_t kind;
+} sampi_piece;
+
+typedef struct sampi_spelling {
+    bool letters; /* letters encode bytes */
+    bool blanks;  /* U+2581 is a blank */
+    bool bytes;   /* <0x0A> is a byte */
+} sampi_spelling;
+
+/* The tokens that end a text, or a turn, by their usual names; files seldom say which do. */
+static const struct {
+    const char *name;
+    bool turn;
+} SAMPI_END_NAMES[] = {
+    { "</s>", false },
+    { "<eos>", false },
+    { "<|end_of_text|>", false },
+    { "<|endoftext|>", false },
+    { "<|eos|>", false },
+    { "[EOS]", false },
+    { "<EOT>", false },
+    { "<\xef\xbd\x9c"
+      "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+      false }, /* with full-width bars */
+    { "<|eot_id|>", true },
+    { "<|eom_id|>", true },
+    { "<|im_end|>", true },
+    { "<|end|>", true },
+    { "<|return|>", true },
+    { "<|call|>", true },
+    { "<|eot|>", true },
+    { "<end_of_turn>", true },
+    { "<turn|>", true },
+    { "<end_of_utterance>", true },
+    { "<|END_OF_TURN_TOKEN|>", true },
+    { "<|endofturn|>", true },
+    { "<|end_of_turn|>", true },
+    { "[EOT]", true },
+};
+
+enum { SAMPI_MOST_ENDS = 32 };
+
+/* What a reader has found: the pieces by id, and the ends that the file names. */
+typedef struct sampi_pieces_found {
+    sampi_piece *piece; /* [n] */
+    size_t n;
+    sampi_spelling spelling;
+    samp_token eos, eot, eog[SAMPI_MOST_ENDS];
+    size_t n_eog;
+} sampi_pieces_found;
+
+static bool sampi_piece_is(const sampi_piece *p, const char *name)
+{
+    return p->n == strlen(name) && memcmp(p->at, name, p->n) == 0;
+}
+
+static void sampi_add_end(sampi_pieces_found *found, samp_token token)
+{
+    for (size_t i = 0; i < found->n_eog; i++)
+        if (found->eog[i] == token) return;
+    if (token >= 0 && (size_t)token < found->n && found->n_eog < SAMPI_MOST_ENDS) found->eog[found->n_eog++] = token;
+}
+
+/* Adds the special tokens with the usual names. A model that has <|return|> and <|call|> ends only a message with
+     <|end|>. */
+static SAMPI_COLD void sampi_find_ends(sampi_pieces_found *found)
+{
+    const size_t n_names = sizeof SAMPI_END_NAMES / sizeof SAMPI_END_NAMES[0];
+    bool returns = false;
+    for (size_t t = 0; t < found->n; t++)
+        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL && sampi_piece_is(&found->piece[t], "<|return|>");
+    for (size_t i = 0; i < n_names; i++)
+        for (size_t t = 0; t < found->n; t++) {
+            const sampi_piece *p = &found->piece[t];
+            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
+            if (returns && sampi_piece_is(p, "<|end|>")) continue;
+            samp_token *end = SAMPI_END_NAMES[i].turn ? &found->eot : &found->eos;
+            if (*end < 0) *end = (samp_token)t;
+            sampi_add_end(found, (samp_token)t);
+        }
+}
+
+/* Returns the byte that a letter encodes, or -1: printable bytes are their own letters, the other 68 are U+0100 to
+   U+0143, in order. */
+static int sampi_byte_of_letter(uint32_t c)
+{
+    if (c < 256) return (c > 32 && c < 127) || (c > 160 && c != 173) ? (int)c : -1;
+    c -= 256;
+    return c < 33 ? (int)c : c < 67 ? (int)c - 33 + 127 : c == 67 ? 173 : -1;
+}
+
+/* Writes the bytes of a piece, at most n of them, and returns their number. A piece with a character that encodes no
+   byte is taken as it is. */
+static SAMPI_COLD uint32_t sampi_spell(const sampi_spelling *how, const sampi_piece *p, char *out)
+{
+    const unsigned char *s = (const unsigned char *)p->at, *end = s + p->n;
+    uint32_t n = 0, c = 0, length;
+    if (p->kind == SAMPI_PIECE_NONE || p->kind == SAMPI_PIECE_SPECIAL) return 0;
+    if (p->kind == SAMPI_PIECE_SPELT && how->bytes && p->n == 6 && memcmp(s, "<0x", 3) == 0 && s[5] == '>') {
+        const int high = sampi_hex_digit(s[3]), low = sampi_hex_digit(s[4]);
+        if (high >= 0 && low >= 0) return out[0] = (char)(high * 16 + low), 1;
+    }
+    for (; p->kind == SAMPI_PIECE_SPELT && how->letters && s < end; s += length) {
+        length = sampi_utf8_get(s, end, &c);
+        const int byte = length ? sampi_byte_of_letter(c) : -1;
+        if (byte < 0) break;
+        out[n++] = (char)byte;
+    }
+    if (p->kind == SAMPI_PIECE_SPELT && how->letters && s == end) return n;
+    memcpy(out, p->at, p->n);
+    if (p->kind != SAMPI_PIECE_SPELT || !how->blanks) return p->n;
+    for (uint32_t i = n = 0; i < p->n; n++) {
+        const bool blank = p->n - i >= 3 && memcmp(p->at + i, "\xe2\x96\x81", 3) == 0;
+        out[n] = blank ? ' ' : p->at[i];
+        i += blank ? 3 : 1;
+    }
+    return n;
+}
+
+/* Makes the vocabulary of the pieces. *status: SAMP_OK, SAMP_E_NOMEM, SAMP_E_RANGE. */
+static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *status)
+{
+    size_t total = 0;
+    for (size_t t = 0; t < found->n; t++) total += found->piece[t].n;
+    uint32_t *n_bytes = (uint32_t *)SAMP_MALLOC(found->n * sizeof *n_bytes + total + 1);
+    if (!n_bytes) return *status = SAMP_E_NOMEM, (samp_vocab *)NULL;
+    char *bytes = (char *)(n_bytes + found->n);
+    total = 0;
+    for (size_t t = 0; t < found->n; t++)
+        total += n_bytes[t] = sampi_spell(&found->spelling, &found->piece[t], bytes + total);
+    sampi_find_ends(found);
+    sampi_add_end(found, found->eos);
+    sampi_add_end(found, found->eot);
+    samp_vocab *vocab = samp_vocab_init(bytes, n_bytes, (int32_t)found->n, found->eog, found->n_eog, found->eos,
+                                        found->eot, status);
+    SAMP_FREE(n_bytes);
+    return vocab;
+}
+
+/* Allocates the pieces of n tokens, none of which is there yet. Returns a status. */
+static SAMPI_COLD int sampi_pieces_room(sampi_pieces_found *found, size_t n)
+{
+    if (n == 0) return SAMP_E_EMPTY;
+    if (n > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    found->piece = (sampi_piece *)SAMP_MALLOC(n * sizeof *found->piece);
+    if (!found->piece) return SAMP_E_NOMEM;
+    memset(found->piece, 0, n * sizeof *found->piece);
+    found->n = n;
+    return SAMP_OK;
+}
+
+/* Writes "before "name" after" to an error's message; a long name is cut. Returns the status. */
+static SAMPI_COLD int sampi_name_it(samp_text_error *error, int status, const char *before, const char *name,
+                                    size_t n, const char *after)
+{
+    char *to = error->message, *end = to + sizeof error->message - strlen(after) - 2;
+    error->status = status;
+    while (*before && to < end) *to++ = *before++;
+    *to++ = '"';
+    while (n-- > 0 && to < end) *to++ = *name++;
+    *to++ = '"';
+    memcpy(to, after, strlen(after) + 1);
+    return status;
+}
