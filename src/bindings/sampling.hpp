@@ -1,16 +1,21 @@
-// sampling.hpp - sampling.h in C++11: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts,
-// states, which free themselves, and exceptions for statuses. cpp.md has examples. A page to copy and change.
+// sampling.hpp - sampling.h in C++11: chains, batches, masks, log-probabilities, grammars, constraints, watermarks,
+// drafts, states, which free themselves, and exceptions for statuses. cpp.md has examples. A page to copy and change.
 //
-// Grammars are there if SAMPLING_GRAMMAR is defined before, block drafts with SAMPLING_DRAFTS, what is told of constraints and
-// the detectors of watermarks with SAMPLING_CONSTRAINTS and SAMPLING_WATERMARK, as in sampling.h. One object is for one
-// thread at a time.
+// Grammars are there if SAMPLING_GRAMMAR is defined before, block drafts with SAMPLING_DRAFTS, what is told of
+// constraints and the detectors of watermarks with SAMPLING_CONSTRAINTS and SAMPLING_WATERMARK, as in sampling.h. The
+// objects are the same with and without. One object is for one thread at a time; a vocabulary or a grammar is for all.
+//
+// Objects own what C borrows. After an exception nothing has changed, except where a comment says so. An object that
+// has been moved from throws SAMP_E_NULL.
 #ifndef SAMPLING_HPP
 #define SAMPLING_HPP
 
 #include "sampling.h"
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -22,6 +27,9 @@ namespace sampling
 {
 
 // ---- errors ----
+
+// The text of a C function that writes one: write(buffer, size) returns its length or a status.
+template <class F> std::string written(F write, const char *field = nullptr);
 
 // A status, and the field that it is about ("": none).
 class error : public std::runtime_error
@@ -38,9 +46,7 @@ class error : public std::runtime_error
   private:
     static std::string text_of(int status, const char *field)
     {
-        std::vector<char> text(static_cast<size_t>(samp_error_text(status, field, nullptr, 0)) + 1);
-        samp_error_text(status, field, text.data(), text.size());
-        return text.data();
+        return written([&](char *text, size_t size) { return samp_error_text(status, field, text, size); });
     }
 };
 
@@ -60,6 +66,55 @@ inline int check(int status, const char *field = nullptr)
 {
     if (status == SAMP_E_NOMEM) throw std::bad_alloc();
     return status < 0 ? throw error(status, field) : status;
+}
+
+// The same; the argument of this name is what may be out of range.
+template <class S> S check_range(S status, const char *name)
+{
+    if (status < 0) check(static_cast<int>(status), status == SAMP_E_RANGE ? name : nullptr);
+    return status;
+}
+
+template <class F> std::string written(F write, const char *field)
+{
+    std::string text(static_cast<size_t>(check(write(nullptr, 0), field)) + 1, '\0');
+    write(&text[0], text.size());
+    text.pop_back();
+    return text;
+}
+
+// ---- numbers and texts, as C takes them ----
+
+// A whole number of any type, where C takes a T: what T cannot hold is an error; fractions and bools do not compile.
+template <class T> class whole
+{
+  public:
+    template <class I, class = typename std::enable_if<(std::is_integral<I>::value || std::is_enum<I>::value) &&
+                                                       std::is_convertible<I, long long>::value &&
+                                                       !std::is_same<I, bool>::value>::type>
+    whole(I value) : value_(static_cast<T>(value)), fits_(same(value_, +value))
+    {
+    }
+    T as(const char *name) const { return fits_ ? value_ : throw error(SAMP_E_RANGE, name); }
+
+  private:
+    template <class I> static bool same(T a, I b) { return static_cast<I>(a) == b && (a < T(1)) == (b < I(1)); }
+    T value_;
+    bool fits_;
+};
+
+// A text for C, which would end it at a byte 0.
+inline const char *c_text(const std::string &text, const std::string &name)
+{
+    if (text.find('\0') != std::string::npos) throw error(SAMP_E_FORMAT, name, name + ": byte 0");
+    return text.c_str();
+}
+
+inline std::vector<const char *> c_texts(const std::vector<std::string> &texts, const char *name)
+{
+    std::vector<const char *> all;
+    for (const std::string &text : texts) all.push_back(c_text(text, name));
+    return all;
 }
 
 // ---- arrays, where they are ----
@@ -86,18 +141,29 @@ template <> struct dtype_of<bf16> {
     static const samp_dtype value = SAMP_BF16;
 };
 
-// Some elements that somebody else has, of whatever has data() and size(): vectors, arrays, spans.
+// What the elements of a C are that has data(): no such member, no type.
+template <class C> using element_of = typename std::remove_pointer<decltype(std::declval<C &>().data())>::type;
+
+// Some elements that somebody else has, of whatever has data() and size(): vectors, arrays, spans. A temporary would be
+// gone when the span is read, so it does not compile; calls take temporaries (passed). data() of none is NULL.
 template <class T> class span
 {
   public:
+    using element = typename std::remove_const<T>::type;
+
     span() : data_(nullptr), size_(0) {}
-    span(T *data, size_t size) : data_(data), size_(size) {}
-    // Good for as long as the list is: to the end of the call that it is written in.
-    span(std::initializer_list<typename std::remove_const<T>::type> of) : data_(nullptr), size_(of.size())
+    span(T *data, whole<size_t> size) : data_(nullptr), size_(size.as("size"))
     {
-        if (size_) data_ = &*of.begin();
+        if (size_ && !(data_ = data)) throw error(SAMP_E_NULL, "data");
     }
-    template <class C, class = decltype(std::declval<C &>().data())> span(C &&of) : data_(of.data()), size_(of.size())
+    template <class C, class E = element_of<C>,
+              class = typename std::enable_if<std::is_lvalue_reference<C>::value &&
+                                              std::is_convertible<E (*)[], T (*)[]>::value>::type>
+    span(C &&of) : span(of.data(), of.size())
+    {
+    }
+    template <class E, class = typename std::enable_if<std::is_convertible<E (*)[], T (*)[]>::value>::type>
+    span(const span<E> &of) : data_(of.data()), size_(of.size())
     {
     }
     template <size_t N> span(T (&of)[N]) : data_(of), size_(N) {}
@@ -113,21 +179,46 @@ template <class T> class span
 class logits
 {
   public:
+    using element = float;
     const void *data;
     samp_dtype dtype;
     size_t n_rows, n_vocab, stride;
 
-    template <class T> logits(const T *row, size_t n) : logits(row, 1, n) {}
+    template <class T> logits(const T *row, whole<size_t> n) : logits(row, 1, n) {}
     template <class T>
-    logits(const T *rows, size_t n, size_t vocab, size_t step = 0)
-        : data(rows), dtype(dtype_of<T>::value), n_rows(n), n_vocab(vocab), stride(step ? step : vocab)
+    logits(const T *rows, whole<size_t> n, whole<size_t> vocab, whole<size_t> step = 0)
+        : data(rows), dtype(dtype_of<T>::value), n_rows(n.as("n_rows")), n_vocab(vocab.as("n_vocab")),
+          stride(step.as("stride"))
+    {
+        if (!stride) stride = n_vocab;
+    }
+    template <class C, class T = typename std::remove_const<element_of<C>>::type,
+              class = typename std::enable_if<std::is_lvalue_reference<C>::value>::type>
+    logits(C &&row) : logits(static_cast<const T *>(row.data()), 1, row.size())
     {
     }
-    template <class C, class T = typename std::decay<decltype(*std::declval<const C &>().data())>::type>
-    logits(const C &row) : logits(row.data(), 1, row.size())
+
+    // Are the numbers of rows that memory can hold?
+    void check() const
     {
+        if (n_vocab == 0) throw error(SAMP_E_EMPTY);
+        if (n_vocab > SAMP_MAX_VOCAB) throw error(SAMP_E_RANGE, "n_vocab");
+        const size_t most = PTRDIFF_MAX / sizeof(double);
+        if (stride < n_vocab || stride > most || (n_rows > 1 && stride > most / n_rows))
+            throw error(SAMP_E_RANGE, "stride");
     }
-    logits(std::initializer_list<float> row) : logits(row.begin(), 1, row.size()) {}
+};
+
+// An argument that is read during the call: a span or logits, or what they can be made of, temporaries and lists too.
+template <class V> class passed : public V
+{
+  public:
+    passed() = default;
+    passed(const V &of) : V(of) {}
+    passed(std::initializer_list<typename V::element> of) : V(of.begin(), of.size()) {}
+    template <class C, class = element_of<const C>> passed(const C &of) : V(of) {}
+    template <size_t N> passed(const typename V::element (&of)[N]) : V(of, N) {}
+    template <class T, class... A> passed(const T *data, whole<size_t> n, A... more) : V(data, n, more...) {}
 };
 
 struct logprob_set {
@@ -151,56 +242,56 @@ struct deleter {
 #endif
 };
 
+using kept = std::shared_ptr<const void>; // what lives at least as long as this does
+
 // The bytes of each token, for dry, infill and grammars; those of control tokens are "".
 class vocab
 {
   public:
     vocab() {}
     explicit vocab(const std::vector<std::string> &tokens, const std::vector<samp_token> &eog = {},
-                   samp_token eos = -1, samp_token eot = -1)
+                   whole<samp_token> eos = -1, whole<samp_token> eot = -1)
+        : shared_(new shared)
     {
         std::string bytes;
         std::vector<uint32_t> lengths;
         for (const std::string &token : tokens) {
+            lengths.push_back(whole<uint32_t>(token.size()).as("tokens"));
             bytes += token;
-            lengths.push_back(static_cast<uint32_t>(token.size()));
         }
         int status = SAMP_OK;
-        vocab_.reset(samp_vocab_init(bytes.data(), lengths.data(), static_cast<int32_t>(tokens.size()), eog.data(),
-                                     eog.size(), eos, eot, &status),
-                     deleter());
-        check(status);
-#ifdef SAMPLING_GRAMMAR
-        index_.reset(new lazy_index);
-#endif
+        shared_->tokens.reset(samp_vocab_init(bytes.data(), lengths.data(),
+                                              whole<int32_t>(tokens.size()).as("tokens"), eog.data(), eog.size(),
+                                              eos.as("eos"), eot.as("eot"), &status));
+        check_range(status, "vocab");
     }
-    size_t size() const { return vocab_ ? static_cast<size_t>(vocab_->n_vocab) : 0; }
-    const samp_vocab *get() const { return vocab_.get(); }
+    size_t size() const { return get() ? static_cast<size_t>(get()->n_vocab) : 0; }
+    const samp_vocab *get() const { return shared_ ? shared_->tokens.get() : nullptr; }
+    kept keep() const { return shared_; }
 
 #ifdef SAMPLING_GRAMMAR
-    // Made when a grammar needs it for the first time.
+    // Made when a grammar needs it for the first time, by one thread; others wait.
     const samp_vocab_index *index() const
     {
-        if (!vocab_) throw error(SAMP_E_NULL, "vocab");
-        if (!index_->made) {
+        if (!shared_) throw error(SAMP_E_NULL, "vocab");
+        std::lock_guard<std::mutex> one(shared_->making);
+        if (!shared_->index) {
             int status = SAMP_OK;
-            index_->made.reset(samp_vocab_index_init(get(), &status));
-            check(status);
+            std::unique_ptr<samp_vocab_index, deleter> made(samp_vocab_index_init(get(), &status));
+            check_range(status, "vocab");
+            shared_->index = std::shared_ptr<samp_vocab_index>(std::move(made));
         }
-        return index_->made.get();
+        return static_cast<const samp_vocab_index *>(shared_->index.get());
     }
+#endif
 
   private:
-    struct lazy_index {
-        std::unique_ptr<samp_vocab_index, deleter> made;
+    struct shared { // by all copies
+        std::unique_ptr<samp_vocab, deleter> tokens;
+        std::mutex making;
+        kept index; // a samp_vocab_index; freed before what it borrows
     };
-#endif
-
-  private:
-    std::shared_ptr<samp_vocab> vocab_;
-#ifdef SAMPLING_GRAMMAR
-    std::shared_ptr<lazy_index> index_; // freed before what it borrows
-#endif
+    std::shared_ptr<shared> shared_;
 };
 
 #ifdef SAMPLING_GRAMMAR
@@ -211,9 +302,10 @@ class grammar
     grammar() {}
     grammar(samp_grammar_kind kind, const std::string &text, const std::string &root = "")
     {
-        samp_grammar_error e;
-        if (text.find('\0') != std::string::npos) throw error(SAMP_E_FORMAT, "grammar", "grammar: byte 0");
-        grammar_.reset(samp_grammar_init(kind, text.c_str(), root.empty() ? nullptr : root.c_str(), &e), deleter());
+        samp_grammar_error e = samp_grammar_error();
+        grammar_.reset(
+            samp_grammar_init(kind, c_text(text, "grammar"), root.empty() ? nullptr : c_text(root, "root"), &e),
+            deleter());
         if (e.status == SAMP_E_NOMEM) throw std::bad_alloc();
         if (!grammar_)
             throw error(e.status, "grammar",
@@ -236,6 +328,7 @@ class grammar
         return grammar(SAMP_GRAMMAR_STRUCTURAL_TAG, tag, style);
     }
     const samp_grammar *get() const { return grammar_.get(); }
+    kept keep() const { return grammar_; }
     explicit operator bool() const { return static_cast<bool>(grammar_); }
 
   private:
@@ -245,199 +338,241 @@ class grammar
 
 // ---- samplers ----
 
-// What chains and matchers have in common. Movable; a copy continues as the original.
+// What chains, matchers and members have in common, with all that C borrows, so that none of them can lose it. Movable;
+// a copy continues as the original.
 class sampler
 {
   public:
-    void accept(samp_token token) { check(samp_accept(get(), token)); }
-    void accept(span<const samp_token> tokens)
+    template <class I, class = decltype(whole<samp_token>(std::declval<I>()))> void accept(I token)
+    {
+        check_range(samp_accept(open(), whole<samp_token>(token).as("token")), "token");
+    }
+    void accept(passed<span<const samp_token>> &&tokens) // those before the first one that is refused are accepted
     {
         for (size_t i = 0; i < tokens.size(); i++) accept(tokens.data()[i]);
     }
-    void reset() { samp_reset(get()); }
-    void rollback(int32_t n = 1) { check(samp_rollback(get(), n)); }
-    void set_rollback(int32_t depth) { check(samp_set_rollback(get(), depth)); }
-    uint64_t position() const { return samp_get_position(get()); }
-    void set_position(uint64_t position) { check(samp_set_position(get(), position)); }
-    uint64_t seed() const { return samp_get_seed(get()); }
-    samp_sampler *get() const { return sampler_.get(); } // for all that C has
+    void reset() { samp_reset(open()); }
+    void rollback(whole<int32_t> n = 1) { check_range(samp_rollback(open(), n.as("n")), "n"); }
+    void set_rollback(whole<int32_t> depth) { check_range(samp_set_rollback(open(), depth.as("depth")), "depth"); }
+    uint64_t position() const { return samp_get_position(open()); }
+    void set_position(whole<uint64_t> position) { check(samp_set_position(open(), position.as("position"))); }
+    uint64_t seed() const { return samp_get_seed(open()); }
+    samp_sampler *get() const { return sampler_.get(); } // for all that C has; NULL: it has been moved from
+    const vocab &vocabulary() const { return vocab_; }
 
 #ifdef SAMPLING_CONSTRAINTS
-    // Of the first one of its kind in a chain: how many tokens to take back, as what is banned has come; the period of the
-    // loop that the text is in, or 0; SAMP_THINKING_...; how many tokens the open span may still have, -1: none is open;
-    // how many have been thought; is it a schedule's time?
-    int32_t rewind_length() const { return check(samp_rewind_length(get())); }
-    int32_t loop_length() const { return check(samp_loop_length(get())); }
-    int32_t thinking_now() const { return check(samp_thinking_now(get())); }
+    // Of the first one of its kind in a chain: how many tokens to take back, as what is banned has come; the period of
+    // the loop that the text is in, or 0; SAMP_THINKING_...; how many tokens the open span may still have, -1: none is
+    // open; how many have been thought; is it a schedule's time?
+    int32_t rewind_length() const { return check(samp_rewind_length(open())); }
+    int32_t loop_length() const { return check(samp_loop_length(open())); }
+    int32_t thinking_now() const { return check(samp_thinking_now(open())); }
     int32_t thinking_left() const
     {
-        return thinking_now() == SAMP_THINKING_NOT ? -1 : check(samp_thinking_left(get()));
+        return thinking_now() == SAMP_THINKING_NOT ? -1 : check(samp_thinking_left(open()));
     }
-    int32_t thinking_used() const { return check(samp_thinking_used(get())); }
-    bool schedule_holds() const { return check(samp_schedule_holds(get())) != 0; }
-    void thinking_end() { check(samp_thinking_end(get())); } // now
+    int32_t thinking_used() const { return check(samp_thinking_used(open())); }
+    bool schedule_holds() const { return check(samp_schedule_holds(open())) != 0; }
+    void thinking_end() { check(samp_thinking_end(open())); } // now
 #endif
 
     std::string describe() const
     {
-        std::vector<char> text(static_cast<size_t>(check(samp_describe(get(), nullptr, 0))) + 1);
-        samp_describe(get(), text.data(), text.size());
-        return text.data();
+        return written([this](char *text, size_t size) { return samp_describe(open(), text, size); });
     }
 
     // What it has become, as bytes: to go on in another one with the same settings.
     std::vector<unsigned char> save() const
     {
-        std::vector<unsigned char> bytes(samp_state_size(get()));
+        std::vector<unsigned char> bytes(samp_state_size(open()) + 1); // where it is 0, C says why
         check(samp_state_save(get(), bytes.data(), bytes.size()));
+        bytes.pop_back();
         return bytes;
     }
-    void load(const std::vector<unsigned char> &bytes) { check(samp_state_load(get(), bytes.data(), bytes.size())); }
+    void load(passed<span<const unsigned char>> &&bytes)
+    {
+        const unsigned char none = 0;
+        check(samp_state_load(open(), bytes.size() ? bytes.data() : &none, bytes.size()));
+    }
 
   protected:
-    explicit sampler(samp_sampler *s = nullptr) : sampler_(s) {}
+    explicit sampler(const vocab &of) : vocab_(of) {}
+    sampler(sampler &&) noexcept = default;
+    sampler(const sampler &of) : vocab_(of.vocab_), kept_(of.kept_)
+    {
+        take(of.cloned());
+        for (auto &one : kept_) {
+            int32_t i = samp_chain_n(of.get()) - 1;
+            while (i >= 0 && samp_chain_get(of.get(), i) != one.first) i--;
+            one.first = samp_chain_get(get(), i);
+        }
+    }
+    sampler &operator=(sampler &&from) noexcept
+    {
+        sampler taken(std::move(from)); // frees in order what this one had
+        std::swap(vocab_, taken.vocab_);
+        std::swap(kept_, taken.kept_);
+        std::swap(sampler_, taken.sampler_);
+        return *this;
+    }
+    ~sampler() = default;
+
+    samp_sampler *open() const
+    {
+        if (!sampler_) throw error(SAMP_E_NULL, "sampler", "sampler: it has been moved from");
+        return sampler_.get();
+    }
     samp_sampler *cloned() const
     {
-        check(samp_status(get(), nullptr));
-        samp_sampler *s = samp_clone(get());
+        samp_sampler *s = samp_clone(good(open()));
         return s ? s : throw std::bad_alloc();
     }
     void take(samp_sampler *s)
     {
-        if (!s) throw std::bad_alloc();
         sampler_.reset(s);
+        good(s);
+    }
+    static samp_sampler *good(samp_sampler *s)
+    {
         const char *field = nullptr;
+        if (!s) throw std::bad_alloc();
         int status = samp_status(s, &field);
         check(status, field);
+        return s;
     }
+
+    using borrowed = std::pair<const samp_sampler *, kept>; // by which member of a chain; NULL: by this sampler
+    vocab vocab_;                                           // what is borrowed comes before what borrows it
+    std::vector<borrowed> kept_;
     std::unique_ptr<samp_sampler, deleter> sampler_;
+
+  private:
+    friend class chain;
 };
 
 // A sampler that C has made, for a chain: a constraint, a schedule, a watermark. of: the vocabulary that it borrows.
 class member : public sampler
 {
-    vocab vocab_; // before what borrows it
-
   public:
-    explicit member(samp_sampler *made, const vocab &of = vocab()) : vocab_(of) { take(made); }
+    explicit member(samp_sampler *made, const vocab &of = vocab()) : sampler(of) { take(made); }
     member(member &&) = default;
-    member &operator=(member other) noexcept
+    member &operator=(member &&) = default;
+    member copy() const { return *this; }
+    samp_sampler *release() // for C, which owns it then; the vocabulary must outlive it
     {
-        std::swap(sampler_, other.sampler_);
-        std::swap(vocab_, other.vocab_);
-        return *this;
+        open();
+        return sampler_.release();
     }
-    ~member() { sampler_.reset(); }
-    member copy() const { return member(cloned(), vocab_); }
-    const vocab &vocabulary() const { return vocab_; }
-    samp_sampler *release() { return sampler_.release(); } // for C, which owns it then
+
+  private:
+    member(const member &) = default;
 };
 
 #ifdef SAMPLING_GRAMMAR
 // A grammar at work on one text: which tokens may come next.
 class matcher : public sampler
 {
-    vocab vocab_; // before what borrows them
-    grammar grammar_;
-
   public:
-    matcher(const vocab &v, const grammar &g) : vocab_(v), grammar_(g)
-    {
-        take(samp_init_grammar(v.index(), g.get()));
-    }
+    matcher(const vocab &v, const grammar &g) : matcher(v, g.keep()) { take(samp_init_grammar(v.index(), g.get())); }
     // It waits for one of these words or tokens, and allows all until then.
     static matcher lazy(const vocab &v, const grammar &g, const std::vector<std::string> &words,
                         const std::vector<samp_token> &tokens = {})
     {
-        std::vector<const char *> texts = pointers(words);
-        return matcher(
-            v, g,
-            samp_init_grammar_lazy(v.index(), g.get(), texts.data(), texts.size(), tokens.data(), tokens.size()));
+        return waiting(samp_init_grammar_lazy, v, g, c_texts(words, "trigger_words"), tokens);
     }
     static matcher lazy_patterns(const vocab &v, const grammar &g, const std::vector<std::string> &patterns,
                                  const std::vector<samp_token> &tokens = {})
     {
-        std::vector<const char *> texts = pointers(patterns);
-        return matcher(v, g,
-                       samp_init_grammar_lazy_patterns(v.index(), g.get(), texts.data(), texts.size(), tokens.data(),
-                                                       tokens.size()));
+        return waiting(samp_init_grammar_lazy_patterns, v, g, c_texts(patterns, "trigger_patterns"), tokens);
     }
     matcher(matcher &&) = default;
-    matcher &operator=(matcher other) noexcept
-    {
-        std::swap(sampler_, other.sampler_);
-        std::swap(vocab_, other.vocab_);
-        std::swap(grammar_, other.grammar_);
-        return *this;
-    }
-    ~matcher() { sampler_.reset(); } // before what it borrows
-    matcher copy() const { return matcher(vocab_, grammar_, cloned()); }
+    matcher &operator=(matcher &&) = default;
+    matcher copy() const { return *this; }
 
     // The tokens that may follow: bit i % 32 of word i / 32 is token i.
     std::vector<uint32_t> mask()
     {
         std::vector<uint32_t> bits((vocab_.size() + 31) / 32);
-        check(samp_grammar_mask(get(), bits.data()));
+        mask(bits);
         return bits;
     }
     // The same into a place of yours.
     void mask(span<uint32_t> bits)
     {
         if (bits.size() < (vocab_.size() + 31) / 32) throw error(SAMP_E_RANGE, "mask");
-        check(samp_grammar_mask(get(), bits.data()));
+        check(samp_grammar_mask(open(), bits.data()));
     }
-    bool is_complete() const { return check(samp_grammar_is_complete(get())) != 0; }
-    bool is_awaiting() const { return check(samp_grammar_is_awaiting(get())) != 0; }
+    bool is_complete() const { return check(samp_grammar_is_complete(open())) != 0; }
+    bool is_awaiting() const { return check(samp_grammar_is_awaiting(open())) != 0; }
     // The bytes that must follow, whatever comes.
     std::string forced()
     {
-        std::string bytes(4096, '\0');
-        int64_t n = samp_grammar_forced(get(), &bytes[0], bytes.size());
-        check(n < 0 ? static_cast<int>(n) : SAMP_OK);
-        bytes.resize(static_cast<size_t>(n));
+        std::string bytes(N_FORCED, '\0');
+        bytes.resize(static_cast<size_t>(check_range(samp_grammar_forced(open(), &bytes[0], bytes.size()), nullptr)));
         return bytes;
     }
     // What must follow as tokens, n at most: a draft for chain::verify.
-    std::vector<samp_token> draft(size_t n = 64) { return tokens(samp_grammar_draft, n); }
+    std::vector<samp_token> draft(whole<size_t> n = 64) { return tokens(samp_grammar_draft, n); }
     // Those at its front that nothing else could be: they need no step of the model.
-    std::vector<samp_token> certain(size_t n = 64) { return tokens(samp_grammar_certain, n); }
+    std::vector<samp_token> certain(whole<size_t> n = 64) { return tokens(samp_grammar_certain, n); }
     // Do a part of the next mask's work ahead, `budget` steps of some ten nanoseconds. Is the mask there?
-    bool prepare(int64_t budget) { return check(samp_grammar_prepare(get(), budget)) != 0; }
+    bool prepare(whole<int64_t> budget)
+    {
+        return check_range(samp_grammar_prepare(open(), budget.as("budget")), "budget") != 0;
+    }
     // What all samplers of this grammar have learnt together, and its memory.
     samp_grammar_usage stats() const
     {
         samp_grammar_usage usage;
-        check(samp_grammar_stats(get(), &usage));
+        check(samp_grammar_stats(open(), &usage));
         return usage;
     }
-    void set_limits(size_t max_bytes, int64_t max_steps)
+    void set_limits(whole<size_t> max_bytes, whole<int64_t> max_steps)
     {
-        check(samp_set_grammar_limits(get(), max_bytes, max_steps));
+        check_range(samp_set_grammar_limits(open(), max_bytes.as("max_bytes"), max_steps.as("max_steps")),
+                    "max_bytes, max_steps");
     }
-    const vocab &vocabulary() const { return vocab_; }
-    const grammar &of() const { return grammar_; }
 
   private:
-    matcher(const vocab &v, const grammar &g, samp_sampler *s) : vocab_(v), grammar_(g) { take(s); }
-    std::vector<samp_token> tokens(int64_t (*of)(samp_sampler *, samp_token *, size_t), size_t n)
+    enum { N_FORCED = 4096 }; // bytes that can be forced, and tokens that spell them
+
+    matcher(const matcher &) = default;
+    matcher(const vocab &v, const kept &g) : sampler(v) { kept_.emplace_back(nullptr, g); } // C's comes last
+    template <class F>
+    static matcher waiting(F init, const vocab &v, const grammar &g, const std::vector<const char *> &texts,
+                           const std::vector<samp_token> &tokens)
     {
-        std::vector<samp_token> out(n + 1);
-        int64_t length = of(get(), out.data(), n);
-        check(length < 0 ? static_cast<int>(length) : SAMP_OK);
-        out.resize(static_cast<size_t>(length));
-        return out;
+        matcher made(v, g.keep());
+        made.take(init(v.index(), g.get(), texts.data(), texts.size(), tokens.data(), tokens.size()));
+        return made;
     }
-    static std::vector<const char *> pointers(const std::vector<std::string> &texts)
+    std::vector<samp_token> tokens(int64_t (*of)(samp_sampler *, samp_token *, size_t), whole<size_t> n)
     {
-        std::vector<const char *> all;
-        for (const std::string &text : texts) all.push_back(text.c_str());
-        return all;
+        std::vector<samp_token> out(std::min<size_t>(n.as("n"), N_FORCED) + 1);
+        out.resize(static_cast<size_t>(check_range(of(open(), out.data(), out.size() - 1), nullptr)));
+        return out;
     }
 };
 #endif
 
-// How samp_verify judges a draft, or samp_verify_block (with SAMPLING_DRAFTS).
-enum class method { exact, ratio, block };
+// How a draft is judged: as samp_verify does, or samp_verify_block.
+struct method {
+    using how = int32_t (*)(samp_sampler *, const float *, size_t, const samp_draft *, samp_token *);
+    static int32_t exact(samp_sampler *s, const float *rows, size_t n, const samp_draft *of, samp_token *out)
+    {
+        return samp_verify(s, rows, n, of, SAMP_VERIFY_EXACT, out);
+    }
+    static int32_t ratio(samp_sampler *s, const float *rows, size_t n, const samp_draft *of, samp_token *out)
+    {
+        return samp_verify(s, rows, n, of, SAMP_VERIFY_RATIO, out);
+    }
+#ifdef SAMPLING_DRAFTS
+    static int32_t block(samp_sampler *s, const float *rows, size_t n, const samp_draft *of, samp_token *out)
+    {
+        return samp_verify_block(s, rows, n, of, out);
+    }
+#endif
+};
 
 // What proposes tokens, and what it drew them from: probs [n x n_vocab], or [n x n_top] with ids; none: it was certain.
 struct draft {
@@ -450,11 +585,15 @@ struct draft {
 class chain : public sampler
 {
   public:
-    using setting = std::pair<const char *, std::string>;
+    using setting = std::pair<std::string, std::string>;
     using settings = std::vector<setting>;
 
     // of: for dry, infill and grammars; a row may be longer, as models pad. The chain keeps it.
-    explicit chain(const settings &values, const vocab &of = vocab()) : vocab_(of), values_(values) { make(); }
+    explicit chain(const settings &values, const vocab &of = vocab()) : sampler(of), values_(values)
+    {
+        std::unique_ptr<samp_settings, deleter> from = set(values_);
+        take(samp_chain_from_params(samp_settings_params(from.get()), nullptr));
+    }
     explicit chain(std::initializer_list<setting> values, const vocab &of = vocab()) : chain(settings(values), of) {}
     chain(const settings &values, const std::vector<std::string> &pieces) : chain(values, vocab(pieces)) {}
 #ifdef SAMPLING_GRAMMAR
@@ -464,129 +603,138 @@ class chain : public sampler
         : chain(settings(values), of, first)
     {
     }
-    // A copy of the matcher is the chain's.
-    chain(const settings &values, const matcher &first)
-        : vocab_(first.vocabulary()), grammar_(first.of()), values_(values)
-    {
-        matcher copied = first.copy();
-        make();
-        check(samp_chain_insert(get(), 0, release(copied)));
-    }
+    // A copy of the matcher is the chain's, or the matcher itself, if it is moved.
+    chain(const settings &values, const matcher &first) : chain(values, first.copy()) {}
+    chain(const settings &values, matcher &&first) : chain(values, first.vocabulary()) { put(0, std::move(first)); }
 #endif
     chain(chain &&) = default;
-    chain &operator=(chain other) noexcept
+    chain &operator=(chain &&from) noexcept
     {
-        std::swap(sampler_, other.sampler_);
-        std::swap(vocab_, other.vocab_);
-#ifdef SAMPLING_GRAMMAR
-        std::swap(grammar_, other.grammar_);
-#endif
-        std::swap(values_, other.values_);
-        std::swap(kept_, other.kept_);
+        settings values = std::move(from.values_); // so that a chain may be moved to itself
+        sampler::operator=(std::move(from));
+        values_ = std::move(values);
         return *this;
     }
-    ~chain() { sampler_.reset(); } // before what it borrows
-    chain copy() const { return chain(*this, cloned()); }
+    chain copy() const { return *this; }
 
     // The next token, which the chain has then accepted.
-    samp_token sample(const float *row, size_t n)
+    samp_token sample(const float *row, whole<size_t> n)
     {
-        fits(n);
-        return check(samp_sample(get(), row, n));
+        size_t n_vocab = n.as("n");
+        fits(n_vocab);
+        return check_range(samp_sample(open(), row, n_vocab), "n");
     }
     // mask: bit i % 32 of word i / 32 set: token i is allowed. top: how many of the most likely tokens *told gets too.
-    samp_token sample(const logits &row, span<const uint32_t> mask = {}, logprobs *told = nullptr, int32_t top = 0);
+    samp_token sample(passed<logits> &&row, passed<span<const uint32_t>> &&mask = {}, logprobs *told = nullptr,
+                      whole<int32_t> top = 0);
 
     // How much of a draft is right? The tokens that are accepted, and one more. rows: draft.tokens.size() + 1 of float.
     // If a row behind the first one is broken, it is a batch_error: the tokens before it, and its status, are in it.
-    std::vector<samp_token> verify(const logits &rows, const draft &of, method how = method::exact)
+    std::vector<samp_token> verify(passed<logits> &&rows, const draft &of, method::how how = method::exact)
     {
-        size_t n = of.tokens.size();
+        size_t n = of.tokens.size(), n_ids = of.ids.size();
+        if (!how) throw error(SAMP_E_NULL, "how");
         if (rows.dtype != SAMP_F32) throw error(SAMP_E_DTYPE, "logits");
-        if (rows.n_rows != n + 1 || rows.stride != rows.n_vocab) throw error(SAMP_E_RANGE, "logits");
+        rows.check();
+        if (!rows.n_rows || rows.n_rows - 1 != n || rows.stride != rows.n_vocab) throw error(SAMP_E_RANGE, "logits");
         fits(rows.n_vocab);
-        size_t wide = of.ids.size() ? of.ids.size() : n * rows.n_vocab;
-        if (of.probs.size() ? of.probs.size() != wide : of.ids.size() != 0) throw error(SAMP_E_RANGE, "probs");
-        if (n && of.ids.size() % n) throw error(SAMP_E_RANGE, "ids");
-        samp_draft d = { n, of.tokens.data(), of.probs.size() ? of.probs.data() : nullptr,
-                         of.ids.size() ? of.ids.data() : nullptr, n ? of.ids.size() / n : 0 };
+        const size_t wide = n_ids ? n_ids : n * rows.n_vocab;
+        if (of.probs.size() ? of.probs.size() != wide : n_ids != 0) throw error(SAMP_E_RANGE, "probs");
+        if (n ? n_ids % n : n_ids) throw error(SAMP_E_RANGE, "ids");
+        samp_draft d = samp_draft();
+        d.n = n;
+        d.tokens = of.tokens.data();
+        d.probs = of.probs.data();
+        d.ids = of.ids.data();
+        d.n_top = n_ids ? n_ids / n : 0;
         std::vector<samp_token> out(n + 1, -1);
-        const float *x = static_cast<const float *>(rows.data);
-        int32_t accepted;
-#ifdef SAMPLING_DRAFTS
-        if (how == method::block) {
-            accepted = samp_verify_block(get(), x, rows.n_vocab, &d, out.data());
-        } else
-#else
-        if (how == method::block) throw error(SAMP_E_UNSUPPORTED, "method");
-#endif
-            accepted = samp_verify(get(), x, rows.n_vocab, &d,
-                                   how == method::exact ? SAMP_VERIFY_EXACT : SAMP_VERIFY_RATIO, out.data());
-        out.resize(static_cast<size_t>(check(accepted)) + 1);
+        int32_t accepted = how(open(), static_cast<const float *>(rows.data), rows.n_vocab, &d, out.data());
+        out.resize(static_cast<size_t>(check_range(accepted, "draft")) + 1);
         if (out.back() < 0) throw batch_error(out, out.size() - 1);
         return out;
     }
 
-    // A sampler of yours goes in front of number i (0 .. size()); settings that change leave it where it is.
-    void insert(int32_t i, member s)
+    // A sampler of yours goes in front of number i (0 .. size()); settings that change leave it where it is. After an
+    // error you have it still. Only if C finds no memory for it at last, it is gone, and the chain carries the error.
+    void insert(whole<int32_t> i, sampler &&s)
     {
-        vocab keep = s.vocabulary();
-        kept_.push_back(keep);
-        check(samp_chain_insert(get(), i, s.release()));
+        int32_t at = i.as("i");
+        if (at < 0 || at > size()) throw error(SAMP_E_RANGE, "i");
+        if (&s == this) throw error(SAMP_E_RANGE, "s");
+        // A chain that refuses a sampler carries the error for good, and the sampler is freed: so copies are tried.
+        std::unique_ptr<samp_sampler, deleter> trial(cloned()), copy(s.cloned());
+        samp_chain_insert(trial.get(), at, copy.release());
+        const char *field = nullptr;
+        int status = samp_status(trial.get(), &field);
+        if (samp_chain_n(trial.get()) == size()) check(status, field);
+        trial.reset();
+        put(at, std::move(s));
     }
     // It takes the place of number i (-1: the last one), as a watermark that draws takes dist's.
-    void replace(int32_t i, member s)
+    void replace(whole<int32_t> i, sampler &&s)
     {
-        int32_t at = i < 0 ? i + size() : i;
-        if (at < 0 || at >= size()) throw error(SAMP_E_RANGE, "i");
-        samp_free(samp_chain_remove(get(), at));
+        int32_t n = size(), at = i.as("i") < 0 ? i.as("i") + n : i.as("i");
+        if (at < 0 || at >= n) throw error(SAMP_E_RANGE, "i");
         insert(at, std::move(s));
+        std::unique_ptr<samp_sampler, deleter> old(samp_chain_remove(get(), at + 1));
+        const auto its = std::partition(kept_.begin(), kept_.end(),
+                                        [&](const borrowed &one) { return one.first != old.get(); });
+        old.reset();
+        kept_.erase(its, kept_.end());
     }
-    int32_t size() const { return check(samp_chain_n(get())); }
+    int32_t size() const { return samp_chain_n(open()); }
 
     // Other values for these settings, between two tokens; what the chain has seen stays.
     void update(const settings &values)
     {
+        open();
         settings all;
         for (const setting &old : values_) { // lists begin anew
             bool stays = true;
-            for (const setting &one : values) stays = stays && std::string(one.first) != old.first;
+            for (const setting &one : values) stays = stays && one.first != old.first;
             if (stays) all.push_back(old);
         }
         all.insert(all.end(), values.begin(), values.end());
         std::unique_ptr<samp_settings, deleter> with = set(all);
-        check(samp_chain_update(get(), samp_settings_params(with.get())));
-        values_ = all;
+        check(samp_chain_update(open(), samp_settings_params(with.get())));
+        values_.swap(all);
     }
 
-    std::string setting_of(const char *name) const
+    std::string setting_of(const std::string &name) const
     {
-        char text[400];
-        check(samp_settings_get(set(values_).get(), name, text, sizeof text), name);
-        return text;
+        open();
+        const std::unique_ptr<samp_settings, deleter> all = set(values_);
+        const char *of = c_text(name, "name");
+        return written([&](char *text, size_t size) { return samp_settings_get(all.get(), of, text, size); }, of);
     }
 
-    std::vector<samp_token> prev(size_t n = 64) const
+    std::vector<samp_token> prev(whole<size_t> n = 64) const
     {
-        std::vector<samp_token> tokens(n);
-        tokens.resize(samp_prev(get(), tokens.data(), n));
+        const size_t most = static_cast<size_t>(1) << 20; // that C keeps
+        std::vector<samp_token> tokens(std::min(n.as("n"), most));
+        tokens.resize(samp_prev(open(), tokens.data(), tokens.size()));
         return tokens;
     }
 
     void fits(size_t n) const
     {
+        open();
         if (n == 0) throw error(SAMP_E_EMPTY);
         if (n < vocab_.size()) throw error(SAMP_E_RANGE, "logits");
     }
 
   private:
-    chain(const chain &of, samp_sampler *s)
-        : sampler(s), vocab_(of.vocab_),
-#ifdef SAMPLING_GRAMMAR
-          grammar_(of.grammar_),
-#endif
-          values_(of.values_), kept_(of.kept_)
+    chain(const chain &) = default;
+
+    // C frees s from here on, whatever happens
+    void put(int32_t i, sampler &&s)
     {
+        kept_.reserve(kept_.size() + s.kept_.size() + 1);
+        samp_sampler *own = s.sampler_.release();
+        kept_.emplace_back(own, s.vocab_.keep());
+        for (borrowed &one : s.kept_) kept_.emplace_back(own, std::move(one.second));
+        s.kept_.clear();
+        check(samp_chain_insert(get(), i, own));
     }
 
     std::unique_ptr<samp_settings, deleter> set(const settings &values) const
@@ -596,7 +744,8 @@ class chain : public sampler
         if (vocab_.get()) check(samp_settings_use_vocab(to.get(), vocab_.get()));
         const char *field = nullptr;
         for (const setting &s : values) {
-            int status = samp_settings_set(to.get(), s.first, s.second.c_str(), &field);
+            const char *name = c_text(s.first, "settings");
+            int status = samp_settings_set(to.get(), name, c_text(s.second, s.first), &field);
             check(status, field);
         }
         int status = samp_check_params(samp_settings_params(to.get()), &field);
@@ -604,48 +753,30 @@ class chain : public sampler
         return to;
     }
 
-    void make()
-    {
-        std::unique_ptr<samp_settings, deleter> from = set(values_);
-        int status = SAMP_OK;
-        sampler_.reset(samp_chain_from_params(samp_settings_params(from.get()), &status));
-        check(status);
-        if (!get()) throw std::bad_alloc();
-    }
-
-#ifdef SAMPLING_GRAMMAR
-    struct opened : matcher {
-        static samp_sampler *release(matcher &m) { return (m.*(&opened::sampler_)).release(); }
-    };
-    static samp_sampler *release(matcher &m) { return opened::release(m); }
-#endif
-
-    vocab vocab_;
-#ifdef SAMPLING_GRAMMAR
-    grammar grammar_;
-#endif
     settings values_;
-    std::vector<vocab> kept_; // what members borrow
 };
 
 // ---- batches ----
 
 struct batch_options {
     span<const uint32_t> mask;     // [n_rows x mask_stride] as chain::sample's
-    size_t mask_stride;            // words from one row's to the next; 0: (n_vocab + 31) / 32
+    whole<size_t> mask_stride;     // words from one row's to the next; 0: (n_vocab + 31) / 32
     span<const int32_t> row_index; // [n_rows] chain r reads this row; none: row r
     std::vector<logprobs> *told;   // gets those of each row
-    int32_t top;                   // how many of the most likely tokens are in them
-    int32_t n_threads;             // with OpenMP; 0: its choice
+    whole<int32_t> top;            // how many of the most likely tokens are in them
+    whole<int32_t> n_threads;      // with OpenMP; 0: its choice
     batch_options() : mask_stride(0), told(nullptr), top(0), n_threads(0) {}
 };
 
-// A token for each chain; the same as chain::sample's for the row. A row that fails leaves its chain as it was; when all
-// others have their tokens, it is a batch_error, which has them.
-inline std::vector<samp_token> sample_batch(span<chain *const> chains, const logits &rows,
+// A token for each chain; the same as chain::sample's for the row. A row that fails leaves its chain as it was; when
+// all others have their tokens, it is a batch_error, which has them.
+inline std::vector<samp_token> sample_batch(passed<span<chain *const>> &&chains, passed<logits> &&rows,
                                             const batch_options &how = batch_options())
 {
-    size_t n = chains.size(), words = how.mask_stride ? how.mask_stride : (rows.n_vocab + 31) / 32;
+    const size_t n = chains.size();
+    if (n) rows.check();
+    const size_t words = (rows.n_vocab + 31) / 32, given = how.mask_stride.as("mask_stride");
+    const size_t step = given ? given : words;
     std::vector<samp_sampler *> handles;
     for (size_t r = 0; r < n; r++) {
         if (!chains.data()[r]) throw error(SAMP_E_NULL, "chains");
@@ -657,19 +788,23 @@ inline std::vector<samp_token> sample_batch(span<chain *const> chains, const log
         int32_t at = how.row_index.data()[r];
         if (at < 0 || static_cast<size_t>(at) >= rows.n_rows) throw error(SAMP_E_RANGE, "row_index");
     }
-    if (how.mask.size() && how.mask.size() < (n ? (n - 1) * words + (rows.n_vocab + 31) / 32 : 0))
-        throw error(SAMP_E_RANGE, "mask");
-    if (how.told && (how.top < 0 || how.top > SAMP_MAX_TOP_LOGPROBS)) throw error(SAMP_E_RANGE, "logprobs");
+    if (step < words) throw error(SAMP_E_RANGE, "mask_stride");
+    if (how.mask.size() && n) // without products, which could wrap
+        if (how.mask.size() < words || (n > 1 && (how.mask.size() - words) / (n - 1) < step))
+            throw error(SAMP_E_RANGE, "mask");
+    const int32_t top = how.told ? how.top.as("logprobs") : 0;
+    if (top < 0 || top > SAMP_MAX_TOP_LOGPROBS) throw error(SAMP_E_RANGE, "logprobs");
 
-    size_t top = how.told ? static_cast<size_t>(how.top) : 0;
-    std::vector<samp_logprob> all(2 * n * top);
-    std::vector<samp_logprobs> sets(how.told ? n : 0);
+    std::vector<logprobs> told(how.told ? n : 0);
+    std::vector<samp_logprobs> sets(told.size());
     for (size_t r = 0; r < sets.size(); r++) {
-        samp_logprob_set empty = samp_logprob_set();
-        empty.n_top = static_cast<int32_t>(top);
-        sets[r].raw = sets[r].processed = empty;
-        if (top) sets[r].raw.top_logprobs = &all[2 * r * top];
-        if (top) sets[r].processed.top_logprobs = &all[(2 * r + 1) * top];
+        logprob_set *to[] = { &told[r].raw, &told[r].processed };
+        samp_logprob_set *from[] = { &sets[r].raw, &sets[r].processed };
+        for (int k = 0; k < 2; k++) {
+            to[k]->top.resize(static_cast<size_t>(top));
+            from[k]->top_logprobs = top ? to[k]->top.data() : nullptr;
+            from[k]->n_top = top;
+        }
     }
     samp_logits x = samp_logits();
     x.data = rows.data;
@@ -677,44 +812,43 @@ inline std::vector<samp_token> sample_batch(span<chain *const> chains, const log
     x.n_rows = n;
     x.n_vocab = rows.n_vocab;
     x.stride = rows.stride;
-    x.row_index = how.row_index.size() ? how.row_index.data() : nullptr;
-    x.mask = how.mask.size() ? how.mask.data() : nullptr;
-    x.mask_stride = how.mask_stride;
+    x.row_index = how.row_index.data();
+    x.mask = how.mask.data();
+    x.mask_stride = step;
     x.logprobs = sets.empty() ? nullptr : sets.data();
-    x.n_threads = how.n_threads;
+    x.n_threads = how.n_threads.as("n_threads");
+    if (x.n_threads < 0) throw error(SAMP_E_RANGE, "n_threads");
     std::vector<samp_token> out(n);
-    if (n) check(samp_sample_batch(handles.data(), &x, out.data()));
-    if (how.told) {
-        how.told->assign(n, logprobs());
-        for (size_t r = 0; r < n; r++) {
-            if (out[r] < 0) continue;
-            const samp_logprob_set *from[] = { &sets[r].raw, &sets[r].processed };
-            logprob_set *to[] = { &(*how.told)[r].raw, &(*how.told)[r].processed };
-            for (int k = 0; k < 2; k++) {
-                to[k]->chosen = from[k]->chosen;
-                if (top) to[k]->top.assign(from[k]->top_logprobs, from[k]->top_logprobs + from[k]->n_top_found);
-            }
+    if (n) check_range(samp_sample_batch(handles.data(), &x, out.data()), "chains");
+    for (size_t r = 0; r < sets.size(); r++) {
+        logprob_set *to[] = { &told[r].raw, &told[r].processed };
+        const samp_logprob_set *from[] = { &sets[r].raw, &sets[r].processed };
+        for (int k = 0; k < 2; k++) {
+            to[k]->chosen = from[k]->chosen;
+            to[k]->top.resize(out[r] < 0 ? 0 : static_cast<size_t>(from[k]->n_top_found));
         }
     }
+    if (how.told) how.told->swap(told);
     for (size_t r = 0; r < n; r++)
         if (out[r] < 0) throw batch_error(out, r);
     return out;
 }
 
-inline std::vector<samp_token> sample_batch(std::vector<chain> &chains, const logits &rows,
+inline std::vector<samp_token> sample_batch(std::vector<chain> &chains, passed<logits> &&rows,
                                             const batch_options &how = batch_options())
 {
     std::vector<chain *> all;
     for (chain &one : chains) all.push_back(&one);
-    return sample_batch(span<chain *const>(all.data(), all.size()), rows, how);
+    return sample_batch(passed<span<chain *const>>(all), std::move(rows), how);
 }
 
-inline samp_token chain::sample(const logits &row, span<const uint32_t> mask, logprobs *told, int32_t top)
+inline samp_token chain::sample(passed<logits> &&row, passed<span<const uint32_t>> &&mask, logprobs *told,
+                                whole<int32_t> top)
 {
-    fits(row.n_vocab);
+    row.check();
     if (row.n_rows != 1) throw error(SAMP_E_RANGE, "logits");
     if (row.dtype == SAMP_F32 && !mask.size() && !told)
-        return check(samp_sample(get(), static_cast<const float *>(row.data), row.n_vocab));
+        return sample(static_cast<const float *>(row.data), row.n_vocab);
     chain *self = this;
     std::vector<logprobs> all;
     batch_options how;
@@ -723,8 +857,8 @@ inline samp_token chain::sample(const logits &row, span<const uint32_t> mask, lo
     how.top = top;
     how.n_threads = 1;
     try {
-        samp_token token = sample_batch(span<chain *const>(&self, 1), row, how)[0];
-        if (told) *told = all[0];
+        samp_token token = sample_batch({ self }, std::move(row), how)[0];
+        if (told) *told = std::move(all[0]);
         return token;
     } catch (const batch_error &e) {
         throw error(e.status);
@@ -735,45 +869,54 @@ inline samp_token chain::sample(const logits &row, span<const uint32_t> mask, lo
 // ---- watermarks: member(samp_init_watermark(&mark)) marks ----
 
 // A kind with its usual numbers, and this key.
-inline samp_watermark watermark(uint64_t key, samp_watermark_kind kind = SAMP_WATERMARK_GUMBEL)
+inline samp_watermark watermark(whole<uint64_t> key, samp_watermark_kind kind = SAMP_WATERMARK_GUMBEL)
 {
     samp_watermark mark = samp_default_watermark(kind);
-    mark.key = key;
+    mark.key = key.as("key");
     return mark;
 }
 
+// C's status for a detector; the member of the mark that is wrong has the name that its sampler's error has.
+inline void check_mark(int status, const samp_watermark &mark, const char *other)
+{
+    if (status == SAMP_E_RANGE || status == SAMP_E_NAN) member(samp_init_watermark(&mark));
+    check_range(status, other);
+}
+
 // Does this text, the tokens as they were generated without the prompt, carry the mark?
-inline samp_watermark_result detect(const samp_watermark &mark, span<const samp_token> text)
+inline samp_watermark_result detect(const samp_watermark &mark, passed<span<const samp_token>> &&text)
 {
     samp_watermark_result out = samp_watermark_result();
-    check(samp_watermark_detect(&mark, text.data(), text.size(), &out));
+    check_mark(samp_watermark_detect(&mark, text.data(), text.size(), &out), mark, "text");
     return out;
 }
 
 // The same for each of these keys in place of the mark's.
-inline std::vector<samp_watermark_result> detect(const samp_watermark &mark, span<const uint64_t> keys,
-                                                 span<const samp_token> text)
+inline std::vector<samp_watermark_result> detect(const samp_watermark &mark, passed<span<const uint64_t>> &&keys,
+                                                 passed<span<const samp_token>> &&text)
 {
     std::vector<samp_watermark_result> out(keys.size());
-    check(samp_watermark_detect_keys(&mark, keys.data(), keys.size(), text.data(), text.size(), out.data()));
+    check_mark(samp_watermark_detect_keys(&mark, keys.data(), keys.size(), text.data(), text.size(), out.data()),
+               mark, "text");
     return out;
 }
 
 // The piece of `window` tokens that is most likely marked.
-inline samp_watermark_span find(const samp_watermark &mark, span<const samp_token> text, size_t window = 200)
+inline samp_watermark_span find(const samp_watermark &mark, passed<span<const samp_token>> &&text,
+                                whole<size_t> window = 200)
 {
     samp_watermark_span out = samp_watermark_span();
-    check(samp_watermark_find(&mark, text.data(), text.size(), window, &out));
+    if (window.as("window") == 0) throw error(SAMP_E_RANGE, "window");
+    check_mark(samp_watermark_find(&mark, text.data(), text.size(), window.as("window"), &out), mark, "text");
     return out;
 }
 #endif
 
 // Which values a setting takes, for a user to read.
-inline std::string takes(const char *name)
+inline std::string takes(const std::string &name)
 {
-    char text[400];
-    check(samp_settings_takes(name, text, sizeof text), name);
-    return text;
+    const char *of = c_text(name, "name");
+    return written([of](char *text, size_t size) { return samp_settings_takes(of, text, size); }, of);
 }
 
 } // namespace sampling

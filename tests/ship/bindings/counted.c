@@ -1,5 +1,5 @@
 /* counted.c - the library of make lib, which counts the blocks that are not freed: none of a binding's may be left, and
-   none be freed twice. */
+   none be freed twice. The allocation that a test names fails. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,11 +8,22 @@
 
 enum { HEADER = 16 };
 static const uint64_t used = 0x5A3D17C0FFEE0001u, gone = 0xDEAD5A3D17C0FFEEu;
-static long live;
+static long live, countdown;
+
+/* The k-th allocation from now on fails; 0: none. Returns whether the one named before has not come. */
+__attribute__((visibility("default"))) int counted_fail(long k)
+{
+    int is_left = countdown > 0;
+    countdown = k;
+    return is_left;
+}
+
+/* Does this allocation fail? Also for what the test itself allocates. */
+__attribute__((visibility("default"))) int counted_fails(void) { return countdown > 0 && --countdown == 0; }
 
 static void *counted_malloc(size_t n)
 {
-    char *block = (char *)malloc(n + HEADER);
+    char *block = counted_fails() ? NULL : (char *)malloc(n + HEADER);
     if (!block) return NULL;
     ((uint64_t *)(void *)block)[0] = used;
     ((uint64_t *)(void *)block)[1] = n;

@@ -45,6 +45,7 @@ if command -v "$CXX" > /dev/null; then
     # shellcheck disable=SC2086
     "$CXX" $CPP $here/test_sampling.cpp -o "$dir/test_cpp" "$dir/libcounted.so" "-Wl,-rpath,$dir"
     promises c++ "$dir/test_cpp"
+    sh $here/cpp.sh "$dir"
     # the header alone, with the implementation in C++
     printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling.hpp"\nint main() { return sampling::chain{ { "top_k", "1" } }.sample({ 1.0f, 3.0f }) != 1; }\n' > "$dir/alone.cpp"
     # shellcheck disable=SC2086

@@ -4,38 +4,14 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #include "sampling.hpp"
+#include "check.hpp"
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 using namespace sampling;
 
-extern "C" long counted_live(void);
-
 enum { N = 40, END = 95 };
 typedef std::vector<float> row;
-
-#define CHECK(is) \
-    do { \
-        if (!(is)) { \
-            std::fprintf(stderr, "test_sampling.cpp:%d: %s\n", __LINE__, #is); \
-            std::exit(1); \
-        } \
-    } while (0)
-#define FAILS(call, want) \
-    do { \
-        try { \
-            call; \
-            std::fprintf(stderr, "test_sampling.cpp:%d: %s does not fail\n", __LINE__, #call); \
-            std::exit(1); \
-        } catch (const error &e) { \
-            if (std::string(e.what()).find(want) == std::string::npos) { \
-                std::fprintf(stderr, "test_sampling.cpp:%d: %s\n", __LINE__, e.what()); \
-                std::exit(1); \
-            } \
-        } \
-    } while (0)
 
 static row make_row(int r)
 {
@@ -348,7 +324,7 @@ static void test_drafts()
     CHECK(seeded(8).verify(logits(data.data(), 5, N), d) == want);
     row sure(4 * N), ones(4, 1.0f);
     for (size_t i = 0; i < 4; i++) sure[i * N + static_cast<size_t>(want[i])] = 1;
-    for (method how : { method::ratio, method::block }) {
+    for (method::how how : { method::ratio, method::block }) {
         d.probs = sure;
         d.ids = span<const samp_token>();
         std::vector<samp_token> dense = seeded(8).verify(logits(data.data(), 5, N), d, how);
@@ -387,8 +363,8 @@ static void test_settings()
         CHECK(e.status == SAMP_E_RANGE && e.field == "temp");
     }
     chain moved = std::move(c);
-    FAILS(c.sample({ 1.0f }), "NULL");
-    FAILS(c.copy(), "NULL");
+    FAILS(c.sample({ 1.0f }), "moved");
+    FAILS(c.copy(), "moved");
     c = moved.copy();
     CHECK(c.describe() == moved.describe() && c.position() == moved.position() && c.seed() == moved.seed());
     FAILS(c.load({ 1, 2, 3 }), "damaged");
