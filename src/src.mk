@@ -46,10 +46,15 @@ $(B)/libsampling.so: $(B)/libsampling.o
 	ln -sf $(SO) $(B)/libsampling.so.$(SOVERSION)
 	ln -sf libsampling.so.$(SOVERSION) $@
 
-## install: install headers, library, manual page, and files for pkg-config and CMake (PREFIX=/usr/local, DESTDIR=)
+# The folder of a python3 in whose .pth files it looks; none in PREFIX: PYTHONPATH has to say where sampling.py is
+SHARE := $(PREFIX)/share/sampling
+PYTHON_SITE = for p in $(PREFIX)/bin/python3 python3 /usr/bin/python3; do \
+	  $$p -c 'import site; print([d for d in site.getsitepackages() if d.startswith("$(PREFIX)/lib/")][0])' 2> /dev/null && break; done
+
+## install: install headers, library, bindings, manual page, and files for pkg-config and CMake (PREFIX=/usr/local, DESTDIR=)
 install: lib $(B)/sampling.3
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sampling
-	install -m 644 sampling.h sampling_gpu.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 sampling.h sampling_gpu.h src/bindings/sampling.hpp $(DESTDIR)$(PREFIX)/include/
 	install -m 644 $(B)/sampling.3 $(DESTDIR)$(PREFIX)/share/man/man3/
 	install -m 644 $(B)/libsampling.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/$(SO) $(DESTDIR)$(LIBDIR)/
@@ -58,13 +63,20 @@ install: lib $(B)/sampling.3
 	@for f in pkgconfig/sampling.pc cmake/sampling/sampling-config.cmake cmake/sampling/sampling-config-version.cmake; do \
 	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' src/package/$${f##*/} \
 	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
+	@for f in python/sampling.py python/sampling.pyi javascript/sampling.js javascript/sampling.d.ts; do \
+	  install -d $(DESTDIR)$(SHARE)/$${f%/*} && install -m 644 src/bindings/$${f##*/} $(DESTDIR)$(SHARE)/$$f && \
+	    ln -sf $(LIBDIR)/libsampling.so.$(SOVERSION) $(DESTDIR)$(SHARE)/$${f%/*}/libsampling.so || exit 1; echo "$(DESTDIR)$(SHARE)/$$f"; done
+	@site=$$($(PYTHON_SITE)); [ -z "$$site" ] || { install -d $(DESTDIR)$$site && echo $(SHARE)/python > $(DESTDIR)$$site/sampling.pth && \
+	  echo "$(DESTDIR)$$site/sampling.pth"; }
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig 2> /dev/null || true # so that programs find it
 
 ## uninstall: remove what make install has installed
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/include/sampling.h $(DESTDIR)$(PREFIX)/include/sampling_gpu.h $(DESTDIR)$(PREFIX)/share/man/man3/sampling.3 \
-	  $(DESTDIR)$(LIBDIR)/libsampling.* $(DESTDIR)$(LIBDIR)/pkgconfig/sampling.pc
-	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sampling
+	rm -f $(DESTDIR)$(PREFIX)/include/sampling.h $(DESTDIR)$(PREFIX)/include/sampling.hpp $(DESTDIR)$(PREFIX)/include/sampling_gpu.h \
+	  $(DESTDIR)$(PREFIX)/share/man/man3/sampling.3 $(DESTDIR)$(LIBDIR)/libsampling.* $(DESTDIR)$(LIBDIR)/pkgconfig/sampling.pc
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sampling $(DESTDIR)$(SHARE)/python $(DESTDIR)$(SHARE)/javascript
+	@rmdir $(DESTDIR)$(SHARE) 2> /dev/null || true
+	@site=$$($(PYTHON_SITE)); [ -z "$$site" ] || rm -f $(DESTDIR)$$site/sampling.pth
 
 ## man: build the manual page, build/sampling.3, from the header's first comment (man -l build/sampling.3)
 man: $(B)/sampling.3

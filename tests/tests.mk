@@ -117,9 +117,9 @@ test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/r
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 	@CC=gcc sh tests/tools/sizes.sh $(B)/sizes check
 
-## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
-test-package: tests/ship/package.sh tests/tools/blocks.awk README.md $(wildcard src/package/*) lib man
-	@CC="$(CC)" sh tests/ship/package.sh $(B)/package
+## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory; one of a binding too
+test-package: tests/ship/package.sh tests/tools/blocks.awk README.md $(wildcard src/package/* src/bindings/*) lib man
+	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/package.sh $(B)/package
 
 # for JavaScript; without npm or a network there is none, and the tests say so
 $(B)/koffi: | $(B)

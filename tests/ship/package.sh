@@ -1,7 +1,8 @@
 #!/bin/sh
 # A program gets the library in each of the ways that the READMEs tell: make install with pkg-config, the static library,
-# find_package, FetchContent, add_subdirectory (their blocks, as they stand). The shared library exports samp_ only, and
-# what is installed is all removed again. Usage: package.sh DIR
+# find_package, FetchContent, add_subdirectory (their blocks, as they stand); the first program of each binding's page runs
+# with what is installed alone. The shared library exports samp_ only, and what is installed is all removed again.
+# Usage: package.sh DIR
 set -eu
 rm -rf "$1"
 mkdir -p "$1"
@@ -52,9 +53,49 @@ else
     (cd "$dir/here" && make install PREFIX="$PWD/usr") > "$dir/log"
     echo "package: SKIPPED pkg-config, it is not there"
 fi
+
+# The bindings, in a folder that has nothing of the repository.
+usr=$dir/here/usr share=$dir/here/usr/share/sampling
+mkdir "$dir/bindings"
+for page in cpp python javascript; do awk -v dir="$dir/bindings" -f tests/tools/blocks.awk src/bindings/$page.md > /dev/null; done
+prints() { # program, command
+    program=$1
+    shift
+    got=$(cd "$dir/bindings" && env -u SAMPLING_LIBRARY "$@" | tr '\n' ' ' | sed 's/ *$//')
+    [ "$got" = "$(cat "$dir/bindings/$program.out")" ] || fail "$program, $*: it prints '$got'"
+    ways="$ways, $program"
+}
+if command -v "$CXX" > /dev/null; then
+    quiet "$CXX" -std=c++11 "-I$usr/include" "$dir/bindings/token.cpp" -o "$dir/bindings/token" "-L$usr/lib" -lsampling
+    prints token.cpp env LD_LIBRARY_PATH="$usr/lib" ./token
+else
+    echo "package: SKIPPED c++, there is no $CXX"
+fi
+if command -v python3 > /dev/null; then
+    prints token.py env PYTHONPATH="$share/python" PYTHONDONTWRITEBYTECODE=1 python3 token.py
+    if python3 -m venv --without-pip "$dir/venv" > "$dir/log" 2>&1; then # a python of the prefix needs no PYTHONPATH
+        make install PREFIX="$dir/venv" > "$dir/log"
+        prints token.py "$dir/venv/bin/python3" token.py
+        make uninstall PREFIX="$dir/venv" > "$dir/log"
+        [ -z "$(find "$dir/venv" -name '*sampling*')" ] || fail "not uninstalled: $(find "$dir/venv" -name '*sampling*')"
+    else
+        echo "package: SKIPPED a python of the prefix, there is no venv"
+    fi
+else
+    echo "package: SKIPPED python, there is no python3"
+fi
+modules=$root/build/bindings/node_modules
+if command -v node > /dev/null && [ -d "$modules/koffi" ]; then
+    sed -i "s|'./sampling.js'|'$share/javascript/sampling.js'|" "$dir/bindings/token.js"
+    prints token.js env NODE_PATH="$modules" node token.js
+else
+    echo "package: SKIPPED javascript, there is no node, or no koffi (make test-bindings fetches it)"
+fi
+
 make install DESTDIR="$dir/stage" PREFIX=/usr > "$dir/log"
 (cd "$dir/stage" && find . ! -type d | sort) > "$dir/installed"
-for f in include/sampling.h include/sampling_gpu.h lib/libsampling.a lib/libsampling.so lib/pkgconfig/sampling.pc \
+for f in include/sampling.h include/sampling_gpu.h include/sampling.hpp share/sampling/python/sampling.py \
+    share/sampling/python/sampling.pyi share/sampling/javascript/sampling.js share/sampling/javascript/sampling.d.ts lib/libsampling.a lib/libsampling.so lib/pkgconfig/sampling.pc \
     lib/cmake/sampling/sampling-config.cmake share/man/man3/sampling.3; do
     grep -qx "./usr/$f" "$dir/installed" || fail "not installed: $f"
 done
