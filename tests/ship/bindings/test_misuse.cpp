@@ -224,7 +224,7 @@ static void test_arrays()
     chain *none[] = { nullptr };
     FAILS(sample_batch(none, row), "chains: a required pointer");
     // an empty list is none, wherever it points
-    std::vector<int32_t> empty(4);
+    std::vector<int32_t> empty(4, -1);
     empty.clear();
     how = batch_options();
     how.row_index = empty;
@@ -498,8 +498,10 @@ static void test_replaced()
     c.insert(0, matcher(letters(), grammar::from_regex("a*")));
     chain copy = c.copy();
     const long live = counted_live();
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 50; i++) {
+        copy = copy.copy();
         for (chain *one : { &c, &copy }) one->replace(0, matcher(letters(), grammar::from_regex("a*")));
+    }
     CHECK(counted_live() <= live + 60 && c.sample(row) == 0 && copy.sample(row) == 0);
     c.replace(0, only(1));
     copy.replace(1, only(0));
