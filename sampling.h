@@ -213,88 +213,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9178 samplers/choose.h               21174 grammar/derivatives.h
-     302 api/config.h                     9238 samplers/ratio.h                21990 grammar/vocabulary.h
-     333 api/types.h                      9302 samplers/draw.h                 22443 grammar/triggers.h
-     629 api/missing.h                    9379 samplers/dist.h                 22771 grammar/matcher.h
-     644 api/sample.h                     9410 samplers/gumbel.h               23041 grammar/cache.h
-     769 api/chains.h                     9477 watermark/function.h            23314 grammar/moving.h
-    1061 api/samplers.h                   9590 watermark/text.h                23761 grammar/visits.h
-    1384 api/gumbel.h                     9776 watermark/draw.h                24048 grammar/states.h
-    1413 api/operator.h                   9981 samplers/mirostat.h             24206 grammar/items.h
-    1472 api/kv.h                        10219 samplers/adaptive_p.h           24330 grammar/masks.h
-    1669 api/llama_cpp.h                 10368 samplers/custom.h               24533 grammar/runs.h
-    1717 api/text_error.h                10427 config/describe.h               24745 grammar/entries.h
-    1736 api/grammar.h                   10595 config/from_params.h            25258 grammar/accepting.h
-    2024 api/shards.h                    10648 config/orders.h                 25587 grammar/waiting.h
-    2136 api/peers.h                     10863 config/numbers.h                25710 grammar/history.h
-    2229 api/drafts.h                    10995 config/set.h                    25838 grammar/room.h
-    2388 api/constraints.h               11147 config/texts.h                  26185 grammar/sampler.h
-    2745 api/watermark.h                 11275 config/settings.h               26427 grammar/forced.h
-    2918 api/vocab.h                     11387 life/rollback.h                 26614 grammar/hooks.h
-    2960 api/parts.h                     11625 life/chain.h                    26736 schema/head.h
-    3005 base/switches.h                 11885 life/members.h                  26906 schema/errors.h
-    3308 base/random.h                   11994 life/update.h                   27018 schema/collections.h
-    3328 base/mt19937.h                  12177 life/copy.h                     27051 schema/references.h
-    3400 base/exact.h                    12337 rows/row.h                      27327 schema/strings.h
-    3617 base/bits128.h                  12572 rows/reserve.h                  27388 schema/numbers.h
-    3693 base/elements.h                 12640 rows/pieces.h                   27590 schema/sets.h
-    3819 watermark/colours.h             12749 rows/thresholds.h               27842 schema/formats.h
-    3882 kernels/llama_cpp/contract.h    12849 rows/compact.h                  28037 schema/scalars.h
-    3924 kernels/contract.h              13010 rows/sums.h                     28343 schema/goals.h
-    4011 kernels/scalar.h                13138 rows/changes.h                  28568 schema/alternatives.h
-    4215 kernels/llama_cpp/scalar.h      13215 rows/cuts.h                     29047 schema/objects.h
-    4236 kernels/sets.h                  13640 rows/typical.h                  29600 schema/arrays.h
-    4285 kernels/vectors.h               13948 rows/tail_free.h                29966 schema/whole.h
-    4367 kernels/avx512.h                14016 rows/selecting.h                30139 tags/head.h
-    4452 kernels/avx2.h                  14147 rows/mirostat.h                 30259 tags/words.h
-    4516 kernels/sse2.h                  14227 watermark/rows.h                30373 tags/inside.h
-    4533 kernels/neon.h                  14337 rows/flat.h                     30512 tags/formats.h
-    4556 kernels/wasm.h                  14386 rows/logprobs.h                 30918 grammar/grammars.h
-    4572 kernels/generic.h               14470 rows/step.h                     30984 peers/tables.h
-    4592 kernels/shared.h                14486 rows/llama_cpp/sums.h           31369 peers/values.h
-    4716 kernels/passes.h                14789 rows/llama_cpp/samplers.h       31806 peers/llama_server.h
-    5399 kernels/llama_cpp/passes.h      15258 rows/llama_cpp/step.h           31874 peers/fields.h
-    5481 kernels/check.h                 15288 run/apply.h                     32137 peers/requests.h
-    5503 kernels/dispatch.h              15357 run/writing.h                   32283 vocab/pieces.h
-    5702 core/array.h                    15481 run/arrays.h                    32460 vocab/tokenizer_json.h
-    6016 core/table.h                    15557 run/arrays_llama_cpp.h          32666 vocab/gguf.h
-    6197 core/windows.h                  15754 run/walk.h                      32840 shards/head.h
-    6285 constraints/record.h            15857 run/finish.h                    32929 shards/bytes.h
-    6350 watermark/record.h              15892 run/draw_llama_cpp.h            33026 shards/merging.h
-    6369 rows/work.h                     15964 run/draw.h                      33315 shards/row.h
-    6396 life/past.h                     16035 run/sample.h                    33450 shards/answers.h
-    6455 core/record.h                   16130 watermark/making.h              33968 shards/logprobs.h
-    6589 core/plans.h                    16360 watermark/tails.h               34112 shards/taking.h
-    6616 core/fields.h                   16457 watermark/detect.h              34264 shards/asking.h
-    6702 core/owners.h                   16682 run/verify.h                    34393 shards/prefix.h
-    6769 core/mt19937.h                  16780 run/batch.h                     34930 shards/plans.h
-    6824 core/no_mt19937.h               16919 run/guide.h                     35416 samplers/plans.h
-    6856 core/making.h                   16960 life/state.h                    35678 shards/way.h
-    6979 core/streams.h                  17121 operator/weights.h              35823 shards/memory.h
-    7015 life/state_fields.h             17197 operator/search.h               35892 shards/batch.h
-    7103 samplers/llama_cpp.h            17328 operator/run.h                  36291 drafts/head.h
-    7176 samplers/logit_bias.h           17488 kv/cells.h                      36342 drafts/block.h
-    7269 samplers/patch.h                17512 kv/making.h                     36525 drafts/tree.h
-    7317 samplers/penalties.h            17732 kv/slot.h                       36656 drafts/relaxed.h
-    7467 samplers/dry.h                  17864 kv/sequences.h                  36737 drafts/ngram.h
-    7907 samplers/cut.h                  17994 kv/data.h                       36872 constraints/automaton.h
-    7922 samplers/top_n_sigma.h          18112 kv/update.h                     36957 constraints/making.h
-    8032 samplers/top_k.h                18230 kv/state.h                      37216 constraints/sampler.h
-    8090 samplers/tail_free.h            18429 llama_cpp/functions.h           37314 constraints/constructors.h
-    8212 samplers/typical.h              18491 llama_cpp/object.h              37683 constraints/patterns.h
-    8286 samplers/top_p.h                18544 llama_cpp/vocabulary.h          37887 constraints/looking.h
-    8330 samplers/min_p.h                18619 text/reading.h                  37956 constraints/thinking.h
-    8372 samplers/by_sums.h              18725 text/strings.h                  38199 constraints/schedule.h
-    8521 samplers/top_h.h                18823 text/values.h                   38283 constraints/accepting.h
-    8574 samplers/min_k.h                18977 text/documents.h                38463 constraints/drawing.h
-    8632 samplers/xtc.h                  19050 grammar/head.h                  38652 constraints/state.h
-    8716 samplers/infill.h               19054 grammar/tree.h                  38716 constraints/kind.h
-    8832 samplers/temperature.h          19696 grammar/building.h              38776 constraints/top_p_decay.h
-    8997 samplers/smoothing.h            20092 grammar/finishing.h             38863 constraints/accessors.h
-    9083 samplers/softmax.h              20395 grammar/reading.h               38969 core/kinds.h
-    9117 samplers/drafted.h              20483 grammar/gbnf.h                  39019 base/restore.h
-    9144 samplers/greedy.h               20776 grammar/regex.h                 39032 api/license.h
+       2 api/opening.h                    9279 samplers/choose.h               21275 grammar/derivatives.h
+     302 api/config.h                     9339 samplers/ratio.h                22091 grammar/vocabulary.h
+     333 api/types.h                      9403 samplers/draw.h                 22544 grammar/triggers.h
+     629 api/missing.h                    9480 samplers/dist.h                 22872 grammar/matcher.h
+     644 api/sample.h                     9511 samplers/gumbel.h               23142 grammar/cache.h
+     769 api/chains.h                     9578 watermark/function.h            23415 grammar/moving.h
+    1062 api/samplers.h                   9691 watermark/text.h                23862 grammar/visits.h
+    1388 api/gumbel.h                     9877 watermark/draw.h                24149 grammar/states.h
+    1417 api/operator.h                  10082 samplers/mirostat.h             24307 grammar/items.h
+    1476 api/kv.h                        10320 samplers/adaptive_p.h           24431 grammar/masks.h
+    1673 api/llama_cpp.h                 10469 samplers/custom.h               24634 grammar/runs.h
+    1721 api/text_error.h                10528 config/describe.h               24846 grammar/entries.h
+    1740 api/grammar.h                   10696 config/from_params.h            25359 grammar/accepting.h
+    2028 api/shards.h                    10749 config/orders.h                 25688 grammar/waiting.h
+    2140 api/peers.h                     10964 config/numbers.h                25811 grammar/history.h
+    2233 api/drafts.h                    11096 config/set.h                    25939 grammar/room.h
+    2392 api/constraints.h               11248 config/texts.h                  26286 grammar/sampler.h
+    2749 api/watermark.h                 11376 config/settings.h               26528 grammar/forced.h
+    2922 api/vocab.h                     11488 life/rollback.h                 26715 grammar/hooks.h
+    2964 api/parts.h                     11726 life/chain.h                    26837 schema/head.h
+    3009 base/switches.h                 11986 life/members.h                  27007 schema/errors.h
+    3312 base/random.h                   12095 life/update.h                   27119 schema/collections.h
+    3332 base/mt19937.h                  12278 life/copy.h                     27152 schema/references.h
+    3404 base/exact.h                    12438 rows/row.h                      27428 schema/strings.h
+    3621 base/bits128.h                  12673 rows/reserve.h                  27489 schema/numbers.h
+    3697 base/elements.h                 12741 rows/pieces.h                   27691 schema/sets.h
+    3823 watermark/colours.h             12850 rows/thresholds.h               27943 schema/formats.h
+    3886 kernels/llama_cpp/contract.h    12950 rows/compact.h                  28138 schema/scalars.h
+    3928 kernels/contract.h              13111 rows/sums.h                     28444 schema/goals.h
+    4015 kernels/scalar.h                13239 rows/changes.h                  28669 schema/alternatives.h
+    4219 kernels/llama_cpp/scalar.h      13316 rows/cuts.h                     29148 schema/objects.h
+    4240 kernels/sets.h                  13741 rows/typical.h                  29701 schema/arrays.h
+    4289 kernels/vectors.h               14049 rows/tail_free.h                30067 schema/whole.h
+    4371 kernels/avx512.h                14117 rows/selecting.h                30240 tags/head.h
+    4456 kernels/avx2.h                  14248 rows/mirostat.h                 30360 tags/words.h
+    4520 kernels/sse2.h                  14328 watermark/rows.h                30474 tags/inside.h
+    4537 kernels/neon.h                  14438 rows/flat.h                     30613 tags/formats.h
+    4560 kernels/wasm.h                  14487 rows/logprobs.h                 31019 grammar/grammars.h
+    4576 kernels/generic.h               14571 rows/step.h                     31085 peers/tables.h
+    4596 kernels/shared.h                14587 rows/llama_cpp/sums.h           31470 peers/values.h
+    4720 kernels/passes.h                14890 rows/llama_cpp/samplers.h       31907 peers/llama_server.h
+    5403 kernels/llama_cpp/passes.h      15359 rows/llama_cpp/step.h           31975 peers/fields.h
+    5485 kernels/check.h                 15389 run/apply.h                     32238 peers/requests.h
+    5507 kernels/dispatch.h              15458 run/writing.h                   32384 vocab/pieces.h
+    5706 core/array.h                    15582 run/arrays.h                    32561 vocab/tokenizer_json.h
+    6020 core/table.h                    15658 run/arrays_llama_cpp.h          32767 vocab/gguf.h
+    6201 core/windows.h                  15855 run/walk.h                      32941 shards/head.h
+    6289 constraints/record.h            15958 run/finish.h                    33030 shards/bytes.h
+    6354 watermark/record.h              15993 run/draw_llama_cpp.h            33127 shards/merging.h
+    6373 rows/work.h                     16065 run/draw.h                      33416 shards/row.h
+    6400 life/past.h                     16136 run/sample.h                    33551 shards/answers.h
+    6459 core/record.h                   16231 watermark/making.h              34069 shards/logprobs.h
+    6593 core/plans.h                    16461 watermark/tails.h               34213 shards/taking.h
+    6620 core/fields.h                   16558 watermark/detect.h              34365 shards/asking.h
+    6706 core/owners.h                   16783 run/verify.h                    34494 shards/prefix.h
+    6773 core/mt19937.h                  16881 run/batch.h                     35031 shards/plans.h
+    6828 core/no_mt19937.h               17020 run/guide.h                     35517 samplers/plans.h
+    6860 core/making.h                   17061 life/state.h                    35779 shards/way.h
+    6983 core/streams.h                  17222 operator/weights.h              35924 shards/memory.h
+    7019 life/state_fields.h             17298 operator/search.h               35993 shards/batch.h
+    7107 samplers/llama_cpp.h            17429 operator/run.h                  36392 drafts/head.h
+    7180 samplers/logit_bias.h           17589 kv/cells.h                      36443 drafts/block.h
+    7273 samplers/patch.h                17613 kv/making.h                     36626 drafts/tree.h
+    7321 samplers/penalties.h            17833 kv/slot.h                       36757 drafts/relaxed.h
+    7471 samplers/dry.h                  17965 kv/sequences.h                  36838 drafts/ngram.h
+    8008 samplers/cut.h                  18095 kv/data.h                       36973 constraints/automaton.h
+    8023 samplers/top_n_sigma.h          18213 kv/update.h                     37058 constraints/making.h
+    8133 samplers/top_k.h                18331 kv/state.h                      37317 constraints/sampler.h
+    8191 samplers/tail_free.h            18530 llama_cpp/functions.h           37415 constraints/constructors.h
+    8313 samplers/typical.h              18592 llama_cpp/object.h              37784 constraints/patterns.h
+    8387 samplers/top_p.h                18645 llama_cpp/vocabulary.h          37988 constraints/looking.h
+    8431 samplers/min_p.h                18720 text/reading.h                  38057 constraints/thinking.h
+    8473 samplers/by_sums.h              18826 text/strings.h                  38300 constraints/schedule.h
+    8622 samplers/top_h.h                18924 text/values.h                   38384 constraints/accepting.h
+    8675 samplers/min_k.h                19078 text/documents.h                38564 constraints/drawing.h
+    8733 samplers/xtc.h                  19151 grammar/head.h                  38753 constraints/state.h
+    8817 samplers/infill.h               19155 grammar/tree.h                  38817 constraints/kind.h
+    8933 samplers/temperature.h          19797 grammar/building.h              38877 constraints/top_p_decay.h
+    9098 samplers/smoothing.h            20193 grammar/finishing.h             38964 constraints/accessors.h
+    9184 samplers/softmax.h              20496 grammar/reading.h               39070 core/kinds.h
+    9218 samplers/drafted.h              20584 grammar/gbnf.h                  39120 base/restore.h
+    9245 samplers/greedy.h               20877 grammar/regex.h                 39133 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -494,8 +494,8 @@ typedef struct samp_params {
                                           range >= 0 */
     int32_t dry_penalty_last_n;        /* the number of last tokens that dry looks at: default -1, range [-1, 2^22];
                                           0 is off, -1 is n_ctx_train */
-    const char *const *dry_breakers;   /* the strings that end a repetition for dry, followed by a NULL; a NULL array
-                                          means the default strings "\n" ":" "\"" "*" */
+    const char *const *dry_breakers;   /* the strings that end a repetition for dry, 1024 at most, followed by a NULL;
+                                          a NULL array means the default strings "\n" ":" "\"" "*" */
     int32_t mirostat;                  /* default 0, which is off; 1 or 2: that version of mirostat replaces the
                                           truncations and dist */
     float mirostat_tau;                /* mirostat's target surprise in bits: default 5, range [0, FLT_MAX / 2] */
@@ -782,7 +782,8 @@ SAMP_API samp_params samp_default_params(void);
 SAMP_API samp_params samp_plain_params(void);
 
 /* samp_check_params -- checks the parameters, even those of samplers that the order leaves out (but members that only
-   mirostat 1 or infill needs are checked only if that sampler is used). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN,
+   mirostat 1 or infill needs are checked only if that sampler is used, and whether breakers are too much for the
+   vocabulary is found only when the sampler is made, see samp_init_dry). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN,
    SAMP_E_NULL, SAMP_E_UNSUPPORTED (MT19937 if SAMP_NO_MT19937 is defined), or the status that the grammar carries.
    *field (field may be NULL) gets the name of the wrong member. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
@@ -1141,13 +1142,16 @@ SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float f
      Breakers Breakers are strings ("\n", ":", ...) that end a repetition: the repeated tokens never reach back over the
               last breaker in the text. A breaker may span several tokens. Only the first 40 bytes of a breaker are
               used, and only 20 tokens after its first token. A token that contains a breaker is never penalised.
+              At most 1024 breakers are SAMP_OK, and at most 2^20 pairs of a breaker and a token that contains it, or
+              in which it begins, counted once for each length of the part in the token; more are SAMP_E_RANGE.
      Range    multiplier >= 0, 0 is off; base >= 1; allowed_length >= 0 (0 penalises all tokens of the window except the
               oldest); last_n in [-1, 2^22], 0 is off, -1 means n_ctx_train; n_ctx_train in [0, 2^22]. The window is the
               last min(last_n, n_ctx_train) accepted tokens.
               vocab may be NULL if n_breakers is 0 or the sampler is off.
      Leaves   sorted = false, if any token would continue a repetition, even one too short to be penalised. Results
               below -FLT_MAX become -FLT_MAX.
-     Cost     is O(window) each time the sampler is applied.
+     Cost     is O(window) each time the sampler is applied. The constructor walks over the vocabulary a few times, no
+              matter how many breakers there are.
      Source   p-e-w, text-generation-webui PR 5677; koboldcpp; llama.cpp. */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
@@ -7491,40 +7495,103 @@ static size_t sampi_breaker_length(const char *text)
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* Returns the longest token with which text [n] begins. *n_best gets its length, or 0 if there is no such token. */
-static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
+/* The largest number of breakers, and of heads of all of them (8 bytes each). */
+enum { SAMPI_MAX_BREAKERS = 1024, SAMPI_MAX_HEADS = 1 << 20 };
+
+/* Texts (breakers, or rests of breakers) sorted by their bytes. */
+typedef struct sampi_spelling {
+    const char *text;
+    uint32_t n, at; /* the number of its bytes; the index of the breaker or of the tail */
+} sampi_spelling;
+typedef struct sampi_spellings {
+    size_t n;
+    sampi_spelling item[SAMPI_MAX_BREAKERS];
+} sampi_spellings;
+
+/* Narrows the texts [*lo, *hi), whose first `depth` bytes are the same, to those with this byte behind them. */
+static void sampi_spelling_narrow(const sampi_spellings *list, size_t depth, char byte, size_t *lo, size_t *hi)
 {
-    samp_token best = -1;
-    *n_best = 0;
-    for (samp_token t = 0; t < v->n_vocab; t++) {
-        size_t len;
-        const char *bytes = v->token_bytes(v, t, &len);
-        if (len <= *n_best || len > n || memcmp(bytes, text, len) != 0) continue;
-        *n_best = len;
-        best = t;
+    for (int end = 0; end < 2; end++) {
+        size_t from = *lo, to = *hi;
+        int wanted = (unsigned char)byte + end;
+        while (from < to) {
+            const size_t mid = from + (to - from) / 2;
+            const sampi_spelling *t = &list->item[mid];
+            if ((depth < t->n ? (unsigned char)t->text[depth] : -1) < wanted)
+                from = mid + 1;
+            else
+                to = mid;
+        }
+        *(end ? hi : lo) = from;
     }
-    return best;
 }
 
-/* Tokenises a text, by the vocabulary's function or by greedy longest match. */
+/* Adds text [n] at its place in the order. */
+static SAMPI_COLD void sampi_spelling_add(sampi_spellings *list, const char *text, size_t n, size_t at)
+{
+    size_t lo = 0, hi = list->n;
+    for (size_t depth = 0; depth < n && lo < hi; depth++) sampi_spelling_narrow(list, depth, text[depth], &lo, &hi);
+    memmove(list->item + lo + 1, list->item + lo, (list->n - lo) * sizeof *list->item);
+    list->item[lo].text = text;
+    list->item[lo].n = (uint32_t)n;
+    list->item[lo].at = (uint32_t)at;
+    list->n++;
+}
+
+/* Tokenises a text by the vocabulary's function. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
-    int32_t n_out = 0;
-    if (v->tokenize) {
-        n_out = v->tokenize(v, text, n, out, n_max);
-        if (n_out > n_max) n_out = n_max;
-        return n_out > 0 ? n_out : -1;
+    const int32_t n_out = v->tokenize(v, text, n, out, n_max);
+    return n_out > n_max ? n_max : n_out > 0 ? n_out : -1;
+}
+
+/* Notes in the tail of each text of the list the longest token with which the text begins, the first of them by id: its
+   length in `n`, which is 0 before, and its id in `token [0]`. */
+static SAMPI_COLD void sampi_dry_longest(const samp_vocab *v, const sampi_spellings *list, sampi_tail *tail)
+{
+    for (samp_token t = 0; t < v->n_vocab; t++) {
+        size_t len, lo = 0, hi = list->n;
+        const char *bytes = v->token_bytes(v, t, &len);
+        for (size_t depth = 0; depth < len && lo < hi; depth++)
+            sampi_spelling_narrow(list, depth, bytes[depth], &lo, &hi);
+        for (; lo < hi && len; lo++) {
+            sampi_tail *to = &tail[list->item[lo].at];
+            if ((size_t)to->n >= len) continue;
+            to->n = (int32_t)len;
+            to->token[0] = t;
+        }
     }
-    while (n > 0 && n_out < n_max) {
-        size_t len;
-        samp_token token = sampi_longest_token(v, text, n, &len);
-        if (len == 0) return -1;
-        out[n_out] = token;
-        n_out++;
-        text += len;
-        n -= len;
+}
+
+/* Fills the tails by greedy longest match: a tail is the longest token with which its text begins, and the tail behind
+   it. */
+static SAMPI_COLD void sampi_dry_spell(const sampi_sampler *s, const char *const *breaker, sampi_tail *tail)
+{
+    sampi_spellings rests;
+    size_t at = 0;
+    rests.n = 0;
+    for (size_t b = 0; b < s->u.dry.n_from; b++)
+        for (size_t n = sampi_breaker_length(breaker[b]), k = 1; k < n; k++) {
+            sampi_spelling_add(&rests, breaker[b] + k, n - k, at++);
+            if (rests.n < SAMPI_MAX_BREAKERS && at < s->u.dry.n_tails) continue;
+            sampi_dry_longest(s->u.dry.vocab, &rests, tail);
+            rests.n = 0;
+        }
+    for (size_t b = 0; b < s->u.dry.n_from; b++) {
+        size_t n = sampi_breaker_length(breaker[b]) - 1;
+        for (size_t k = 0; k < n; k++) { /* the tails from k on still have their longest tokens */
+            int32_t n_out = 0;
+            for (size_t next = k; next < n && n_out < SAMPI_TAIL_MAX; next += (size_t)tail[next].n) {
+                if (tail[next].n == 0) {
+                    n_out = -1;
+                    break;
+                }
+                tail[k].token[n_out++] = tail[next].token[0];
+            }
+            tail[k].n = n_out;
+        }
+        tail += n;
     }
-    return n_out;
 }
 
 /* Does text [n] contain part [n_part]? It does not use strstr, because both may contain zeros. */
@@ -7545,26 +7612,57 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
     return n + 1;
 }
 
+/* Sets the bits of the breakers that token `bytes` [len] contains, or with whose beginnings it ends. */
+static SAMPI_COLD bool sampi_dry_touched(const sampi_spellings *list, const char *bytes, size_t len, uint64_t *bits)
+{
+    bool any = false;
+    for (size_t i = 0; i < len; i++) {
+        size_t lo = 0, hi = list->n, depth = 0;
+        while (lo < hi && i + depth < len) {
+            sampi_spelling_narrow(list, depth, bytes[i + depth], &lo, &hi);
+            depth++;
+            /* breakers that end here come first; at the token's end, the others begin in it */
+            for (size_t k = lo; k < hi && (list->item[k].n == depth || i + depth == len); k++) {
+                bits[list->item[k].at / 64] |= (uint64_t)1 << list->item[k].at % 64;
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
 /* Finds all heads, in order of ids, and returns their number. */
 static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
                                          sampi_head *heads)
 {
+    uint64_t touched[SAMPI_MAX_BREAKERS / 64];
+    int32_t tails_before[SAMPI_MAX_BREAKERS], tails = 0;
+    sampi_spellings list;
     size_t n = 0;
-    for (samp_token t = 0; t < v->n_vocab; t++) {
+    list.n = 0;
+    memset(touched, 0, sizeof touched);
+    for (size_t b = 0; b < n_breakers; b++) {
+        const size_t n_text = sampi_breaker_length(breaker[b]);
+        sampi_spelling_add(&list, breaker[b], n_text, b);
+        tails_before[b] = tails;
+        tails += (int32_t)n_text - 1;
+    }
+    for (samp_token t = 0; t < v->n_vocab && n <= SAMPI_MAX_HEADS; t++) {
         size_t len;
         const char *bytes = v->token_bytes(v, t, &len);
-        int32_t tails_before = 0;
+        if (!sampi_dry_touched(&list, bytes, len, touched)) continue;
         for (size_t b = 0; b < n_breakers; b++) {
+            if (!(touched[b / 64] >> b % 64 & 1)) continue;
             size_t n_text = sampi_breaker_length(breaker[b]);
             if (sampi_contains(bytes, len, breaker[b], n_text)) {
                 n = sampi_add_head(heads, n, t, -1);
             } else {
                 for (size_t k = 1; k < n_text && k <= len; k++)
                     if (memcmp(bytes + len - k, breaker[b], k) == 0)
-                        n = sampi_add_head(heads, n, t, tails_before + (int32_t)k - 1);
+                        n = sampi_add_head(heads, n, t, tails_before[b] + (int32_t)k - 1);
             }
-            tails_before += (int32_t)n_text - 1;
         }
+        memset(touched, 0, sizeof touched);
     }
     return n;
 }
@@ -7606,6 +7704,7 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     if (sampi_is_off(t)) t->u.dry.n_from = 0;
     size_t n = (size_t)t->u.dry.last_n, n_breakers = t->u.dry.n_from;
     sampi_require(t, n_breakers == 0 || breaker, SAMP_E_NULL, "dry_breakers");
+    sampi_require(t, n_breakers <= SAMPI_MAX_BREAKERS, SAMP_E_RANGE, "dry_breakers");
     for (size_t b = 0; b < n_breakers && !t->status; b++) {
         sampi_require(t, breaker[b] != NULL, SAMP_E_NULL, "dry_breakers");
         sampi_require(t, t->status || breaker[b][0], SAMP_E_RANGE, "dry_breakers");
@@ -7620,6 +7719,7 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
     if (make && n_breakers)
         t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    sampi_require(t, t->u.dry.n_heads <= SAMPI_MAX_HEADS, SAMP_E_RANGE, "dry_breakers");
     t->part_size[0] = n * sizeof(samp_token);
     t->part_size[1] = n * sizeof(sampi_count);
     t->part_size[2] = n * sizeof(int32_t);
@@ -7635,11 +7735,12 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     const sampi_sampler *like = s->u.dry.like;
     s->u.dry.like = NULL;
     if (like) memcpy(tail, sampi_part(like, 3), s->part_size[3]);
+    if (s->u.dry.n_from && !like && !v->tokenize) sampi_dry_spell(s, s->u.dry.from, tail);
     for (size_t b = 0; b < s->u.dry.n_from && !like; b++) {
         const char *text = s->u.dry.from[b];
         size_t n = sampi_breaker_length(text);
         memcpy(sampi_dry_text(s)[b], text, n);
-        for (size_t k = 1; k < n; k++, tail++)
+        for (size_t k = 1; k < n && v->tokenize; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
     if (s->u.dry.n_from && !like) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
@@ -10735,7 +10836,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_TEXT(seed, SEED, "a whole number from 0 to 2^64 - 1"),
     SAMPI_TEXT(rng, RNG, SAMPI_RNG_NAMES),
     SAMPI_TEXT(order, ORDER, "names with ; between, or letters: "),
-    SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none"),
+    SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none; 1024 at most"),
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
 };
 /* clang-format on */
@@ -10827,10 +10928,10 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p, dry)) { /* the parameters are valid, so memory ran out */
+        bad = sampi_add_steps(chain, p, dry);
+        if (bad == SAMP_E_NOMEM) {
             samp_free(chain);
             chain = NULL;
-            bad = SAMP_E_NOMEM;
         }
     }
     if (status) *status = bad;

@@ -13,7 +13,8 @@ SAMP_API samp_params samp_default_params(void);
 SAMP_API samp_params samp_plain_params(void);
 
 /* samp_check_params -- checks the parameters, even those of samplers that the order leaves out (but members that only
-   mirostat 1 or infill needs are checked only if that sampler is used). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN,
+   mirostat 1 or infill needs are checked only if that sampler is used, and whether breakers are too much for the
+   vocabulary is found only when the sampler is made, see samp_init_dry). Returns SAMP_OK, SAMP_E_RANGE, SAMP_E_NAN,
    SAMP_E_NULL, SAMP_E_UNSUPPORTED (MT19937 if SAMP_NO_MT19937 is defined), or the status that the grammar carries.
    *field (field may be NULL) gets the name of the wrong member. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);

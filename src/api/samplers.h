@@ -80,13 +80,16 @@ SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float f
      Breakers Breakers are strings ("\n", ":", ...) that end a repetition: the repeated tokens never reach back over the
               last breaker in the text. A breaker may span several tokens. Only the first 40 bytes of a breaker are
               used, and only 20 tokens after its first token. A token that contains a breaker is never penalised.
+              At most 1024 breakers are SAMP_OK, and at most 2^20 pairs of a breaker and a token that contains it, or
+              in which it begins, counted once for each length of the part in the token; more are SAMP_E_RANGE.
      Range    multiplier >= 0, 0 is off; base >= 1; allowed_length >= 0 (0 penalises all tokens of the window except the
               oldest); last_n in [-1, 2^22], 0 is off, -1 means n_ctx_train; n_ctx_train in [0, 2^22]. The window is the
               last min(last_n, n_ctx_train) accepted tokens.
               vocab may be NULL if n_breakers is 0 or the sampler is off.
      Leaves   sorted = false, if any token would continue a repetition, even one too short to be penalised. Results
               below -FLT_MAX become -FLT_MAX.
-     Cost     is O(window) each time the sampler is applied.
+     Cost     is O(window) each time the sampler is applied. The constructor walks over the vocabulary a few times, no
+              matter how many breakers there are.
      Source   p-e-w, text-generation-webui PR 5677; koboldcpp; llama.cpp. */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,

@@ -161,8 +161,8 @@ typedef struct samp_params {
                                           range >= 0 */
     int32_t dry_penalty_last_n;        /* the number of last tokens that dry looks at: default -1, range [-1, 2^22];
                                           0 is off, -1 is n_ctx_train */
-    const char *const *dry_breakers;   /* the strings that end a repetition for dry, followed by a NULL; a NULL array
-                                          means the default strings "\n" ":" "\"" "*" */
+    const char *const *dry_breakers;   /* the strings that end a repetition for dry, 1024 at most, followed by a NULL;
+                                          a NULL array means the default strings "\n" ":" "\"" "*" */
     int32_t mirostat;                  /* default 0, which is off; 1 or 2: that version of mirostat replaces the
                                           truncations and dist */
     float mirostat_tau;                /* mirostat's target surprise in bits: default 5, range [0, FLT_MAX / 2] */

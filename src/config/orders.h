@@ -100,7 +100,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_TEXT(seed, SEED, "a whole number from 0 to 2^64 - 1"),
     SAMPI_TEXT(rng, RNG, SAMPI_RNG_NAMES),
     SAMPI_TEXT(order, ORDER, "names with ; between, or letters: "),
-    SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none"),
+    SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none; 1024 at most"),
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
 };
 /* clang-format on */
@@ -152,8 +152,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     return bad.status;
 }
 
-/* Makes one sampler and adds it to the chain. The only possible error is missing memory: then sampi_init returns NULL,
-   and samp_chain_add reports it. */
+/* Makes one sampler and adds it to the chain. Two errors are possible with valid parameters: missing memory, for which
+   sampi_init returns NULL and samp_chain_add reports it; and breakers that are too much for this vocabulary. */
 static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
                                      const sampi_sampler *dry)
 {
@@ -186,8 +186,8 @@ static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
     return status;
 }
 
-/* Builds the chain of samp_params, without the grammar. Bad parameters give an empty chain that carries the error, so
-   that the caller may check later. If memory runs out, everything is freed and the result is NULL. The chain's random
+/* Builds the chain of samp_params, without the grammar. Bad parameters give a chain that carries the error, so that the
+   caller may check later. If memory runs out, everything is freed and the result is NULL. The chain's random
    source is set first, because samp_chain_add hands it to the members. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
@@ -198,10 +198,10 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p, dry)) { /* the parameters are valid, so memory ran out */
+        bad = sampi_add_steps(chain, p, dry);
+        if (bad == SAMP_E_NOMEM) {
             samp_free(chain);
             chain = NULL;
-            bad = SAMP_E_NOMEM;
         }
     }
     if (status) *status = bad;

@@ -33,41 +33,106 @@ static size_t sampi_breaker_length(const char *text)
     return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
-/* Returns the longest token with which text [n] begins. *n_best gets its length, or 0 if there is no such token. */
-static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
+/* The largest number of breakers, and of heads of all of them (8 bytes each). */
+enum { SAMPI_MAX_BREAKERS = 1024, SAMPI_MAX_HEADS = 1 << 20 };
+
+/* Texts (breakers, or rests of breakers) sorted by their bytes. Those that begin alike are neighbours, so the texts that
+   have to do with a token are found along the token's bytes, however many texts there are. */
+typedef struct sampi_spelling {
+    const char *text;
+    uint32_t n, at; /* the number of its bytes; the index of the breaker or of the tail */
+} sampi_spelling;
+typedef struct sampi_spellings {
+    size_t n;
+    sampi_spelling item[SAMPI_MAX_BREAKERS];
+} sampi_spellings;
+
+/* Narrows the texts [*lo, *hi), whose first `depth` bytes are the same, to those with this byte behind them. If there
+   are none, *lo is where such a text belongs. */
+static void sampi_spelling_narrow(const sampi_spellings *list, size_t depth, char byte, size_t *lo, size_t *hi)
 {
-    samp_token best = -1;
-    *n_best = 0;
-    for (samp_token t = 0; t < v->n_vocab; t++) {
-        size_t len;
-        const char *bytes = v->token_bytes(v, t, &len);
-        if (len <= *n_best || len > n || memcmp(bytes, text, len) != 0) continue;
-        *n_best = len;
-        best = t;
+    for (int end = 0; end < 2; end++) {
+        size_t from = *lo, to = *hi;
+        int wanted = (unsigned char)byte + end;
+        while (from < to) {
+            const size_t mid = from + (to - from) / 2;
+            const sampi_spelling *t = &list->item[mid];
+            if ((depth < t->n ? (unsigned char)t->text[depth] : -1) < wanted)
+                from = mid + 1;
+            else
+                to = mid;
+        }
+        *(end ? hi : lo) = from;
     }
-    return best;
 }
 
-/* Tokenises a text, by the vocabulary's function or by greedy longest match. Writes at most n_max tokens to out, and
-   returns their number; -1 if no tokens spell the text. */
+/* Adds text [n] at its place in the order. */
+static SAMPI_COLD void sampi_spelling_add(sampi_spellings *list, const char *text, size_t n, size_t at)
+{
+    size_t lo = 0, hi = list->n;
+    for (size_t depth = 0; depth < n && lo < hi; depth++) sampi_spelling_narrow(list, depth, text[depth], &lo, &hi);
+    memmove(list->item + lo + 1, list->item + lo, (list->n - lo) * sizeof *list->item);
+    list->item[lo].text = text;
+    list->item[lo].n = (uint32_t)n;
+    list->item[lo].at = (uint32_t)at;
+    list->n++;
+}
+
+/* Tokenises a text by the vocabulary's function. Writes at most n_max tokens to out, and returns their number; -1 if no
+   tokens spell the text. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
-    int32_t n_out = 0;
-    if (v->tokenize) {
-        n_out = v->tokenize(v, text, n, out, n_max);
-        if (n_out > n_max) n_out = n_max;
-        return n_out > 0 ? n_out : -1;
+    const int32_t n_out = v->tokenize(v, text, n, out, n_max);
+    return n_out > n_max ? n_max : n_out > 0 ? n_out : -1;
+}
+
+/* Notes in the tail of each text of the list the longest token with which the text begins, the first of them by id: its
+   length in `n`, which is 0 before, and its id in `token [0]`. */
+static SAMPI_COLD void sampi_dry_longest(const samp_vocab *v, const sampi_spellings *list, sampi_tail *tail)
+{
+    for (samp_token t = 0; t < v->n_vocab; t++) {
+        size_t len, lo = 0, hi = list->n;
+        const char *bytes = v->token_bytes(v, t, &len);
+        for (size_t depth = 0; depth < len && lo < hi; depth++)
+            sampi_spelling_narrow(list, depth, bytes[depth], &lo, &hi);
+        for (; lo < hi && len; lo++) {
+            sampi_tail *to = &tail[list->item[lo].at];
+            if ((size_t)to->n >= len) continue;
+            to->n = (int32_t)len;
+            to->token[0] = t;
+        }
     }
-    while (n > 0 && n_out < n_max) {
-        size_t len;
-        samp_token token = sampi_longest_token(v, text, n, &len);
-        if (len == 0) return -1;
-        out[n_out] = token;
-        n_out++;
-        text += len;
-        n -= len;
+}
+
+/* Fills the tails by greedy longest match: a tail is the longest token with which its text begins, and the tail behind
+   it. One walk over the vocabulary finds the longest tokens of SAMPI_MAX_BREAKERS texts. */
+static SAMPI_COLD void sampi_dry_spell(const sampi_sampler *s, const char *const *breaker, sampi_tail *tail)
+{
+    sampi_spellings rests;
+    size_t at = 0;
+    rests.n = 0;
+    for (size_t b = 0; b < s->u.dry.n_from; b++)
+        for (size_t n = sampi_breaker_length(breaker[b]), k = 1; k < n; k++) {
+            sampi_spelling_add(&rests, breaker[b] + k, n - k, at++);
+            if (rests.n < SAMPI_MAX_BREAKERS && at < s->u.dry.n_tails) continue;
+            sampi_dry_longest(s->u.dry.vocab, &rests, tail);
+            rests.n = 0;
+        }
+    for (size_t b = 0; b < s->u.dry.n_from; b++) {
+        size_t n = sampi_breaker_length(breaker[b]) - 1;
+        for (size_t k = 0; k < n; k++) { /* the tails from k on still have their longest tokens */
+            int32_t n_out = 0;
+            for (size_t next = k; next < n && n_out < SAMPI_TAIL_MAX; next += (size_t)tail[next].n) {
+                if (tail[next].n == 0) {
+                    n_out = -1;
+                    break;
+                }
+                tail[k].token[n_out++] = tail[next].token[0];
+            }
+            tail[k].n = n_out;
+        }
+        tail += n;
     }
-    return n_out;
 }
 
 /* Does text [n] contain part [n_part]? It does not use strstr, because both may contain zeros. */
@@ -89,29 +154,61 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
     return n + 1;
 }
 
+/* Sets the bits of the breakers that token `bytes` [len] contains, or with whose beginnings it ends. Returns whether
+   there are any. */
+static SAMPI_COLD bool sampi_dry_touched(const sampi_spellings *list, const char *bytes, size_t len, uint64_t *bits)
+{
+    bool any = false;
+    for (size_t i = 0; i < len; i++) {
+        size_t lo = 0, hi = list->n, depth = 0;
+        while (lo < hi && i + depth < len) {
+            sampi_spelling_narrow(list, depth, bytes[i + depth], &lo, &hi);
+            depth++;
+            /* breakers that end here come first; at the token's end, the others begin in it */
+            for (size_t k = lo; k < hi && (list->item[k].n == depth || i + depth == len); k++) {
+                bits[list->item[k].at / 64] |= (uint64_t)1 << list->item[k].at % 64;
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
 /* Finds all heads, in order of ids, and returns their number. A head is a token that contains a breaker (tail -1), or
    ends with a beginning of a breaker (the tail is the breaker's rest). Tails are numbered through all breakers, one for
-   each proper suffix. A token may be several heads. sampi_dry_prepare passes NULL for heads to count them;
-   sampi_dry_build has them written. */
+   each proper suffix. A token may be several heads. sampi_dry_prepare passes NULL for heads to count them, up to more
+   than SAMPI_MAX_HEADS; sampi_dry_build has them written. */
 static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
                                          sampi_head *heads)
 {
+    uint64_t touched[SAMPI_MAX_BREAKERS / 64];
+    int32_t tails_before[SAMPI_MAX_BREAKERS], tails = 0;
+    sampi_spellings list;
     size_t n = 0;
-    for (samp_token t = 0; t < v->n_vocab; t++) {
+    list.n = 0;
+    memset(touched, 0, sizeof touched);
+    for (size_t b = 0; b < n_breakers; b++) {
+        const size_t n_text = sampi_breaker_length(breaker[b]);
+        sampi_spelling_add(&list, breaker[b], n_text, b);
+        tails_before[b] = tails;
+        tails += (int32_t)n_text - 1;
+    }
+    for (samp_token t = 0; t < v->n_vocab && n <= SAMPI_MAX_HEADS; t++) {
         size_t len;
         const char *bytes = v->token_bytes(v, t, &len);
-        int32_t tails_before = 0;
+        if (!sampi_dry_touched(&list, bytes, len, touched)) continue;
         for (size_t b = 0; b < n_breakers; b++) {
+            if (!(touched[b / 64] >> b % 64 & 1)) continue;
             size_t n_text = sampi_breaker_length(breaker[b]);
             if (sampi_contains(bytes, len, breaker[b], n_text)) {
                 n = sampi_add_head(heads, n, t, -1);
             } else {
                 for (size_t k = 1; k < n_text && k <= len; k++)
                     if (memcmp(bytes + len - k, breaker[b], k) == 0)
-                        n = sampi_add_head(heads, n, t, tails_before + (int32_t)k - 1);
+                        n = sampi_add_head(heads, n, t, tails_before[b] + (int32_t)k - 1);
             }
-            tails_before += (int32_t)n_text - 1;
         }
+        memset(touched, 0, sizeof touched);
     }
     return n;
 }
@@ -155,6 +252,7 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     if (sampi_is_off(t)) t->u.dry.n_from = 0;
     size_t n = (size_t)t->u.dry.last_n, n_breakers = t->u.dry.n_from;
     sampi_require(t, n_breakers == 0 || breaker, SAMP_E_NULL, "dry_breakers");
+    sampi_require(t, n_breakers <= SAMPI_MAX_BREAKERS, SAMP_E_RANGE, "dry_breakers");
     for (size_t b = 0; b < n_breakers && !t->status; b++) {
         sampi_require(t, breaker[b] != NULL, SAMP_E_NULL, "dry_breakers");
         sampi_require(t, t->status || breaker[b][0], SAMP_E_RANGE, "dry_breakers");
@@ -169,6 +267,7 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
     if (make && n_breakers)
         t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    sampi_require(t, t->u.dry.n_heads <= SAMPI_MAX_HEADS, SAMP_E_RANGE, "dry_breakers");
     t->part_size[0] = n * sizeof(samp_token);
     t->part_size[1] = n * sizeof(sampi_count);
     t->part_size[2] = n * sizeof(int32_t);
@@ -185,11 +284,12 @@ static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
     const sampi_sampler *like = s->u.dry.like;
     s->u.dry.like = NULL;
     if (like) memcpy(tail, sampi_part(like, 3), s->part_size[3]);
+    if (s->u.dry.n_from && !like && !v->tokenize) sampi_dry_spell(s, s->u.dry.from, tail);
     for (size_t b = 0; b < s->u.dry.n_from && !like; b++) {
         const char *text = s->u.dry.from[b];
         size_t n = sampi_breaker_length(text);
         memcpy(sampi_dry_text(s)[b], text, n);
-        for (size_t k = 1; k < n; k++, tail++)
+        for (size_t k = 1; k < n && v->tokenize; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
     if (s->u.dry.n_from && !like) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));

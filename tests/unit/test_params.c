@@ -1120,6 +1120,55 @@ static void test_update_breakers(void **state)
             }
 }
 
+static const char *always_a(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    (void)vocab;
+    (void)token;
+    *n_bytes = 1;
+    return "a";
+}
+
+/* All breakers are looked for in few walks over the vocabulary. Too many, or too many tokens with one, are refused. */
+static void test_many_breakers(void **state)
+{
+    (void)state;
+    enum { MOST = 1024, LONG = 30 };
+    static char text[MOST + 1][LONG + 1];
+    static const char *breakers[MOST + 2];
+    const char *field = NULL;
+    samp_vocab vocab = letters_vocab();
+    samp_params p = samp_default_params();
+    int status;
+    vocab.token_bytes = asked_bytes;
+    p.vocab = &vocab;
+    p.dry_multiplier = 1;
+    p.dry_breakers = breakers;
+    for (int b = 0; b <= MOST; b++) {
+        for (int k = 0; k < LONG; k++) text[b][k] = (char)('a' + b * (k + 1) % 23);
+        breakers[b] = text[b];
+    }
+    bad_(&p, SAMP_E_RANGE, "dry_breakers", "1025 breakers", __LINE__);
+    breakers[MOST] = NULL;
+    n_asked = 0;
+    samp_free(build(&p));
+    assert_in_range(n_asked, N, (2 + LONG) * N);
+    vocab.token_bytes = always_a;
+    for (int b = 0; b < MOST; b++) breakers[b] = "a";
+    for (vocab.n_vocab = MOST; vocab.n_vocab <= MOST + 1; vocab.n_vocab++) {
+        const int want = vocab.n_vocab == MOST ? SAMP_OK : SAMP_E_RANGE;
+        samp_params off = samp_default_params();
+        samp_sampler *chain = samp_chain_from_params(&p, &status), *in_use = build(&off);
+        assert_num(status, want);
+        assert_num(samp_status(chain, &field), want);
+        if (want) assert_string_equal(field, "dry_breakers");
+        assert_ok(samp_check_params(&p, NULL));
+        assert_num(samp_chain_update(in_use, &p), want);
+        assert_ok(samp_status(in_use, NULL));
+        samp_free(chain);
+        samp_free(in_use);
+    }
+}
+
 /* The cost of an update is that of the members, not of their pairs. */
 static void test_update_cost(void **state)
 {
@@ -1551,6 +1600,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_update_off_and_on),
         cmocka_unit_test(test_update_nested),
         cmocka_unit_test(test_update_breakers),
+        cmocka_unit_test(test_many_breakers),
         cmocka_unit_test(test_update_vocabulary),
         cmocka_unit_test(test_update_adaptive),
         cmocka_unit_test(test_update_two_of_a_kind),

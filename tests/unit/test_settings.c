@@ -90,7 +90,7 @@ static const char *const MEMBERS[][3] = {
     { "dry_base", "4.5", "a number in [1, 3.4028235e38]" },
     { "dry_allowed_length", "13", "a whole number in [0, 2147483647]" },
     { "dry_penalty_last_n", "17", "a whole number in [-1, 4194304]" },
-    { "dry_breakers", "stop", "a text, or none" },
+    { "dry_breakers", "stop", "a text, or none; 1024 at most" },
     { "mirostat", "2", "a whole number in [0, 2]" },
     { "mirostat_tau", "5.5", "a number in [0, 1.7014117e38]" },
     { "mirostat_eta", "6.5", "a number in [0, 3.4028235e38]" },
