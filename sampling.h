@@ -213,88 +213,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9279 samplers/choose.h               21275 grammar/derivatives.h
-     302 api/config.h                     9339 samplers/ratio.h                22091 grammar/vocabulary.h
-     333 api/types.h                      9403 samplers/draw.h                 22544 grammar/triggers.h
-     629 api/missing.h                    9480 samplers/dist.h                 22872 grammar/matcher.h
-     644 api/sample.h                     9511 samplers/gumbel.h               23142 grammar/cache.h
-     769 api/chains.h                     9578 watermark/function.h            23415 grammar/moving.h
-    1062 api/samplers.h                   9691 watermark/text.h                23862 grammar/visits.h
-    1388 api/gumbel.h                     9877 watermark/draw.h                24149 grammar/states.h
-    1417 api/operator.h                  10082 samplers/mirostat.h             24307 grammar/items.h
-    1476 api/kv.h                        10320 samplers/adaptive_p.h           24431 grammar/masks.h
-    1673 api/llama_cpp.h                 10469 samplers/custom.h               24634 grammar/runs.h
-    1721 api/text_error.h                10528 config/describe.h               24846 grammar/entries.h
-    1740 api/grammar.h                   10696 config/from_params.h            25359 grammar/accepting.h
-    2028 api/shards.h                    10749 config/orders.h                 25688 grammar/waiting.h
-    2140 api/peers.h                     10964 config/numbers.h                25811 grammar/history.h
-    2233 api/drafts.h                    11096 config/set.h                    25939 grammar/room.h
-    2392 api/constraints.h               11248 config/texts.h                  26286 grammar/sampler.h
-    2749 api/watermark.h                 11376 config/settings.h               26528 grammar/forced.h
-    2922 api/vocab.h                     11488 life/rollback.h                 26715 grammar/hooks.h
-    2964 api/parts.h                     11726 life/chain.h                    26837 schema/head.h
-    3009 base/switches.h                 11986 life/members.h                  27007 schema/errors.h
-    3312 base/random.h                   12095 life/update.h                   27119 schema/collections.h
-    3332 base/mt19937.h                  12278 life/copy.h                     27152 schema/references.h
-    3404 base/exact.h                    12438 rows/row.h                      27428 schema/strings.h
-    3621 base/bits128.h                  12673 rows/reserve.h                  27489 schema/numbers.h
-    3697 base/elements.h                 12741 rows/pieces.h                   27691 schema/sets.h
-    3823 watermark/colours.h             12850 rows/thresholds.h               27943 schema/formats.h
-    3886 kernels/llama_cpp/contract.h    12950 rows/compact.h                  28138 schema/scalars.h
-    3928 kernels/contract.h              13111 rows/sums.h                     28444 schema/goals.h
-    4015 kernels/scalar.h                13239 rows/changes.h                  28669 schema/alternatives.h
-    4219 kernels/llama_cpp/scalar.h      13316 rows/cuts.h                     29148 schema/objects.h
-    4240 kernels/sets.h                  13741 rows/typical.h                  29701 schema/arrays.h
-    4289 kernels/vectors.h               14049 rows/tail_free.h                30067 schema/whole.h
-    4371 kernels/avx512.h                14117 rows/selecting.h                30240 tags/head.h
-    4456 kernels/avx2.h                  14248 rows/mirostat.h                 30360 tags/words.h
-    4520 kernels/sse2.h                  14328 watermark/rows.h                30474 tags/inside.h
-    4537 kernels/neon.h                  14438 rows/flat.h                     30613 tags/formats.h
-    4560 kernels/wasm.h                  14487 rows/logprobs.h                 31019 grammar/grammars.h
-    4576 kernels/generic.h               14571 rows/step.h                     31085 peers/tables.h
-    4596 kernels/shared.h                14587 rows/llama_cpp/sums.h           31470 peers/values.h
-    4720 kernels/passes.h                14890 rows/llama_cpp/samplers.h       31907 peers/llama_server.h
-    5403 kernels/llama_cpp/passes.h      15359 rows/llama_cpp/step.h           31975 peers/fields.h
-    5485 kernels/check.h                 15389 run/apply.h                     32238 peers/requests.h
-    5507 kernels/dispatch.h              15458 run/writing.h                   32384 vocab/pieces.h
-    5706 core/array.h                    15582 run/arrays.h                    32561 vocab/tokenizer_json.h
-    6020 core/table.h                    15658 run/arrays_llama_cpp.h          32767 vocab/gguf.h
-    6201 core/windows.h                  15855 run/walk.h                      32941 shards/head.h
-    6289 constraints/record.h            15958 run/finish.h                    33030 shards/bytes.h
-    6354 watermark/record.h              15993 run/draw_llama_cpp.h            33127 shards/merging.h
-    6373 rows/work.h                     16065 run/draw.h                      33416 shards/row.h
-    6400 life/past.h                     16136 run/sample.h                    33551 shards/answers.h
-    6459 core/record.h                   16231 watermark/making.h              34069 shards/logprobs.h
-    6593 core/plans.h                    16461 watermark/tails.h               34213 shards/taking.h
-    6620 core/fields.h                   16558 watermark/detect.h              34365 shards/asking.h
-    6706 core/owners.h                   16783 run/verify.h                    34494 shards/prefix.h
-    6773 core/mt19937.h                  16881 run/batch.h                     35031 shards/plans.h
-    6828 core/no_mt19937.h               17020 run/guide.h                     35517 samplers/plans.h
-    6860 core/making.h                   17061 life/state.h                    35779 shards/way.h
-    6983 core/streams.h                  17222 operator/weights.h              35924 shards/memory.h
-    7019 life/state_fields.h             17298 operator/search.h               35993 shards/batch.h
-    7107 samplers/llama_cpp.h            17429 operator/run.h                  36392 drafts/head.h
-    7180 samplers/logit_bias.h           17589 kv/cells.h                      36443 drafts/block.h
-    7273 samplers/patch.h                17613 kv/making.h                     36626 drafts/tree.h
-    7321 samplers/penalties.h            17833 kv/slot.h                       36757 drafts/relaxed.h
-    7471 samplers/dry.h                  17965 kv/sequences.h                  36838 drafts/ngram.h
-    8008 samplers/cut.h                  18095 kv/data.h                       36973 constraints/automaton.h
-    8023 samplers/top_n_sigma.h          18213 kv/update.h                     37058 constraints/making.h
-    8133 samplers/top_k.h                18331 kv/state.h                      37317 constraints/sampler.h
-    8191 samplers/tail_free.h            18530 llama_cpp/functions.h           37415 constraints/constructors.h
-    8313 samplers/typical.h              18592 llama_cpp/object.h              37784 constraints/patterns.h
-    8387 samplers/top_p.h                18645 llama_cpp/vocabulary.h          37988 constraints/looking.h
-    8431 samplers/min_p.h                18720 text/reading.h                  38057 constraints/thinking.h
-    8473 samplers/by_sums.h              18826 text/strings.h                  38300 constraints/schedule.h
-    8622 samplers/top_h.h                18924 text/values.h                   38384 constraints/accepting.h
-    8675 samplers/min_k.h                19078 text/documents.h                38564 constraints/drawing.h
-    8733 samplers/xtc.h                  19151 grammar/head.h                  38753 constraints/state.h
-    8817 samplers/infill.h               19155 grammar/tree.h                  38817 constraints/kind.h
-    8933 samplers/temperature.h          19797 grammar/building.h              38877 constraints/top_p_decay.h
-    9098 samplers/smoothing.h            20193 grammar/finishing.h             38964 constraints/accessors.h
-    9184 samplers/softmax.h              20496 grammar/reading.h               39070 core/kinds.h
-    9218 samplers/drafted.h              20584 grammar/gbnf.h                  39120 base/restore.h
-    9245 samplers/greedy.h               20877 grammar/regex.h                 39133 api/license.h
+       2 api/opening.h                    9283 samplers/choose.h               21307 grammar/derivatives.h
+     302 api/config.h                     9343 samplers/ratio.h                22123 grammar/vocabulary.h
+     333 api/types.h                      9407 samplers/draw.h                 22576 grammar/triggers.h
+     629 api/missing.h                    9484 samplers/dist.h                 22904 grammar/matcher.h
+     644 api/sample.h                     9515 samplers/gumbel.h               23174 grammar/cache.h
+     769 api/chains.h                     9582 watermark/function.h            23447 grammar/moving.h
+    1062 api/samplers.h                   9695 watermark/text.h                23894 grammar/visits.h
+    1388 api/gumbel.h                     9881 watermark/draw.h                24181 grammar/states.h
+    1417 api/operator.h                  10086 samplers/mirostat.h             24339 grammar/items.h
+    1476 api/kv.h                        10324 samplers/adaptive_p.h           24463 grammar/masks.h
+    1673 api/llama_cpp.h                 10473 samplers/custom.h               24666 grammar/runs.h
+    1721 api/text_error.h                10532 config/describe.h               24878 grammar/entries.h
+    1740 api/grammar.h                   10700 config/from_params.h            25391 grammar/accepting.h
+    2028 api/shards.h                    10753 config/orders.h                 25720 grammar/waiting.h
+    2140 api/peers.h                     10968 config/numbers.h                25843 grammar/history.h
+    2233 api/drafts.h                    11100 config/set.h                    25971 grammar/room.h
+    2392 api/constraints.h               11252 config/texts.h                  26318 grammar/sampler.h
+    2752 api/watermark.h                 11380 config/settings.h               26560 grammar/forced.h
+    2926 api/vocab.h                     11492 life/rollback.h                 26747 grammar/hooks.h
+    2968 api/parts.h                     11730 life/chain.h                    26869 schema/head.h
+    3013 base/switches.h                 11990 life/members.h                  27039 schema/errors.h
+    3316 base/random.h                   12099 life/update.h                   27151 schema/collections.h
+    3336 base/mt19937.h                  12282 life/copy.h                     27184 schema/references.h
+    3408 base/exact.h                    12442 rows/row.h                      27460 schema/strings.h
+    3625 base/bits128.h                  12677 rows/reserve.h                  27521 schema/numbers.h
+    3701 base/elements.h                 12745 rows/pieces.h                   27723 schema/sets.h
+    3827 watermark/colours.h             12854 rows/thresholds.h               27975 schema/formats.h
+    3890 kernels/llama_cpp/contract.h    12954 rows/compact.h                  28170 schema/scalars.h
+    3932 kernels/contract.h              13115 rows/sums.h                     28476 schema/goals.h
+    4019 kernels/scalar.h                13243 rows/changes.h                  28701 schema/alternatives.h
+    4223 kernels/llama_cpp/scalar.h      13320 rows/cuts.h                     29180 schema/objects.h
+    4244 kernels/sets.h                  13745 rows/typical.h                  29733 schema/arrays.h
+    4293 kernels/vectors.h               14053 rows/tail_free.h                30099 schema/whole.h
+    4375 kernels/avx512.h                14121 rows/selecting.h                30272 tags/head.h
+    4460 kernels/avx2.h                  14252 rows/mirostat.h                 30392 tags/words.h
+    4524 kernels/sse2.h                  14332 watermark/rows.h                30506 tags/inside.h
+    4541 kernels/neon.h                  14442 rows/flat.h                     30645 tags/formats.h
+    4564 kernels/wasm.h                  14491 rows/logprobs.h                 31051 grammar/grammars.h
+    4580 kernels/generic.h               14575 rows/step.h                     31117 peers/tables.h
+    4600 kernels/shared.h                14591 rows/llama_cpp/sums.h           31502 peers/values.h
+    4724 kernels/passes.h                14894 rows/llama_cpp/samplers.h       31939 peers/llama_server.h
+    5407 kernels/llama_cpp/passes.h      15363 rows/llama_cpp/step.h           32007 peers/fields.h
+    5489 kernels/check.h                 15393 run/apply.h                     32270 peers/requests.h
+    5511 kernels/dispatch.h              15462 run/writing.h                   32416 vocab/pieces.h
+    5710 core/array.h                    15586 run/arrays.h                    32593 vocab/tokenizer_json.h
+    6024 core/table.h                    15662 run/arrays_llama_cpp.h          32799 vocab/gguf.h
+    6205 core/windows.h                  15859 run/walk.h                      32973 shards/head.h
+    6293 constraints/record.h            15962 run/finish.h                    33062 shards/bytes.h
+    6358 watermark/record.h              15997 run/draw_llama_cpp.h            33159 shards/merging.h
+    6377 rows/work.h                     16069 run/draw.h                      33448 shards/row.h
+    6404 life/past.h                     16140 run/sample.h                    33583 shards/answers.h
+    6463 core/record.h                   16235 watermark/making.h              34101 shards/logprobs.h
+    6597 core/plans.h                    16465 watermark/tails.h               34245 shards/taking.h
+    6624 core/fields.h                   16562 watermark/detect.h              34397 shards/asking.h
+    6710 core/owners.h                   16787 run/verify.h                    34526 shards/prefix.h
+    6777 core/mt19937.h                  16885 run/batch.h                     35063 shards/plans.h
+    6832 core/no_mt19937.h               17024 run/guide.h                     35549 samplers/plans.h
+    6864 core/making.h                   17065 life/state.h                    35811 shards/way.h
+    6987 core/streams.h                  17226 operator/weights.h              35956 shards/memory.h
+    7023 life/state_fields.h             17302 operator/search.h               36025 shards/batch.h
+    7111 samplers/llama_cpp.h            17433 operator/run.h                  36424 drafts/head.h
+    7184 samplers/logit_bias.h           17593 kv/cells.h                      36475 drafts/block.h
+    7277 samplers/patch.h                17617 kv/making.h                     36658 drafts/tree.h
+    7325 samplers/penalties.h            17837 kv/slot.h                       36789 drafts/relaxed.h
+    7475 samplers/dry.h                  17969 kv/sequences.h                  36870 drafts/ngram.h
+    8012 samplers/cut.h                  18099 kv/data.h                       37005 constraints/automaton.h
+    8027 samplers/top_n_sigma.h          18229 kv/update.h                     37090 constraints/making.h
+    8137 samplers/top_k.h                18347 kv/state.h                      37349 constraints/sampler.h
+    8195 samplers/tail_free.h            18546 llama_cpp/functions.h           37447 constraints/constructors.h
+    8317 samplers/typical.h              18608 llama_cpp/object.h              37816 constraints/patterns.h
+    8391 samplers/top_p.h                18661 llama_cpp/vocabulary.h          38007 constraints/looking.h
+    8435 samplers/min_p.h                18736 text/reading.h                  38077 constraints/thinking.h
+    8477 samplers/by_sums.h              18842 text/strings.h                  38320 constraints/schedule.h
+    8626 samplers/top_h.h                18940 text/values.h                   38404 constraints/accepting.h
+    8679 samplers/min_k.h                19094 text/documents.h                38585 constraints/drawing.h
+    8737 samplers/xtc.h                  19167 grammar/head.h                  38776 constraints/state.h
+    8821 samplers/infill.h               19171 grammar/tree.h                  38840 constraints/kind.h
+    8937 samplers/temperature.h          19813 grammar/building.h              38900 constraints/top_p_decay.h
+    9102 samplers/smoothing.h            20209 grammar/finishing.h             38987 constraints/accessors.h
+    9188 samplers/softmax.h              20512 grammar/reading.h               39093 core/kinds.h
+    9222 samplers/drafted.h              20601 grammar/gbnf.h                  39143 base/restore.h
+    9249 samplers/greedy.h               20894 grammar/regex.h                 39156 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2462,7 +2462,9 @@ SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const c
 /* samp_init_banned_pattern -- prevents that any part of the text matches a regular expression (needs
    SAMPLING_GRAMMAR).
      in       pattern: a regular expression in the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of the accepted
-              text; $ is refused. *error (error may be NULL) gets why the pattern is wrong, and at which place
+              text; $ is refused. *error (error may be NULL) gets why the pattern is wrong, and at which place.
+              With SAMP_BAN_ANY_CASE a class has both cases of its letters, as under ECMA-262's flag i: [^a] matches
+              neither "a" nor "A"
      Masks    each token with a byte that would complete a match, as samp_init_banned_strings does.
      Rewind   With SAMP_BAN_REWIND the tokens from the one in which the match begins are taken back; if the last token
               completes several matches, the one that begins first counts. At most 1024 tokens are taken back.
@@ -2544,14 +2546,15 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
 /* samp_init_loop_breaker -- breaks loops. The text is in a loop if its last tokens are the same piece, of min_period ..
    max_period tokens, repeated at least `copies` times. Then l -= penalty for the token that would continue the loop,
    until another token is accepted. The sampler searches the last last_n tokens for a loop after every `every` tokens;
-   of several periods the smallest counts.
+   of several periods the smallest counts. A search within a loop may find a smaller period, which then counts.
      Usual    The usual arguments, in their order, are 4, 128, 3, 512, 16, INFINITY.
      Range    1 <= min_period <= max_period <= 2^16; copies in 2 .. 2^16; last_n in [copies * min_period, 2^22]; every
               >= 1; penalty >= 0, where INFINITY masks the token, and 0 is off.
      Source   vLLM's ThinkingLoopBreaker (pull request 52677), repetition detection of vLLM and vllm-mlx.
    samp_init_loop_breaker_cusum -- breaks loops without a fixed period, by a sum s of repetitions. Each accepted token
    changes s within 0 .. alarm: s + 1 if the newest n tokens also occur earlier among the last last_n, else s - loss.
-   While s equals `alarm`, l -= penalty for each token that would again complete such a repetition of n tokens.
+   While s equals `alarm`, l -= penalty for each token that would again complete such a repetition of n tokens: the
+   token itself is then the newest of the last last_n.
      Usual    The usual arguments, in their order, are 6, 4096, 0.25, 15, INFINITY.
      Range    n >= 1, last_n in [n, 2^22]; loss >= 0 and alarm > 0, both finite; penalty as for samp_init_loop_breaker.
      Cost     O(last_n) for each token, and once more for a draw while s equals alarm.
@@ -2844,8 +2847,9 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
               of 2^-40 of the largest weight. SynthID's p are doubles, and m is a quotient of two sums of these p
               rounded down to integers.
      Leaves   p set for every token (SBW does not change p).
-     Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
-              that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
+     Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw draw as dist does,
+              with random bits of a stream of their own (so dist with the same seed draws other tokens); the choice
+              between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
      Greedy   If a chain selects greedily, only SBW marks its texts.
      MT19937  Under SAMP_RNG_MT19937 the sampler works as under SAMP_RNG_PHILOX, because llama.cpp has no watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
@@ -18116,16 +18120,28 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Writes element i of a cell in the buffer's type; for f16 it is rounded here. memcpy is used because the caller's
-   kernels may have given the memory another type. */
-static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
+/* Returns x rounded to a float whose lowest bit is set if the rounding changed x. */
+static float sampi_kv_to_odd(double x)
+{
+    float f = (float)x;
+    uint32_t u;
+    if ((double)f == x || x != x) return f;
+    memcpy(&u, &f, 4);
+    u -= f < 0.0f ? (double)f < x : (double)f > x; /* rounded away from 0 */
+    return sampi_float_of(u | 1);
+}
+
+/* Writes element i of a cell in the buffer's type, rounded once. memcpy is used because the caller's kernels may have
+   given the memory another type. */
+static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, double x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
     if (rows->half) {
-        uint16_t h = sampi_f32_to_f16(x);
+        uint16_t h = sampi_f32_to_f16(sampi_kv_to_odd(x));
         memcpy(p, &h, 2);
     } else {
-        memcpy(p, &x, 4);
+        float f = (float)x;
+        memcpy(p, &f, 4);
     }
 }
 
@@ -18173,7 +18189,7 @@ static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
     if (rows->half)
-        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, x[i]);
+        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, (double)x[i]);
     else
         sampi_kv_copy(rows, cell, &floats, 0);
 }
@@ -18226,7 +18242,7 @@ static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 }
 
 /* Rotates all heads of a cell's key in one layer by the angles in kv->turn, in place: (a, b) becomes (a c - b s, a s +
-   b c) for cosine c and sine s, each rounded once. */
+   b c) for cosine c and sine s, computed in double and rounded once to the buffer's type. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -18236,8 +18252,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, (float)SAMPI_FMA(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, (float)SAMPI_FMA(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, SAMPI_FMA(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, SAMPI_FMA(a, s, sampi_round(b * c)));
         }
     }
 }
@@ -20510,6 +20526,7 @@ typedef struct sampi_reader {
     /* Regular expressions: true if it matters in which of several ways a text matches. */
     bool ways;
     int32_t n_groups;
+    bool any_case; /* regular expressions: true if the letters A to Z equal a to z */
 } sampi_reader;
 
 #define SAMPI_MAX_NESTING 100 /* the largest number of parentheses that may be open */
@@ -20962,6 +20979,21 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
+/* Makes the node of a class from the ranges in r->parts from index `first` on, and removes them. */
+static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
+{
+    for (int32_t i = first, end = r->parts.n; i < end && r->any_case; i += 2)
+        for (sampi_node a = 'A'; a <= 'a'; a += 'a' - 'A') {
+            const sampi_node *range = (const sampi_node *)sampi_vec_at(&r->parts, sizeof *range, i);
+            sampi_node lo = range[0] < a ? a : range[0], hi = range[1] > a + 25 ? a + 25 : range[1];
+            if (lo > hi) continue;
+            if (sampi_read_part(r, lo ^ 32) < 0 || sampi_read_part(r, hi ^ 32) < 0) return r->error->status;
+        }
+    size_t n = (size_t)(r->parts.n - first) / 2;
+    r->parts.n = first;
+    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+}
+
 /* Reads one end of a range within [ ]. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
@@ -21007,9 +21039,7 @@ static sampi_node sampi_regex_class(sampi_reader *r)
         if (sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false)) return r->error->status;
     }
     r->at++;
-    size_t n = (size_t)(r->parts.n - first) / 2;
-    r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+    return sampi_regex_set(r, first, negated);
 }
 
 /* Returns n as a GROUP node if groups matter to the caller, else n itself. */
@@ -21108,7 +21138,9 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
     if (code < 0) return (sampi_node)code;
     uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
-    return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
+    const int32_t first = r->parts.n;
+    if (sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
+    return sampi_regex_set(r, first, false);
 }
 
 /* Reads the repetition behind the part n, if there is one, and applies it. */
@@ -37797,7 +37829,6 @@ typedef struct sampi_pattern_maker {
     sampi_node *node;         /* [n] the grammar's node of each state */
     uint16_t *next;           /* [n x 256] the next state for each state and byte */
     int32_t n;
-    bool any_case;
 } sampi_pattern_maker;
 
 /* Returns the state of a grammar's node, which is made if it does not exist. */
@@ -37818,40 +37849,26 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Returns the node that the text after a byte must match: the node's derivative by the byte. */
-static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
-{
-    sampi_node behind = sampi_derive(&m->d, node, byte);
-    bool letter = byte >= 'a' && byte <= 'z';
-    if (!m->any_case || !letter || m->d.status) return behind;
-    sampi_node other = sampi_derive(&m->d, node, byte - ('a' - 'A'));
-    return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
-}
-
 /* Fills the table's row of a state: the next state for each byte. */
 static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
     uint16_t *next = m->next + 256 * (size_t)state;
     sampi_find_byte_kinds(&m->d, m->node[state], first);
-    for (int32_t b = 0; b < 256 && !m->d.status; b++) {
-        const bool upper = m->any_case && b >= 'A' && b <= 'Z', lower = m->any_case && b >= 'a' && b <= 'z';
-        if (upper) continue;
-        next[b] = first[b] < b && !lower ? next[first[b]]
-                                         : sampi_pattern_state(m, sampi_pattern_behind(m, m->node[state], b));
-    }
-    for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
+    for (int32_t b = 0; b < 256 && !m->d.status; b++)
+        next[b] = first[b] < b ? next[first[b]] : sampi_pattern_state(m, sampi_derive(&m->d, m->node[state], b));
 }
 
 /* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
    that is being generated does not have. */
-static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
+static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool any_case, samp_grammar_error *error,
                                          sampi_node *plain, sampi_node *begun)
 {
     sampi_reader r;
     memset(&r, 0, sizeof r);
     r.tree = t;
     r.chars = sampi_tree_class;
+    r.any_case = any_case;
     sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
     if (all < 0) return all;
     sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
@@ -37870,13 +37887,14 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
 }
 
 /* Makes all states. */
-static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
-                                           uint32_t *start, uint32_t *alone, int32_t *n_lists)
+static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
+                                           samp_grammar_error *error, uint32_t *start, uint32_t *alone,
+                                           int32_t *n_lists)
 {
     sampi_tree *t = &m->d.tree;
     sampi_node plain, begun;
     int status = sampi_tree_init(t);
-    if (!status) status = sampi_pattern_read(t, text, error, &plain, &begun);
+    if (!status) status = sampi_pattern_read(t, text, any_case, error, &plain, &begun);
     if (status) return status;
     sampi_node any = sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
     sampi_node base = sampi_tree_seq(t, any, plain), first = sampi_tree_alt(t, base, begun);
@@ -37933,7 +37951,6 @@ static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char
     sampi_constraint *r = &builder->t.u.constraint;
     sampi_pattern_maker m;
     memset(&m, 0, sizeof m);
-    m.any_case = r->flags & SAMP_BAN_ANY_CASE;
     m.node = (sampi_node *)sampi_builder_alloc(builder, SAMPI_PATTERN_STATES, sizeof *m.node);
     m.next = (uint16_t *)sampi_builder_alloc(builder, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
     m.d.account.most = SIZE_MAX;
@@ -37943,8 +37960,10 @@ static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char
     m.bytes.n_classes = 256;
     m.d.bytes = &m.bytes;
     int32_t n_lists = 0;
-    int status = m.node && m.next ? sampi_pattern_states(&m, pattern, error, &r->start, &r->alone, &n_lists)
-                                  : (int)SAMP_E_NOMEM;
+    int status = SAMP_E_NOMEM;
+    if (m.node && m.next)
+        status = sampi_pattern_states(&m, pattern, r->flags & SAMP_BAN_ANY_CASE, error, &r->start, &r->alone,
+                                      &n_lists);
     if (!status) sampi_pattern_table(builder, &m);
     if (!status) builder->n_lists = (uint32_t)n_lists;
     sampi_memo_free(&m.d);
@@ -38021,10 +38040,11 @@ static uint32_t sampi_constraint_find(const sampi_sampler *s, uint32_t back, uin
     return end;
 }
 
-/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once. */
-static uint32_t sampi_constraint_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
+/* Lists the tokens that followed earlier occurrences of the newest m tokens among the newest `size`, in order, each
+   once. */
+static uint32_t sampi_constraint_followers(const sampi_sampler *s, uint32_t size, uint32_t m, sampi_count *list)
 {
-    const uint32_t size = s->u.constraint.ring.size, end = size > m ? size - m + 1 : 1;
+    const uint32_t end = size > m ? size - m + 1 : 1;
     uint32_t n = 0, kept = 0;
     for (uint32_t back = 1; back < end; back++) {
         uint32_t k = 1;
@@ -38527,11 +38547,12 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
         case SAMPI_CONSTRAINT_PERIOD:
             if (r->mode && sampi_constraint_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
+            /* a loop that goes on is found again, unless a smaller period is */
+            if ((r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
             break;
         case SAMPI_CONSTRAINT_CUSUM:
             sampi_ring_push(&r->ring, window, token);
-            r->sum += sampi_constraint_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
+            r->sum += sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
         case SAMPI_CONSTRAINT_THINKING: sampi_constraint_accept_thinking(s, token, node); break;
@@ -38599,9 +38620,11 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
     const sampi_count *ban = sampi_constraint_bans(s);
     uint32_t n = 0, kept = 0;
     switch (r->what) {
-        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, (uint32_t)r->n - 1, list);
-        case SAMPI_CONSTRAINT_CUSUM:
-            return r->sum >= r->alarm ? sampi_constraint_followers(s, (uint32_t)r->n - 1, list) : 0;
+        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
+        case SAMPI_CONSTRAINT_CUSUM: /* the token to be drawn takes the place of the oldest in a full window */
+            if (r->sum < r->alarm) return 0;
+            return sampi_constraint_followers(s, r->ring.size - (r->ring.size == r->ring.cap), (uint32_t)r->n - 1,
+                                              list);
         case SAMPI_CONSTRAINT_PERIOD:
             if (r->mode) list[n++].token = sampi_constraint_back(s, r->mode - 1);
             return n;

@@ -70,7 +70,9 @@ SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const c
 /* samp_init_banned_pattern -- prevents that any part of the text matches a regular expression (needs
    SAMPLING_GRAMMAR).
      in       pattern: a regular expression in the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of the accepted
-              text; $ is refused. *error (error may be NULL) gets why the pattern is wrong, and at which place
+              text; $ is refused. *error (error may be NULL) gets why the pattern is wrong, and at which place.
+              With SAMP_BAN_ANY_CASE a class has both cases of its letters, as under ECMA-262's flag i: [^a] matches
+              neither "a" nor "A"
      Masks    each token with a byte that would complete a match, as samp_init_banned_strings does.
      Rewind   With SAMP_BAN_REWIND the tokens from the one in which the match begins are taken back; if the last token
               completes several matches, the one that begins first counts. At most 1024 tokens are taken back.
@@ -152,14 +154,15 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
 /* samp_init_loop_breaker -- breaks loops. The text is in a loop if its last tokens are the same piece, of min_period ..
    max_period tokens, repeated at least `copies` times. Then l -= penalty for the token that would continue the loop,
    until another token is accepted. The sampler searches the last last_n tokens for a loop after every `every` tokens;
-   of several periods the smallest counts.
+   of several periods the smallest counts. A search within a loop may find a smaller period, which then counts.
      Usual    The usual arguments, in their order, are 4, 128, 3, 512, 16, INFINITY.
      Range    1 <= min_period <= max_period <= 2^16; copies in 2 .. 2^16; last_n in [copies * min_period, 2^22]; every
               >= 1; penalty >= 0, where INFINITY masks the token, and 0 is off.
      Source   vLLM's ThinkingLoopBreaker (pull request 52677), repetition detection of vLLM and vllm-mlx.
    samp_init_loop_breaker_cusum -- breaks loops without a fixed period, by a sum s of repetitions. Each accepted token
    changes s within 0 .. alarm: s + 1 if the newest n tokens also occur earlier among the last last_n, else s - loss.
-   While s equals `alarm`, l -= penalty for each token that would again complete such a repetition of n tokens.
+   While s equals `alarm`, l -= penalty for each token that would again complete such a repetition of n tokens: the
+   token itself is then the newest of the last last_n.
      Usual    The usual arguments, in their order, are 6, 4096, 0.25, 15, INFINITY.
      Range    n >= 1, last_n in [n, 2^22]; loss >= 0 and alarm > 0, both finite; penalty as for samp_init_loop_breaker.
      Cost     O(last_n) for each token, and once more for a draw while s equals alarm.

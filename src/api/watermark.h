@@ -95,8 +95,9 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
               of 2^-40 of the largest weight. SynthID's p are doubles, and m is a quotient of two sums of these p
               rounded down to integers.
      Leaves   p set for every token (SBW does not change p).
-     Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw use the random bits
-              that dist would, the choice between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
+     Draws    The position advances by one (not with SBW). A draw without a mark and SynthID's draw draw as dist does,
+              with random bits of a stream of their own (so dist with the same seed draws other tokens); the choice
+              between two keys uses 64 bits, and Gumbel's marked token needs no random bits.
      Greedy   If a chain selects greedily, only SBW marks its texts.
      MT19937  Under SAMP_RNG_MT19937 the sampler works as under SAMP_RNG_PHILOX, because llama.cpp has no watermark.
      Range    is that of the members above; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no

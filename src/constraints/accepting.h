@@ -150,11 +150,12 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
         case SAMPI_CONSTRAINT_PERIOD:
             if (r->mode && sampi_constraint_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
+            /* a loop that goes on is found again, unless a smaller period is */
+            if ((r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
             break;
         case SAMPI_CONSTRAINT_CUSUM:
             sampi_ring_push(&r->ring, window, token);
-            r->sum += sampi_constraint_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
+            r->sum += sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
         case SAMPI_CONSTRAINT_THINKING: sampi_constraint_accept_thinking(s, token, node); break;

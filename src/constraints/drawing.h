@@ -37,9 +37,11 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
     const sampi_count *ban = sampi_constraint_bans(s);
     uint32_t n = 0, kept = 0;
     switch (r->what) {
-        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, (uint32_t)r->n - 1, list);
-        case SAMPI_CONSTRAINT_CUSUM:
-            return r->sum >= r->alarm ? sampi_constraint_followers(s, (uint32_t)r->n - 1, list) : 0;
+        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
+        case SAMPI_CONSTRAINT_CUSUM: /* the token to be drawn takes the place of the oldest in a full window */
+            if (r->sum < r->alarm) return 0;
+            return sampi_constraint_followers(s, r->ring.size - (r->ring.size == r->ring.cap), (uint32_t)r->n - 1,
+                                              list);
         case SAMPI_CONSTRAINT_PERIOD:
             if (r->mode) list[n++].token = sampi_constraint_back(s, r->mode - 1);
             return n;

@@ -36,11 +36,11 @@ static uint32_t sampi_constraint_find(const sampi_sampler *s, uint32_t back, uin
     return end;
 }
 
-/* Lists the tokens that followed earlier occurrences of the newest m tokens, in order, each once. Returns their number.
-   If list is NULL, it only returns whether there is such a token. */
-static uint32_t sampi_constraint_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
+/* Lists the tokens that followed earlier occurrences of the newest m tokens among the newest `size`, in order, each
+   once. Returns their number. If list is NULL, it only returns whether there is such a token. */
+static uint32_t sampi_constraint_followers(const sampi_sampler *s, uint32_t size, uint32_t m, sampi_count *list)
 {
-    const uint32_t size = s->u.constraint.ring.size, end = size > m ? size - m + 1 : 1;
+    const uint32_t end = size > m ? size - m + 1 : 1;
     uint32_t n = 0, kept = 0;
     for (uint32_t back = 1; back < end; back++) {
         uint32_t k = 1;

@@ -16,7 +16,6 @@ typedef struct sampi_pattern_maker {
     sampi_node *node;         /* [n] the grammar's node of each state */
     uint16_t *next;           /* [n x 256] the next state for each state and byte */
     int32_t n;
-    bool any_case;
 } sampi_pattern_maker;
 
 /* Returns the state of a grammar's node, which is made if it does not exist. */
@@ -37,42 +36,26 @@ static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_nod
     return (uint16_t)(m->n - 1);
 }
 
-/* Returns the node that the text after a byte must match: the node's derivative by the byte. If case does not matter
-   and the byte is a small letter, it returns a node that matches either derivative, by the small or by the capital
-   letter. */
-static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
-{
-    sampi_node behind = sampi_derive(&m->d, node, byte);
-    bool letter = byte >= 'a' && byte <= 'z';
-    if (!m->any_case || !letter || m->d.status) return behind;
-    sampi_node other = sampi_derive(&m->d, node, byte - ('a' - 'A'));
-    return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
-}
-
 /* Fills the table's row of a state: the next state for each byte. */
 static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
     uint16_t *next = m->next + 256 * (size_t)state;
     sampi_find_byte_kinds(&m->d, m->node[state], first);
-    for (int32_t b = 0; b < 256 && !m->d.status; b++) {
-        const bool upper = m->any_case && b >= 'A' && b <= 'Z', lower = m->any_case && b >= 'a' && b <= 'z';
-        if (upper) continue;
-        next[b] = first[b] < b && !lower ? next[first[b]]
-                                         : sampi_pattern_state(m, sampi_pattern_behind(m, m->node[state], b));
-    }
-    for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
+    for (int32_t b = 0; b < 256 && !m->d.status; b++)
+        next[b] = first[b] < b ? next[first[b]] : sampi_pattern_state(m, sampi_derive(&m->d, m->node[state], b));
 }
 
 /* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
-   that is being generated does not have. */
-static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
+   that is being generated does not have. If case does not matter, the classes of characters say so. */
+static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool any_case, samp_grammar_error *error,
                                          sampi_node *plain, sampi_node *begun)
 {
     sampi_reader r;
     memset(&r, 0, sizeof r);
     r.tree = t;
     r.chars = sampi_tree_class;
+    r.any_case = any_case;
     sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
     if (all < 0) return all;
     sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
@@ -92,13 +75,14 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_g
 
 /* Makes all states. State 0 is that after any bytes. *start is the state at the beginning of the text. *alone is the
    state of a pattern that must begin at this place. */
-static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
-                                           uint32_t *start, uint32_t *alone, int32_t *n_lists)
+static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
+                                           samp_grammar_error *error, uint32_t *start, uint32_t *alone,
+                                           int32_t *n_lists)
 {
     sampi_tree *t = &m->d.tree;
     sampi_node plain, begun;
     int status = sampi_tree_init(t);
-    if (!status) status = sampi_pattern_read(t, text, error, &plain, &begun);
+    if (!status) status = sampi_pattern_read(t, text, any_case, error, &plain, &begun);
     if (status) return status;
     sampi_node any = sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
     sampi_node base = sampi_tree_seq(t, any, plain), first = sampi_tree_alt(t, base, begun);
@@ -156,7 +140,6 @@ static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char
     sampi_constraint *r = &builder->t.u.constraint;
     sampi_pattern_maker m;
     memset(&m, 0, sizeof m);
-    m.any_case = r->flags & SAMP_BAN_ANY_CASE;
     m.node = (sampi_node *)sampi_builder_alloc(builder, SAMPI_PATTERN_STATES, sizeof *m.node);
     m.next = (uint16_t *)sampi_builder_alloc(builder, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
     m.d.account.most = SIZE_MAX;
@@ -166,8 +149,10 @@ static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char
     m.bytes.n_classes = 256;
     m.d.bytes = &m.bytes;
     int32_t n_lists = 0;
-    int status = m.node && m.next ? sampi_pattern_states(&m, pattern, error, &r->start, &r->alone, &n_lists)
-                                  : (int)SAMP_E_NOMEM;
+    int status = SAMP_E_NOMEM;
+    if (m.node && m.next)
+        status = sampi_pattern_states(&m, pattern, r->flags & SAMP_BAN_ANY_CASE, error, &r->start, &r->alone,
+                                      &n_lists);
     if (!status) sampi_pattern_table(builder, &m);
     if (!status) builder->n_lists = (uint32_t)n_lists;
     sampi_memo_free(&m.d);

@@ -16,6 +16,7 @@ typedef struct sampi_reader {
        numbered below n_groups. */
     bool ways;
     int32_t n_groups;
+    bool any_case; /* regular expressions: true if the letters A to Z equal a to z */
 } sampi_reader;
 
 #define SAMPI_MAX_NESTING 100 /* the largest number of parentheses that may be open */

@@ -87,6 +87,22 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
+/* Makes the node of a class from the ranges in r->parts from index `first` on, and removes them. If case does not
+   matter, the other case of their letters joins them first, so that a negated class has neither. */
+static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
+{
+    for (int32_t i = first, end = r->parts.n; i < end && r->any_case; i += 2)
+        for (sampi_node a = 'A'; a <= 'a'; a += 'a' - 'A') {
+            const sampi_node *range = (const sampi_node *)sampi_vec_at(&r->parts, sizeof *range, i);
+            sampi_node lo = range[0] < a ? a : range[0], hi = range[1] > a + 25 ? a + 25 : range[1];
+            if (lo > hi) continue;
+            if (sampi_read_part(r, lo ^ 32) < 0 || sampi_read_part(r, hi ^ 32) < 0) return r->error->status;
+        }
+    size_t n = (size_t)(r->parts.n - first) / 2;
+    r->parts.n = first;
+    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+}
+
 /* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S, whose ranges are then
    appended to r->parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
@@ -133,9 +149,7 @@ static sampi_node sampi_regex_class(sampi_reader *r)
         if (sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false)) return r->error->status;
     }
     r->at++;
-    size_t n = (size_t)(r->parts.n - first) / 2;
-    r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+    return sampi_regex_set(r, first, negated);
 }
 
 /* Returns n as a GROUP node if groups matter to the caller, else n itself. */
@@ -235,7 +249,9 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
     if (code < 0) return (sampi_node)code;
     uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
-    return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
+    const int32_t first = r->parts.n;
+    if (sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
+    return sampi_regex_set(r, first, false);
 }
 
 /* Reads the repetition behind the part n, if there is one, and applies it. */

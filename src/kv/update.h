@@ -18,7 +18,7 @@ static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 }
 
 /* Rotates all heads of a cell's key in one layer by the angles in kv->turn, in place: (a, b) becomes (a c - b s, a s +
-   b c) for cosine c and sine s, each rounded once. Elements from n_rot on encode no position and do not change. */
+   b c) for cosine c and sine s, computed in double and rounded once to the buffer's type. Elements from n_rot on encode no position and do not change. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -28,8 +28,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, (float)SAMPI_FMA(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, (float)SAMPI_FMA(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, SAMPI_FMA(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, SAMPI_FMA(a, s, sampi_round(b * c)));
         }
     }
 }

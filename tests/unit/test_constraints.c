@@ -363,13 +363,14 @@ static bool stood_before(const samp_token *text, size_t n, size_t m, size_t last
     return false;
 }
 
-static void want_followers(const spec *p, const samp_token *text, size_t n, float *row)
+/* `last_n` counts the candidate. */
+static void want_followers(const spec *p, const samp_token *text, size_t n, size_t last_n, float *row)
 {
     samp_token next[MOST + 1];
     memcpy(next, text, n * sizeof *text);
     for (samp_token t = 0; t < N; t++) {
-        next[n] = t; /* the candidate is one more than the window has */
-        if (stood_before(next, n + 1, (size_t)p->size, (size_t)p->last_n + 1)) add(&row[t], -p->penalty);
+        next[n] = t;
+        if (stood_before(next, n + 1, (size_t)p->size, last_n)) add(&row[t], -p->penalty);
     }
 }
 
@@ -389,7 +390,7 @@ static void want_period(const spec *p, const samp_token *text, size_t n, float *
     size_t period = 0;
     for (size_t i = 0; i < n; i++) {
         if (period && text[i] != text[i - period]) period = 0;
-        if (!period && (i + 1) % (size_t)p->every == 0) period = period_of(p, text, i + 1);
+        if ((i + 1) % (size_t)p->every == 0) period = period_of(p, text, i + 1);
     }
     if (period) add(&row[text[n - period]], -p->penalty);
 }
@@ -401,7 +402,7 @@ static void want_cusum(const spec *p, const samp_token *text, size_t n, float *r
         bool again = i + 1 >= (size_t)p->size && stood_before(text, i + 1, (size_t)p->size, (size_t)p->last_n);
         sum = fminf(p->alarm, fmaxf(0.0f, sum + (again ? 1.0f : -p->loss)));
     }
-    if (sum >= p->alarm) want_followers(p, text, n, row);
+    if (sum >= p->alarm) want_followers(p, text, n, (size_t)p->last_n, row);
 }
 
 /* samp_thinking_end in the walk under way: the beginning of the span that is to end, and 1; and what it was when each
@@ -604,7 +605,7 @@ static void want(const spec *p, const samp_token *text, size_t n, float *row)
         case FORCED_PREFIX:
             if (at >= 0 && at < (int64_t)p->n) keep_only(row, &p->tokens[0][at], 1);
             return;
-        case NO_REPEAT: want_followers(p, text, n, row); return;
+        case NO_REPEAT: want_followers(p, text, n, (size_t)p->last_n + 1, row); return;
         case PERIOD: want_period(p, text, n, row); return;
         case CUSUM: want_cusum(p, text, n, row); return;
         case THINKING:
@@ -1225,22 +1226,36 @@ static void test_patterns(void **state)
         const char *pattern, *text; /* in pieces of one byte */
         const char *masked;         /* these bytes then are */
         int back;                   /* with rewind, behind the text and the first of them */
+        bool any_case;
     } c[] = {
-        { "eyes? (glint|gleam|shin)", "her eyes gl", "", 0 },
-        { "eyes? (glint|gleam|shin)", "her eyes glea", "m", 10 },
-        { "eyes? (glint|gleam|shin)", "her eye shi", "n", 8 },
-        { "It wasn't.*\\. It was .*\\.", "It wasn't me. It was you", ".", 25 },
-        { "a+b", "caaa", "b", 4 },
-        { "^ab", "a", "b", 2 },
-        { "^ab", "xa", "", 0 },
-        { "[0-9]{3}", "x12", "0123456789", 3 },
-        { "\xc3\xa9|x", "\xc3", "\xa9x", 2 },
+        { "eyes? (glint|gleam|shin)", "her eyes gl", "", 0, false },
+        { "eyes? (glint|gleam|shin)", "her eyes glea", "m", 10, false },
+        { "eyes? (glint|gleam|shin)", "her eye shi", "n", 8, false },
+        { "It wasn't.*\\. It was .*\\.", "It wasn't me. It was you", ".", 25, false },
+        { "a+b", "caaa", "b", 4, false },
+        { "^ab", "a", "b", 2, false },
+        { "^ab", "xa", "", 0, false },
+        { "[0-9]{3}", "x12", "0123456789", 3, false },
+        { "\xc3\xa9|x", "\xc3", "\xa9x", 2, false },
+        { "[^a]b", "a", "", 0, true }, /* as in ECMA-262, a class has both cases before it is negated */
+        { "[^A-C]x", "b", "", 0, true },
+        { "[^a]b", "A", "", 0, true },
+        { "[^\\x61]b", "A", "", 0, true },
+        { "[^\\W_]b", "A", "bB", 2, true },
+        { "\\Wb", "a", "", 0, true },
+        { "[^a]b", "c", "bB", 2, true },
+        { "[Y-b]x", "z", "xX", 2, true },
+        { "[Y-b]x", "C", "", 0, true },
+        { "[Y-b]x", "^", "xX", 2, true },
+        { "aB", "A", "bB", 2, true },
+        { "[^a]b", "A", "b", 2, false },
     };
     const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
         samp_grammar_error error;
-        samp_sampler *s = samp_init_banned_pattern(&bytes, c[i].pattern, 0, &error);
-        samp_sampler *rewinds = samp_init_banned_pattern(&bytes, c[i].pattern, SAMP_BAN_REWIND, NULL);
+        const unsigned any_case = c[i].any_case ? SAMP_BAN_ANY_CASE : 0;
+        samp_sampler *s = samp_init_banned_pattern(&bytes, c[i].pattern, any_case, &error);
+        samp_sampler *rewinds = samp_init_banned_pattern(&bytes, c[i].pattern, SAMP_BAN_REWIND | any_case, NULL);
         float row[256] = { 0 };
         samp_token_data data[256];
         assert_ok(samp_status(s, NULL));
@@ -1311,6 +1326,29 @@ static void test_loops(void **state)
     assert_status(samp_schedule_holds(s), SAMP_E_UNSUPPORTED);
     samp_free(s);
     samp_free(watch);
+}
+
+/* The smallest period counts, also where a larger one was found first. The sum's window has the token to be drawn. */
+static void test_loops_by_hand(void **state)
+{
+    (void)state;
+    static const samp_token text[] = { 7, 7, 8, 7, 7, 8, 7, 7, 8 }, period[] = { 0, 1, 0, 0, 1, 3, 3, 1, 3 };
+    const samp_loop loop = { 1, 4, 2, 30, 1 };
+    samp_sampler *watch = samp_init_loop_watch(&loop), *sum = samp_init_loop_breaker_cusum(1, 3, 0.0f, 1.0f, 2.0f);
+    for (size_t i = 0; i < TEST_COUNT(text); i++) {
+        assert_ok(samp_accept(watch, text[i]));
+        assert_num(samp_loop_length(watch), period[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_ok(samp_accept(sum, i ? 7 : 5));
+        float row[8] = { 0 };
+        samp_token_data data[8];
+        samp_token_data_array cur = test_array(data, row, 8);
+        assert_ok(samp_apply(sum, &cur));
+        for (int k = 0; k < 8; k++) assert_same(data[k].logit, i == 2 && k == 7 ? -2.0f : 0.0f);
+    }
+    samp_free(watch);
+    samp_free(sum);
 }
 
 /* A character gets four tokens to be finished, or it never is. */
@@ -1978,6 +2016,7 @@ int main(int argc, char **argv)
                                         cmocka_unit_test(test_schedules),
                                         cmocka_unit_test(test_waits),
                                         cmocka_unit_test(test_loops),
+                                        cmocka_unit_test(test_loops_by_hand),
                                         cmocka_unit_test(test_patterns),
                                         cmocka_unit_test(test_long_match) };
     return test_run(argc, argv, tests, make_rows, NULL);

@@ -232,25 +232,27 @@ static double half_value(uint16_t h) /* 2^16 stands for infinity */
     return isinf(x) ? copysign(65536.0, x) : x;
 }
 
-static void check_half(float x)
+/* Is h the half that is nearest to x, ties to even? */
+static void check_nearest(double x, uint16_t h)
 {
-    uint16_t h = inside_to_half(x);
     if (isnan(x)) {
         assert_true((h & 0x7C00) == 0x7C00 && (h & 1023));
         return;
     }
     assert_num(h >> 15, signbit(x) != 0);
     if ((h & 0x7FFF) > 0x7C00) fail();
-    double bound = isinf(x) ? (double)copysignf(65536.0f, x) : (double)x, off = fabs(half_value(h) - bound);
+    double bound = isinf(x) ? copysign(65536.0, x) : x, off = fabs(half_value(h) - bound);
     if (fabs(bound) >= 65536.0) off = (h & 0x7FFF) == 0x7C00 ? 0 : 1e9;
     for (int step = -1; step <= 1; step += 2) { /* no neighbour is closer, or as close and even */
         uint16_t other = (uint16_t)(h + step);
         if ((h & 0x7FFF) == 0 && step < 0) continue;
         if ((h & 0x7FFF) == 0x7C00 && step > 0) continue;
         double there = fabs(half_value(other) - bound);
-        if (there < off || (there == off && h & 1)) test_fail(__FILE__, __LINE__, "%.9g became 0x%04x", (double)x, h);
+        if (there < off || (there == off && h & 1)) test_fail(__FILE__, __LINE__, "%.17g became 0x%04x", x, h);
     }
 }
+
+static void check_half(float x) { check_nearest((double)x, inside_to_half(x)); }
 
 static void test_halves(void **state)
 {
@@ -456,6 +458,41 @@ static void test_rotation(void **state)
         check_turned(kv, rope, theta, 3 * tolerance, born);
         samp_kv_free(kv);
     }
+}
+
+/* What a rotation in double gives is rounded to f16 once: no half is nearer. */
+static void test_rotated_halves(void **state)
+{
+    (void)state;
+    enum { CELLS_HERE = 600, WIDTH = 256, DELTA = 77 };
+    source rng = source_stream(7300);
+    static float keys[CELLS_HERE][WIDTH], got[WIDTH];
+    samp_kv_params params = plain_params(CELLS_HERE);
+    uint32_t n_embd[1] = { WIDTH };
+    params.n_layer = 1;
+    params.n_embd_k = params.n_embd_v = n_embd;
+    params.type_k = SAMP_F16;
+    params.rope = SAMP_ROPE_ADJACENT;
+    params.n_embd_head = WIDTH;
+    samp_kv *kv = samp_kv_init(&params, NULL);
+    assert_ok(put(kv, 0, 0, CELLS_HERE));
+    for (uint32_t cell = 0; cell < CELLS_HERE; cell++) {
+        for (int i = 0; i < WIDTH; i++) keys[cell][i] = inside_from_half(inside_to_half((float)normal(&rng)));
+        assert_ok(samp_kv_put(kv, 0, cell, keys[cell], NULL));
+    }
+    assert_ok(samp_kv_seq_add(kv, 0, -1, -1, DELTA));
+    assert_ok(samp_kv_update(kv));
+    for (uint32_t cell = 0; cell < CELLS_HERE; cell++) {
+        assert_ok(samp_kv_get(kv, 0, cell, got, NULL));
+        for (int i = 0; i < WIDTH; i += 2) {
+            double angle = DELTA * pow(10000.0, -(double)i / WIDTH), c = cos(angle), s = sin(angle);
+            double a = (double)keys[cell][i], b = (double)keys[cell][i + 1];
+            volatile double bs = b * s, bc = b * c; /* rounded, not part of a product of more bits */
+            check_nearest(fma(a, c, -bs), inside_to_half(got[i]));
+            check_nearest(fma(a, s, bc), inside_to_half(got[i + 1]));
+        }
+    }
+    samp_kv_free(kv);
 }
 
 /* Without rope a shift leaves the keys. */
@@ -908,10 +945,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fork),           cmocka_unit_test(test_shift),
         cmocka_unit_test(test_halves),         cmocka_unit_test(test_bytes_of_a_cache),
         cmocka_unit_test(test_put_get),        cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_mask),           cmocka_unit_test(test_state),
-        cmocka_unit_test(test_checksum),       cmocka_unit_test(test_state_damaged),
-        cmocka_unit_test(test_no_rotation),    cmocka_unit_test(test_bad_params),
-        cmocka_unit_test(test_null_arguments), cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_rotated_halves), cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_state),          cmocka_unit_test(test_checksum),
+        cmocka_unit_test(test_state_damaged),  cmocka_unit_test(test_no_rotation),
+        cmocka_unit_test(test_bad_params),     cmocka_unit_test(test_null_arguments),
+        cmocka_unit_test(test_against_model),
     };
     return test_run(argc, argv, tests, NULL, NULL);
 }
