@@ -213,88 +213,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9283 samplers/choose.h               21307 grammar/derivatives.h
-     302 api/config.h                     9343 samplers/ratio.h                22123 grammar/vocabulary.h
-     333 api/types.h                      9407 samplers/draw.h                 22576 grammar/triggers.h
-     629 api/missing.h                    9484 samplers/dist.h                 22904 grammar/matcher.h
-     644 api/sample.h                     9515 samplers/gumbel.h               23174 grammar/cache.h
-     769 api/chains.h                     9582 watermark/function.h            23447 grammar/moving.h
-    1062 api/samplers.h                   9695 watermark/text.h                23894 grammar/visits.h
-    1388 api/gumbel.h                     9881 watermark/draw.h                24181 grammar/states.h
-    1417 api/operator.h                  10086 samplers/mirostat.h             24339 grammar/items.h
-    1476 api/kv.h                        10324 samplers/adaptive_p.h           24463 grammar/masks.h
-    1673 api/llama_cpp.h                 10473 samplers/custom.h               24666 grammar/runs.h
-    1721 api/text_error.h                10532 config/describe.h               24878 grammar/entries.h
-    1740 api/grammar.h                   10700 config/from_params.h            25391 grammar/accepting.h
-    2028 api/shards.h                    10753 config/orders.h                 25720 grammar/waiting.h
-    2140 api/peers.h                     10968 config/numbers.h                25843 grammar/history.h
-    2233 api/drafts.h                    11100 config/set.h                    25971 grammar/room.h
-    2392 api/constraints.h               11252 config/texts.h                  26318 grammar/sampler.h
-    2752 api/watermark.h                 11380 config/settings.h               26560 grammar/forced.h
-    2926 api/vocab.h                     11492 life/rollback.h                 26747 grammar/hooks.h
-    2968 api/parts.h                     11730 life/chain.h                    26869 schema/head.h
-    3013 base/switches.h                 11990 life/members.h                  27039 schema/errors.h
-    3316 base/random.h                   12099 life/update.h                   27151 schema/collections.h
-    3336 base/mt19937.h                  12282 life/copy.h                     27184 schema/references.h
-    3408 base/exact.h                    12442 rows/row.h                      27460 schema/strings.h
-    3625 base/bits128.h                  12677 rows/reserve.h                  27521 schema/numbers.h
-    3701 base/elements.h                 12745 rows/pieces.h                   27723 schema/sets.h
-    3827 watermark/colours.h             12854 rows/thresholds.h               27975 schema/formats.h
-    3890 kernels/llama_cpp/contract.h    12954 rows/compact.h                  28170 schema/scalars.h
-    3932 kernels/contract.h              13115 rows/sums.h                     28476 schema/goals.h
-    4019 kernels/scalar.h                13243 rows/changes.h                  28701 schema/alternatives.h
-    4223 kernels/llama_cpp/scalar.h      13320 rows/cuts.h                     29180 schema/objects.h
-    4244 kernels/sets.h                  13745 rows/typical.h                  29733 schema/arrays.h
-    4293 kernels/vectors.h               14053 rows/tail_free.h                30099 schema/whole.h
-    4375 kernels/avx512.h                14121 rows/selecting.h                30272 tags/head.h
-    4460 kernels/avx2.h                  14252 rows/mirostat.h                 30392 tags/words.h
-    4524 kernels/sse2.h                  14332 watermark/rows.h                30506 tags/inside.h
-    4541 kernels/neon.h                  14442 rows/flat.h                     30645 tags/formats.h
-    4564 kernels/wasm.h                  14491 rows/logprobs.h                 31051 grammar/grammars.h
-    4580 kernels/generic.h               14575 rows/step.h                     31117 peers/tables.h
-    4600 kernels/shared.h                14591 rows/llama_cpp/sums.h           31502 peers/values.h
-    4724 kernels/passes.h                14894 rows/llama_cpp/samplers.h       31939 peers/llama_server.h
-    5407 kernels/llama_cpp/passes.h      15363 rows/llama_cpp/step.h           32007 peers/fields.h
-    5489 kernels/check.h                 15393 run/apply.h                     32270 peers/requests.h
-    5511 kernels/dispatch.h              15462 run/writing.h                   32416 vocab/pieces.h
-    5710 core/array.h                    15586 run/arrays.h                    32593 vocab/tokenizer_json.h
-    6024 core/table.h                    15662 run/arrays_llama_cpp.h          32799 vocab/gguf.h
-    6205 core/windows.h                  15859 run/walk.h                      32973 shards/head.h
-    6293 constraints/record.h            15962 run/finish.h                    33062 shards/bytes.h
-    6358 watermark/record.h              15997 run/draw_llama_cpp.h            33159 shards/merging.h
-    6377 rows/work.h                     16069 run/draw.h                      33448 shards/row.h
-    6404 life/past.h                     16140 run/sample.h                    33583 shards/answers.h
-    6463 core/record.h                   16235 watermark/making.h              34101 shards/logprobs.h
-    6597 core/plans.h                    16465 watermark/tails.h               34245 shards/taking.h
-    6624 core/fields.h                   16562 watermark/detect.h              34397 shards/asking.h
-    6710 core/owners.h                   16787 run/verify.h                    34526 shards/prefix.h
-    6777 core/mt19937.h                  16885 run/batch.h                     35063 shards/plans.h
-    6832 core/no_mt19937.h               17024 run/guide.h                     35549 samplers/plans.h
-    6864 core/making.h                   17065 life/state.h                    35811 shards/way.h
-    6987 core/streams.h                  17226 operator/weights.h              35956 shards/memory.h
-    7023 life/state_fields.h             17302 operator/search.h               36025 shards/batch.h
-    7111 samplers/llama_cpp.h            17433 operator/run.h                  36424 drafts/head.h
-    7184 samplers/logit_bias.h           17593 kv/cells.h                      36475 drafts/block.h
-    7277 samplers/patch.h                17617 kv/making.h                     36658 drafts/tree.h
-    7325 samplers/penalties.h            17837 kv/slot.h                       36789 drafts/relaxed.h
-    7475 samplers/dry.h                  17969 kv/sequences.h                  36870 drafts/ngram.h
-    8012 samplers/cut.h                  18099 kv/data.h                       37005 constraints/automaton.h
-    8027 samplers/top_n_sigma.h          18229 kv/update.h                     37090 constraints/making.h
-    8137 samplers/top_k.h                18347 kv/state.h                      37349 constraints/sampler.h
-    8195 samplers/tail_free.h            18546 llama_cpp/functions.h           37447 constraints/constructors.h
-    8317 samplers/typical.h              18608 llama_cpp/object.h              37816 constraints/patterns.h
-    8391 samplers/top_p.h                18661 llama_cpp/vocabulary.h          38007 constraints/looking.h
-    8435 samplers/min_p.h                18736 text/reading.h                  38077 constraints/thinking.h
-    8477 samplers/by_sums.h              18842 text/strings.h                  38320 constraints/schedule.h
-    8626 samplers/top_h.h                18940 text/values.h                   38404 constraints/accepting.h
-    8679 samplers/min_k.h                19094 text/documents.h                38585 constraints/drawing.h
-    8737 samplers/xtc.h                  19167 grammar/head.h                  38776 constraints/state.h
-    8821 samplers/infill.h               19171 grammar/tree.h                  38840 constraints/kind.h
-    8937 samplers/temperature.h          19813 grammar/building.h              38900 constraints/top_p_decay.h
-    9102 samplers/smoothing.h            20209 grammar/finishing.h             38987 constraints/accessors.h
-    9188 samplers/softmax.h              20512 grammar/reading.h               39093 core/kinds.h
-    9222 samplers/drafted.h              20601 grammar/gbnf.h                  39143 base/restore.h
-    9249 samplers/greedy.h               20894 grammar/regex.h                 39156 api/license.h
+       2 api/opening.h                    9304 samplers/choose.h               21408 grammar/derivatives.h
+     302 api/config.h                     9364 samplers/ratio.h                22224 grammar/vocabulary.h
+     333 api/types.h                      9428 samplers/draw.h                 22677 grammar/triggers.h
+     629 api/missing.h                    9505 samplers/dist.h                 23005 grammar/matcher.h
+     644 api/sample.h                     9536 samplers/gumbel.h               23275 grammar/cache.h
+     769 api/chains.h                     9603 watermark/function.h            23548 grammar/moving.h
+    1065 api/samplers.h                   9716 watermark/text.h                23995 grammar/visits.h
+    1391 api/gumbel.h                     9902 watermark/draw.h                24282 grammar/states.h
+    1420 api/operator.h                  10107 samplers/mirostat.h             24440 grammar/items.h
+    1479 api/kv.h                        10345 samplers/adaptive_p.h           24564 grammar/masks.h
+    1676 api/llama_cpp.h                 10494 samplers/custom.h               24767 grammar/runs.h
+    1724 api/text_error.h                10553 config/describe.h               24979 grammar/entries.h
+    1743 api/grammar.h                   10721 config/from_params.h            25492 grammar/accepting.h
+    2031 api/shards.h                    10773 config/orders.h                 25821 grammar/waiting.h
+    2143 api/peers.h                     11045 config/numbers.h                25944 grammar/history.h
+    2236 api/drafts.h                    11178 config/set.h                    26072 grammar/room.h
+    2395 api/constraints.h               11353 config/texts.h                  26419 grammar/sampler.h
+    2755 api/watermark.h                 11483 config/settings.h               26661 grammar/forced.h
+    2929 api/vocab.h                     11595 life/rollback.h                 26848 grammar/hooks.h
+    2971 api/parts.h                     11833 life/chain.h                    26970 schema/head.h
+    3016 base/switches.h                 12093 life/members.h                  27140 schema/errors.h
+    3319 base/random.h                   12202 life/update.h                   27252 schema/collections.h
+    3339 base/mt19937.h                  12385 life/copy.h                     27285 schema/references.h
+    3411 base/exact.h                    12545 rows/row.h                      27561 schema/strings.h
+    3628 base/bits128.h                  12780 rows/reserve.h                  27622 schema/numbers.h
+    3704 base/elements.h                 12848 rows/pieces.h                   27824 schema/sets.h
+    3830 watermark/colours.h             12957 rows/thresholds.h               28076 schema/formats.h
+    3893 kernels/llama_cpp/contract.h    13057 rows/compact.h                  28271 schema/scalars.h
+    3935 kernels/contract.h              13218 rows/sums.h                     28577 schema/goals.h
+    4022 kernels/scalar.h                13346 rows/changes.h                  28802 schema/alternatives.h
+    4226 kernels/llama_cpp/scalar.h      13423 rows/cuts.h                     29281 schema/objects.h
+    4247 kernels/sets.h                  13846 rows/typical.h                  29834 schema/arrays.h
+    4296 kernels/vectors.h               14154 rows/tail_free.h                30200 schema/whole.h
+    4378 kernels/avx512.h                14222 rows/selecting.h                30373 tags/head.h
+    4463 kernels/avx2.h                  14353 rows/mirostat.h                 30493 tags/words.h
+    4527 kernels/sse2.h                  14433 watermark/rows.h                30607 tags/inside.h
+    4544 kernels/neon.h                  14543 rows/flat.h                     30746 tags/formats.h
+    4567 kernels/wasm.h                  14592 rows/logprobs.h                 31152 grammar/grammars.h
+    4583 kernels/generic.h               14676 rows/step.h                     31218 peers/tables.h
+    4603 kernels/shared.h                14692 rows/llama_cpp/sums.h           31603 peers/values.h
+    4727 kernels/passes.h                14995 rows/llama_cpp/samplers.h       32040 peers/llama_server.h
+    5410 kernels/llama_cpp/passes.h      15464 rows/llama_cpp/step.h           32108 peers/fields.h
+    5492 kernels/check.h                 15494 run/apply.h                     32371 peers/requests.h
+    5514 kernels/dispatch.h              15563 run/writing.h                   32517 vocab/pieces.h
+    5713 core/array.h                    15687 run/arrays.h                    32694 vocab/tokenizer_json.h
+    6027 core/table.h                    15763 run/arrays_llama_cpp.h          32900 vocab/gguf.h
+    6209 core/windows.h                  15960 run/walk.h                      33074 shards/head.h
+    6297 constraints/record.h            16063 run/finish.h                    33163 shards/bytes.h
+    6362 watermark/record.h              16098 run/draw_llama_cpp.h            33260 shards/merging.h
+    6381 rows/work.h                     16170 run/draw.h                      33549 shards/row.h
+    6408 life/past.h                     16241 run/sample.h                    33684 shards/answers.h
+    6467 core/record.h                   16336 watermark/making.h              34202 shards/logprobs.h
+    6601 core/plans.h                    16566 watermark/tails.h               34346 shards/taking.h
+    6628 core/fields.h                   16663 watermark/detect.h              34498 shards/asking.h
+    6731 core/owners.h                   16888 run/verify.h                    34627 shards/prefix.h
+    6798 core/mt19937.h                  16986 run/batch.h                     35164 shards/plans.h
+    6853 core/no_mt19937.h               17125 run/guide.h                     35650 samplers/plans.h
+    6885 core/making.h                   17166 life/state.h                    35912 shards/way.h
+    7008 core/streams.h                  17327 operator/weights.h              36057 shards/memory.h
+    7044 life/state_fields.h             17403 operator/search.h               36126 shards/batch.h
+    7132 samplers/llama_cpp.h            17534 operator/run.h                  36525 drafts/head.h
+    7205 samplers/logit_bias.h           17694 kv/cells.h                      36576 drafts/block.h
+    7298 samplers/patch.h                17718 kv/making.h                     36759 drafts/tree.h
+    7346 samplers/penalties.h            17938 kv/slot.h                       36890 drafts/relaxed.h
+    7496 samplers/dry.h                  18070 kv/sequences.h                  36971 drafts/ngram.h
+    8033 samplers/cut.h                  18200 kv/data.h                       37106 constraints/automaton.h
+    8048 samplers/top_n_sigma.h          18330 kv/update.h                     37191 constraints/making.h
+    8158 samplers/top_k.h                18448 kv/state.h                      37450 constraints/sampler.h
+    8216 samplers/tail_free.h            18647 llama_cpp/functions.h           37548 constraints/constructors.h
+    8338 samplers/typical.h              18709 llama_cpp/object.h              37917 constraints/patterns.h
+    8412 samplers/top_p.h                18762 llama_cpp/vocabulary.h          38108 constraints/looking.h
+    8456 samplers/min_p.h                18837 text/reading.h                  38178 constraints/thinking.h
+    8498 samplers/by_sums.h              18943 text/strings.h                  38421 constraints/schedule.h
+    8647 samplers/top_h.h                19041 text/values.h                   38505 constraints/accepting.h
+    8700 samplers/min_k.h                19195 text/documents.h                38686 constraints/drawing.h
+    8758 samplers/xtc.h                  19268 grammar/head.h                  38877 constraints/state.h
+    8842 samplers/infill.h               19272 grammar/tree.h                  38941 constraints/kind.h
+    8958 samplers/temperature.h          19914 grammar/building.h              39001 constraints/top_p_decay.h
+    9123 samplers/smoothing.h            20310 grammar/finishing.h             39088 constraints/accessors.h
+    9209 samplers/softmax.h              20613 grammar/reading.h               39194 core/kinds.h
+    9243 samplers/drafted.h              20702 grammar/gbnf.h                  39244 base/restore.h
+    9270 samplers/greedy.h               20995 grammar/regex.h                 39257 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -775,7 +775,7 @@ SAMP_API int samp_version(void);
 /* samp_default_params -- returns the defaults that the comments of samp_params give: llama.cpp's defaults, with seed 0.
    samp_plain_params -- returns parameters to start from for settings of other programs: no sampler removes a token,
      temp is 1, and the order is that of most programs: penalties, then the temperature, then the truncations. The order
-     names all samplers except infill and log_softmax. So each member that you set takes effect, and the others stay
+     has all samplers except infill and log_softmax. So each member that you set takes effect, and the others stay
      off. */
 SAMP_API samp_params samp_default_params(void);
 /* Returns parameters with all samplers off: temp is 1, and comes before the truncations. */
@@ -794,7 +794,9 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature". Other samplers that are on are added
               to this default: tfs_z after top_k; top_a, p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k
               after min_p; smoothing_factor at the end. An order of yours may name all of these samplers, and may repeat
-              them or leave them out. It may be written in letters: e penalties, d dry, s top_n_sigma, k top_k, f
+              them or leave them out. The name "*", at most once, is all samplers that the order does not name, in the
+              order of the default, on or off: "temperature;*". An order may be written in letters, each at most once
+              ("nonsense" and "topk" are misspelt names, not letters): e penalties, d dry, s top_n_sigma, k top_k, f
               tail_free ("tfs_z"), y typ_p, p top_p, m min_p, a top_a, l p_less, o p_less_norm, c epsilon_cutoff, h
               eta_cutoff, b top_h, g min_k, x xtc, i infill (needs params->vocab), t temperature, q smoothing_factor, n
               log_softmax. infill and log_softmax run only if the order names them. The order "" is empty: the chain has
@@ -870,11 +872,12 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               list, as llama-cli's repeated options are; the first breaker replaces the defaults. To start a list anew,
               set NULL first: logit_bias is empty then, dry_breakers has the defaults.
      Returns  SAMP_OK; SAMP_E_NULL: settings or name is NULL; SAMP_E_NAME: no member has this name, or a text cannot set
-              the member (vocab; n_logit_bias, which follows logit_bias); SAMP_E_FORMAT: the text does not have the form
+              the member (vocab; n_logit_bias, which follows logit_bias), or a word of an order names no sampler (then
+              *field is, for example, `order: "temprature"`, until the next call for these settings); SAMP_E_FORMAT: the text does not have the form
               above; SAMP_E_RANGE: the number is too large for the member's type, or is not 0 but would round to 0, the
               breaker is empty, or rng is another word; SAMP_E_NOMEM. *field (field may be NULL) gets the member's name,
               or `name` if it is unknown; with SAMP_OK it gets NULL. After an error nothing has changed. This function
-              does not check whether the value is in the member's range: samp_check_params does.
+              does not check whether a number is in the member's range: samp_check_params does.
      Memory   order, logit_bias and dry_breakers are copied; each copy is one block. */
 SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
 
@@ -6096,7 +6099,7 @@ enum {
     SAMPI_DROPS = 4,         /* the sampler removes masked tokens */
     SAMPI_DROPS_FAST = 8,    /* the sampler's function on a row removes masked tokens too, except a few */
     SAMPI_SORTS = 0x10,      /* the sampler leaves the candidates in order */
-    SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
+    SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if its min_keep is above 1, to keep tokens that it would cut */
     /* the sampler's function on a row accepts the row in place with a floor (a least logit); the functions of other
        kinds get the remaining tokens as a copy */
     SAMPI_TAKES_FLOOR = 0x40,
@@ -6134,7 +6137,8 @@ enum {
     SAMPI_CUTS_LAST = 0x4000000, /* the sampler cuts, and after the cut it does nothing but draw, if it selects */
     /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
     SAMPI_TO_K = 0x8000000,
-    /* the sampler keeps the tokens with a logit of at least the maximum + ln u.cut.p, or the first u.cut.min_keep */
+    /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first min_keep
+       */
     SAMPI_TO_FLOOR = 0x10000000,
     /* the sampler draws from all tokens that it gets, with their logits as they are, and does nothing else */
     SAMPI_DRAWS_ALL = 0x20000000,
@@ -6687,6 +6691,23 @@ static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 {
     return sampi_number(f, (const char *)s + f->at);
+}
+
+/* Returns how many tokens a sampler that cuts keeps at least, from 1 on: the kind's field of the type SAMPI_SIZE. */
+static size_t sampi_min_keep(const sampi_sampler *s)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    size_t min_keep = 1;
+    for (size_t i = 0; i < traits->n_fields; i++)
+        if (traits->field[i].type == SAMPI_SIZE)
+            min_keep = *(const size_t *)(const void *)((const char *)s + traits->field[i].at);
+    return min_keep > 1 ? min_keep : 1;
+}
+
+/* Returns the value of a kind's first field. */
+static double sampi_first_number(const sampi_sampler *s)
+{
+    return sampi_field_value(s, sampi_traits_of(s->kind)->field);
 }
 
 /* Is the field a text or a list of samp_params, not a number? */
@@ -10714,8 +10735,8 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
-/* Returns parameters that change nothing, with an order that names all samplers, because the user may switch any of
-   them on later. */
+/* Returns parameters that change nothing, with an order that has all samplers of the default order, because the user
+   may switch any of them on later. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();
@@ -10723,8 +10744,7 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     p.top_p = 1.0f;
     p.min_p = 0.0f;
     p.temp = 1.0f;
-    p.order = "penalties;dry;temperature;smoothing_factor;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;"
-              "p_less_norm;epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
+    p.order = "penalties;dry;temperature;smoothing_factor;*";
     return p;
 }
 
@@ -10776,22 +10796,43 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
     return SAMPI_N_KINDS;
 }
 
+/* Is an order without ';' one word, and not letters? A sampler's name is, also with its '_' or '-' left out: "topk" has
+   letters of samplers, but nobody means these. */
+static SAMPI_COLD bool sampi_is_one_word(const char *order)
+{
+    bool same = !strcmp(order, "*") || !strcmp(order, "dist");
+    for (int kind = 0; kind < SAMPI_N_KINDS && !same; kind++) {
+        const char *name = sampi_traits_of((sampi_kind)kind)->steps;
+        while (*name && !same) {
+            const char *at = order;
+            for (same = true; *name && *name != ';'; name++) {
+                if (*name == '_' || *name == '-') continue;
+                while (*at == '_' || *at == '-') at++;
+                same = same && *at == *name;
+                at += same;
+            }
+            same = same && !*at;
+            name += *name == ';';
+        }
+    }
+    return same;
+}
+
 /* The place of a reader in an order of samplers. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;
     bool letters;
-    int row; /* if text is NULL, the next row of the table */
+    int row;            /* if text is NULL, or at a "*", the next row of the table */
+    const char *others; /* where the text has its "*", or NULL if none was read yet */
 } sampi_steps;
 
 /* Begins to read an order, and decides whether its text has letters or names: "dry" is a name, not the letters d, r and
    y. "dist" is read as a name too, although no order may have it. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
-    sampi_steps steps = { p, p->order, false, 0 };
-    if (p->order)
-        steps.letters = !strchr(p->order, ';') && strcmp(p->order, "dist") &&
-                        sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+    sampi_steps steps = { p, p->order, false, 0, NULL };
+    if (p->order) steps.letters = !strchr(p->order, ';') && !sampi_is_one_word(p->order);
     return steps;
 }
 
@@ -10808,23 +10849,62 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name. */
+/* Finds the next kind that "*" stands for: those of the default order that the text does not name, on or off. */
+static SAMPI_COLD bool sampi_next_other_step(sampi_steps *steps, sampi_kind *kind)
+{
+    while (steps->row < SAMPI_N_KINDS) {
+        *kind = (sampi_kind)steps->row++;
+        const sampi_traits *traits = sampi_traits_of(*kind);
+        bool other = traits->letter && !(traits->flags & SAMPI_IF_NAMED);
+        for (const char *name = steps->p->order; *name && other; name += *name == ';') {
+            size_t n = strcspn(name, ";");
+            other = sampi_step_named(name, n) != *kind;
+            name += n;
+        }
+        if (other) return true;
+    }
+    return false;
+}
+
+/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name, and for a
+   letter that came before. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
-    const char *text = steps->text;
-    if (!text) return sampi_next_default_step(steps, kind);
-    if (!*text) return false;
-    if (steps->letters) {
-        *kind = sampi_step_lettered(*text);
-        steps->text = text + 1;
-        return true;
+    if (!steps->text) return sampi_next_default_step(steps, kind);
+    while (*steps->text) {
+        const char *text = steps->text;
+        if (steps->letters) {
+            *kind = strchr(steps->p->order, *text) == text ? sampi_step_lettered(*text) : SAMPI_N_KINDS;
+            steps->text++;
+            return true;
+        }
+        size_t n = strcspn(text, ";");
+        const bool others = n == 1 && *text == '*' && (!steps->others || steps->others == text);
+        if (others) steps->others = text;
+        if (others && sampi_next_other_step(steps, kind)) return true;
+        if (!others) *kind = sampi_step_named(text, n);
+        steps->text = text + n;
+        if (text[n] == ';' && text[n + 1])
+            steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
+        if (!others) return true;
     }
-    size_t n = strcspn(text, ";");
-    *kind = sampi_step_named(text, n);
-    steps->text = text + n;
-    if (text[n] == ';' && text[n + 1])
-        steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
-    return true;
+    return false;
+}
+
+/* Returns the first word [*n] of an order that names no sampler, or NULL. */
+static SAMPI_COLD const char *sampi_bad_step(const samp_params *p, size_t *n, bool *infill)
+{
+    sampi_steps steps = sampi_steps_of(p);
+    sampi_kind kind;
+    *infill = false;
+    for (const char *word = steps.text; sampi_next_step(&steps, &kind); word = steps.text) {
+        *infill = *infill || kind == SAMPI_INFILL;
+        if (kind != SAMPI_N_KINDS) continue;
+        if (steps.letters) word = p->order;
+        *n = strcspn(word, ";");
+        return word;
+    }
+    return NULL;
 }
 
 /* The members of samp_params that belong to no single sampler. */
@@ -10870,12 +10950,9 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
             sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
     if (!bad.status) {
-        bool infill = false;
-        sampi_steps steps = sampi_steps_of(p);
-        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);) {
-            sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
-            infill = infill || kind == SAMPI_INFILL;
-        }
+        size_t n;
+        bool infill;
+        sampi_require(&bad, !sampi_bad_step(p, &n, &infill), SAMP_E_RANGE, "order");
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         int status = sampi_rng_status(p->rng);
         sampi_require(&bad, !status, status, "rng");
@@ -10973,6 +11050,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
 struct samp_settings {
     samp_params params;
     samp_vocab vocab; /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
+    char word[64];    /* of the last error: "order: ", and the word that names no sampler in quotes */
 };
 
 /* ---- reading numbers ----
@@ -11236,6 +11314,27 @@ static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, cons
     return status;
 }
 
+/* If a word of an order names no sampler, returns SAMP_E_NAME, and *what becomes a text with the word, which is cut at
+   48 bytes, between two characters. */
+static SAMPI_COLD int sampi_require_order(samp_settings *s, const char *order, const char **what)
+{
+    samp_params p;
+    size_t n = 0, most = 48;
+    bool infill;
+    memset(&p, 0, sizeof p);
+    p.order = order;
+    const char *word = sampi_bad_step(&p, &n, &infill);
+    if (!word) return SAMP_OK;
+    while (n > most && most && (word[most] & 0xC0) == 0x80) most--;
+    sampi_text t = { s->word, sizeof s->word, 0 };
+    sampi_put(&t, "order: \"");
+    for (size_t i = 0; i < n && i < most; i++) sampi_put_char(&t, word[i]);
+    sampi_put(&t, "\"");
+    (void)sampi_end_text(&t);
+    *what = s->word;
+    return SAMP_E_NAME;
+}
+
 SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, const char *value, const char **field)
 {
     const char *what = s ? "name" : "settings";
@@ -11243,7 +11342,9 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
     if (s && name) {
         const sampi_field *f = sampi_field_named(name);
         what = f ? f->param : name;
-        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_NAME;
+        status = f ? SAMP_OK : SAMP_E_NAME;
+        if (f && f->type == SAMPI_ORDER && value) status = sampi_require_order(s, value, &what);
+        if (!status) status = sampi_set_field(&s->params, f, value);
     }
     if (field) *field = status ? what : NULL;
     return status;
@@ -11370,6 +11471,8 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
     sampi_put(&t, ": ");
     if (f && status == SAMP_E_FORMAT)
         sampi_put(&t, "expected ");
+    else if (status == SAMP_E_NAME && !strncmp(field, "order: ", 7))
+        sampi_put(&t, "no sampler has this name");
     else
         sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
     if (f && of_value) sampi_put(&t, ": ");
@@ -13365,8 +13468,6 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
     sampi_keep_first(row, min_keep);
     row->sorts = row->n > n;
 }
-
-static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
 
 /* Applies min_p to a row. The floor is the row's maximum + ln p, so no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
@@ -15422,7 +15523,7 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if (sampi_is_custom(s) || (flags & SAMPI_SELECTS && flags & SAMPI_KEEPS_P)) return true;
-    if (flags & SAMPI_TO_FLOOR) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
+    if (flags & SAMPI_TO_FLOOR) return sampi_first_number(s) >= 0.001f && sampi_min_keep(s) <= n / 64;
     return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
@@ -16083,7 +16184,7 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
         if (member->off) continue;
         if (!(flags & SAMPI_KEEPS_P) || flags & SAMPI_SELECTS) break;
         if (!(flags & SAMPI_DROPS)) continue;
-        if (flags & SAMPI_KEEPS_SOME) by_id = by_id && member->u.cut.min_keep <= 1;
+        if (flags & SAMPI_KEEPS_SOME) by_id = by_id && sampi_min_keep(member) == 1;
         if (flags & SAMPI_SORTS)
             by_id = false;
         else if (!by_id)
@@ -34650,7 +34751,7 @@ static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
     if (!sampi_only_cuts(row) || !(sampi_flags_of(next) & SAMPI_TO_FLOOR)) return INFINITY;
-    return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
+    return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(sampi_first_number(next));
 }
 
 /* Is the draw next after the present member, with only temperatures between? Notes which member draws, and the maximum
@@ -35110,7 +35211,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
     const bool ends = then == SAMPI_THEN_PREFIX || then == SAMPI_THEN_SCORES;
     const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_must_ask_for_floor(row, facts, s)
-                       : ends ? sampi_must_ask_for_end(row, facts, s->u.cut.min_keep > SAMPI_SHARD_LIST)
+                       : ends ? sampi_must_ask_for_end(row, facts, sampi_min_keep(s) > SAMPI_SHARD_LIST)
                               : sampi_must_ask(row, facts);
     *sums = row->sums;
     if (lacks && then == SAMPI_THEN_SCORES) sampi_typical_asks(row, s);

@@ -6,7 +6,7 @@
 /* samp_default_params -- returns the defaults that the comments of samp_params give: llama.cpp's defaults, with seed 0.
    samp_plain_params -- returns parameters to start from for settings of other programs: no sampler removes a token,
      temp is 1, and the order is that of most programs: penalties, then the temperature, then the truncations. The order
-     names all samplers except infill and log_softmax. So each member that you set takes effect, and the others stay
+     has all samplers except infill and log_softmax. So each member that you set takes effect, and the others stay
      off. */
 SAMP_API samp_params samp_default_params(void);
 /* Returns parameters with all samplers off: temp is 1, and comes before the truncations. */
@@ -25,7 +25,9 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature". Other samplers that are on are added
               to this default: tfs_z after top_k; top_a, p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k
               after min_p; smoothing_factor at the end. An order of yours may name all of these samplers, and may repeat
-              them or leave them out. It may be written in letters: e penalties, d dry, s top_n_sigma, k top_k, f
+              them or leave them out. The name "*", at most once, is all samplers that the order does not name, in the
+              order of the default, on or off: "temperature;*". An order may be written in letters, each at most once
+              ("nonsense" and "topk" are misspelt names, not letters): e penalties, d dry, s top_n_sigma, k top_k, f
               tail_free ("tfs_z"), y typ_p, p top_p, m min_p, a top_a, l p_less, o p_less_norm, c epsilon_cutoff, h
               eta_cutoff, b top_h, g min_k, x xtc, i infill (needs params->vocab), t temperature, q smoothing_factor, n
               log_softmax. infill and log_softmax run only if the order names them. The order "" is empty: the chain has
@@ -101,11 +103,12 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               list, as llama-cli's repeated options are; the first breaker replaces the defaults. To start a list anew,
               set NULL first: logit_bias is empty then, dry_breakers has the defaults.
      Returns  SAMP_OK; SAMP_E_NULL: settings or name is NULL; SAMP_E_NAME: no member has this name, or a text cannot set
-              the member (vocab; n_logit_bias, which follows logit_bias); SAMP_E_FORMAT: the text does not have the form
+              the member (vocab; n_logit_bias, which follows logit_bias), or a word of an order names no sampler (then
+              *field is, for example, `order: "temprature"`, until the next call for these settings); SAMP_E_FORMAT: the text does not have the form
               above; SAMP_E_RANGE: the number is too large for the member's type, or is not 0 but would round to 0, the
               breaker is empty, or rng is another word; SAMP_E_NOMEM. *field (field may be NULL) gets the member's name,
               or `name` if it is unknown; with SAMP_OK it gets NULL. After an error nothing has changed. This function
-              does not check whether the value is in the member's range: samp_check_params does.
+              does not check whether a number is in the member's range: samp_check_params does.
      Memory   order, logit_bias and dry_breakers are copied; each copy is one block. */
 SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
 

@@ -25,8 +25,8 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
-/* Returns parameters that change nothing, with an order that names all samplers, because the user may switch any of
-   them on later. The default order would leave out samplers that are off. */
+/* Returns parameters that change nothing, with an order that has all samplers of the default order, because the user may
+   switch any of them on later. The default order would leave out samplers that are off. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();
@@ -34,8 +34,7 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     p.top_p = 1.0f;
     p.min_p = 0.0f;
     p.temp = 1.0f;
-    p.order = "penalties;dry;temperature;smoothing_factor;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;"
-              "p_less_norm;epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
+    p.order = "penalties;dry;temperature;smoothing_factor;*";
     return p;
 }
 

@@ -30,23 +30,45 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
     return SAMPI_N_KINDS;
 }
 
-/* The place of a reader in an order of samplers. The order's text has names separated by ';', or letters; a single name
-   counts as a name. If the text is NULL, the order is that of the rows of the table of kinds. */
+/* Is an order without ';' one word, and not letters? A sampler's name is, also with its '_' or '-' left out: "topk" has
+   letters of samplers, but nobody means these. */
+static SAMPI_COLD bool sampi_is_one_word(const char *order)
+{
+    bool same = !strcmp(order, "*") || !strcmp(order, "dist");
+    for (int kind = 0; kind < SAMPI_N_KINDS && !same; kind++) {
+        const char *name = sampi_traits_of((sampi_kind)kind)->steps;
+        while (*name && !same) {
+            const char *at = order;
+            for (same = true; *name && *name != ';'; name++) {
+                if (*name == '_' || *name == '-') continue;
+                while (*at == '_' || *at == '-') at++;
+                same = same && *at == *name;
+                at += same;
+            }
+            same = same && !*at;
+            name += *name == ';';
+        }
+    }
+    return same;
+}
+
+/* The place of a reader in an order of samplers. The order's text has names separated by ';', or letters, each at most
+   once. The name "*", at most once, is all samplers that the order does not name. If the text is NULL, the order is that
+   of the rows of the table of kinds. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;
     bool letters;
-    int row; /* if text is NULL, the next row of the table */
+    int row;            /* if text is NULL, or at a "*", the next row of the table */
+    const char *others; /* where the text has its "*", or NULL if none was read yet */
 } sampi_steps;
 
 /* Begins to read an order, and decides whether its text has letters or names: "dry" is a name, not the letters d, r and
    y. "dist" is read as a name too, although no order may have it. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
-    sampi_steps steps = { p, p->order, false, 0 };
-    if (p->order)
-        steps.letters = !strchr(p->order, ';') && strcmp(p->order, "dist") &&
-                        sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+    sampi_steps steps = { p, p->order, false, 0, NULL };
+    if (p->order) steps.letters = !strchr(p->order, ';') && !sampi_is_one_word(p->order);
     return steps;
 }
 
@@ -64,25 +86,64 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name. The caller
-   must stop then, because an empty name at the end of the text would be returned again and again. samp_check_params
-   stops; sampi_add_steps gets only orders that have been checked. */
+/* Finds the next kind that "*" stands for: those of the default order that the text does not name, on or off. */
+static SAMPI_COLD bool sampi_next_other_step(sampi_steps *steps, sampi_kind *kind)
+{
+    while (steps->row < SAMPI_N_KINDS) {
+        *kind = (sampi_kind)steps->row++;
+        const sampi_traits *traits = sampi_traits_of(*kind);
+        bool other = traits->letter && !(traits->flags & SAMPI_IF_NAMED);
+        for (const char *name = steps->p->order; *name && other; name += *name == ';') {
+            size_t n = strcspn(name, ";");
+            other = sampi_step_named(name, n) != *kind;
+            name += n;
+        }
+        if (other) return true;
+    }
+    return false;
+}
+
+/* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name, and for a
+   letter that came before. The caller must stop then, because an empty name at the end of the text would be returned
+   again and again. sampi_bad_step stops; sampi_add_steps gets only orders that have been checked. */
 static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
-    const char *text = steps->text;
-    if (!text) return sampi_next_default_step(steps, kind);
-    if (!*text) return false;
-    if (steps->letters) {
-        *kind = sampi_step_lettered(*text);
-        steps->text = text + 1;
-        return true;
+    if (!steps->text) return sampi_next_default_step(steps, kind);
+    while (*steps->text) {
+        const char *text = steps->text;
+        if (steps->letters) {
+            *kind = strchr(steps->p->order, *text) == text ? sampi_step_lettered(*text) : SAMPI_N_KINDS;
+            steps->text++;
+            return true;
+        }
+        size_t n = strcspn(text, ";");
+        const bool others = n == 1 && *text == '*' && (!steps->others || steps->others == text);
+        if (others) steps->others = text;
+        if (others && sampi_next_other_step(steps, kind)) return true;
+        if (!others) *kind = sampi_step_named(text, n);
+        steps->text = text + n;
+        if (text[n] == ';' && text[n + 1])
+            steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
+        if (!others) return true;
     }
-    size_t n = strcspn(text, ";");
-    *kind = sampi_step_named(text, n);
-    steps->text = text + n;
-    if (text[n] == ';' && text[n + 1])
-        steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
-    return true;
+    return false;
+}
+
+/* Returns the first word [*n] of an order that names no sampler, or NULL. If the order has letters, all of it is one
+   word. *infill: does the order have infill? */
+static SAMPI_COLD const char *sampi_bad_step(const samp_params *p, size_t *n, bool *infill)
+{
+    sampi_steps steps = sampi_steps_of(p);
+    sampi_kind kind;
+    *infill = false;
+    for (const char *word = steps.text; sampi_next_step(&steps, &kind); word = steps.text) {
+        *infill = *infill || kind == SAMPI_INFILL;
+        if (kind != SAMPI_N_KINDS) continue;
+        if (steps.letters) word = p->order;
+        *n = strcspn(word, ";");
+        return word;
+    }
+    return NULL;
 }
 
 /* The members of samp_params that belong to no single sampler. Those that are numbers are checked first, because
@@ -131,12 +192,9 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
             sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
     if (!bad.status) {
-        bool infill = false;
-        sampi_steps steps = sampi_steps_of(p);
-        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);) {
-            sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
-            infill = infill || kind == SAMPI_INFILL;
-        }
+        size_t n;
+        bool infill;
+        sampi_require(&bad, !sampi_bad_step(p, &n, &infill), SAMP_E_RANGE, "order");
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         int status = sampi_rng_status(p->rng);
         sampi_require(&bad, !status, status, "rng");

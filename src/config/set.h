@@ -142,6 +142,27 @@ static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, cons
     return status;
 }
 
+/* If a word of an order names no sampler, returns SAMP_E_NAME, and *what becomes a text with the word, which is cut at
+   48 bytes, between two characters. */
+static SAMPI_COLD int sampi_require_order(samp_settings *s, const char *order, const char **what)
+{
+    samp_params p;
+    size_t n = 0, most = 48;
+    bool infill;
+    memset(&p, 0, sizeof p);
+    p.order = order;
+    const char *word = sampi_bad_step(&p, &n, &infill);
+    if (!word) return SAMP_OK;
+    while (n > most && most && (word[most] & 0xC0) == 0x80) most--;
+    sampi_text t = { s->word, sizeof s->word, 0 };
+    sampi_put(&t, "order: \"");
+    for (size_t i = 0; i < n && i < most; i++) sampi_put_char(&t, word[i]);
+    sampi_put(&t, "\"");
+    (void)sampi_end_text(&t);
+    *what = s->word;
+    return SAMP_E_NAME;
+}
+
 SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, const char *value, const char **field)
 {
     const char *what = s ? "name" : "settings";
@@ -149,7 +170,9 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
     if (s && name) {
         const sampi_field *f = sampi_field_named(name);
         what = f ? f->param : name;
-        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_NAME;
+        status = f ? SAMP_OK : SAMP_E_NAME;
+        if (f && f->type == SAMPI_ORDER && value) status = sampi_require_order(s, value, &what);
+        if (!status) status = sampi_set_field(&s->params, f, value);
     }
     if (field) *field = status ? what : NULL;
     return status;

@@ -121,6 +121,8 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
     sampi_put(&t, ": ");
     if (f && status == SAMP_E_FORMAT)
         sampi_put(&t, "expected ");
+    else if (status == SAMP_E_NAME && !strncmp(field, "order: ", 7))
+        sampi_put(&t, "no sampler has this name");
     else
         sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
     if (f && of_value) sampi_put(&t, ": ");

@@ -71,6 +71,23 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
     return sampi_number(f, (const char *)s + f->at);
 }
 
+/* Returns how many tokens a sampler that cuts keeps at least, from 1 on: the kind's field of the type SAMPI_SIZE. */
+static size_t sampi_min_keep(const sampi_sampler *s)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    size_t min_keep = 1;
+    for (size_t i = 0; i < traits->n_fields; i++)
+        if (traits->field[i].type == SAMPI_SIZE)
+            min_keep = *(const size_t *)(const void *)((const char *)s + traits->field[i].at);
+    return min_keep > 1 ? min_keep : 1;
+}
+
+/* Returns the value of a kind's first field. */
+static double sampi_first_number(const sampi_sampler *s)
+{
+    return sampi_field_value(s, sampi_traits_of(s->kind)->field);
+}
+
 /* Is the field a text or a list of samp_params, not a number? */
 static bool sampi_is_text_field(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 

@@ -90,7 +90,7 @@ enum {
     SAMPI_DROPS = 4,         /* the sampler removes masked tokens */
     SAMPI_DROPS_FAST = 8,    /* the sampler's function on a row removes masked tokens too, except a few */
     SAMPI_SORTS = 0x10,      /* the sampler leaves the candidates in order */
-    SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if u.cut.min_keep is above 1, to keep tokens that it would cut */
+    SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if its min_keep is above 1, to keep tokens that it would cut */
     /* the sampler's function on a row accepts the row in place with a floor (a least logit); the functions of other
        kinds get the remaining tokens as a copy */
     SAMPI_TAKES_FLOOR = 0x40,
@@ -131,7 +131,8 @@ enum {
     SAMPI_CUTS_LAST = 0x4000000, /* the sampler cuts, and after the cut it does nothing but draw, if it selects */
     /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
     SAMPI_TO_K = 0x8000000,
-    /* the sampler keeps the tokens with a logit of at least the maximum + ln u.cut.p, or the first u.cut.min_keep */
+    /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first
+       min_keep */
     SAMPI_TO_FLOOR = 0x10000000,
     /* the sampler draws from all tokens that it gets, with their logits as they are, and does nothing else */
     SAMPI_DRAWS_ALL = 0x20000000,

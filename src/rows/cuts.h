@@ -58,8 +58,6 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
     row->sorts = row->n > n;
 }
 
-static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
-
 /* Applies min_p to a row. The floor is the row's maximum + ln p, so no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {

@@ -21,7 +21,7 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
         if (member->off) continue;
         if (!(flags & SAMPI_KEEPS_P) || flags & SAMPI_SELECTS) break;
         if (!(flags & SAMPI_DROPS)) continue;
-        if (flags & SAMPI_KEEPS_SOME) by_id = by_id && member->u.cut.min_keep <= 1;
+        if (flags & SAMPI_KEEPS_SOME) by_id = by_id && sampi_min_keep(member) == 1;
         if (flags & SAMPI_SORTS)
             by_id = false;
         else if (!by_id)

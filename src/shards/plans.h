@@ -56,7 +56,7 @@ static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then t
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
     const bool ends = then == SAMPI_THEN_PREFIX || then == SAMPI_THEN_SCORES;
     const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_must_ask_for_floor(row, facts, s)
-                       : ends ? sampi_must_ask_for_end(row, facts, s->u.cut.min_keep > SAMPI_SHARD_LIST)
+                       : ends ? sampi_must_ask_for_end(row, facts, sampi_min_keep(s) > SAMPI_SHARD_LIST)
                               : sampi_must_ask(row, facts);
     *sums = row->sums;
     if (lacks && then == SAMPI_THEN_SCORES) sampi_typical_asks(row, s);

@@ -150,7 +150,7 @@ static double sampi_next_floor(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
     if (!sampi_only_cuts(row) || !(sampi_flags_of(next) & SAMPI_TO_FLOOR)) return INFINITY;
-    return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(next->u.cut.p);
+    return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(sampi_first_number(next));
 }
 
 /* Is the draw next after the present member, with only temperatures between? Notes which member draws, and the maximum

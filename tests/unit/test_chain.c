@@ -1327,7 +1327,7 @@ static void test_describe(void **state)
     snprintf(most, sizeof most, "logits -> min-p(p=0.5, min_keep=%zu)", SIZE_MAX);
     describes(samp_init_min_p(0.5f, (size_t)-1), most);
     p = samp_default_params();
-    p.order = "fxtmtp";
+    p.order = "tfs_z;xtc;temperature;min_p;temperature;top_p";
     p.min_keep = 3;
     p.tfs_z = 0.97f;
     p.xtc_probability = 0.5f;

@@ -455,7 +455,17 @@ static void test_order(void **state)
     ordered("min_p;temperature;top_p", "logit-bias min-p temp-ext top-p dist");
     ordered("mtp", "logit-bias min-p temp-ext top-p dist");
     ordered("temperature;temperature", "logit-bias temp-ext temp-ext dist");
-    ordered("kkk", "logit-bias top-k top-k top-k dist");
+    ordered("top_k;top_k;top_k", "logit-bias top-k top-k top-k dist");
+    ordered("*", "logit-bias penalties dry top-n-sigma top-k tail-free typical top-p min-p top-a p-less p-less-norm "
+                 "epsilon eta top-h min-k xtc temp-ext smoothing dist");
+    ordered("penalties;dry;xtc;top_k;tfs_z;typical;top_p;min_p;*;top_a;p_less;p_less_norm;eta;epsilon;top_k",
+            "logit-bias penalties dry xtc top-k tail-free typical top-p min-p top-n-sigma top-h min-k temp-ext "
+            "smoothing top-a p-less p-less-norm eta epsilon top-k dist");
+    ordered(
+        "*;log_softmax;temperature;penalties;dry;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;p_less_norm;"
+        "epsilon;eta;top_h;min_k;xtc;smoothing",
+        "logit-bias log-softmax temp-ext penalties dry top-n-sigma top-k tail-free typical top-p min-p top-a p-less "
+        "p-less-norm epsilon eta top-h min-k xtc smoothing dist");
     ordered("txmpyfksde",
             "logit-bias temp-ext xtc min-p top-p typical tail-free top-k top-n-sigma dry penalties dist");
     ordered("xtc;tfs_z;typ_p;dry", "logit-bias xtc tail-free typical dry dist");
@@ -505,6 +515,11 @@ static void test_bad_orders(void **state)
         "TOP_K",        "top_k;min",
         "k;m",          "\xff",
         "mirostat",     "1",
+        "nonsense",     "kk",
+        "topk",         "top-k-",
+        "minp",         "top_k;*;*",
+        "*;",           "**",
+        "k*",           "temperature;*;typ",
     };
     for (size_t i = 0; i < TEST_COUNT(orders); i++) {
         samp_params p = samp_default_params();
@@ -965,7 +980,7 @@ static void test_update_two_of_a_kind(void **state)
     (void)state;
     samp_params p = samp_default_params();
     p.rng = SAMP_RNG_MT19937;
-    p.order = "xkx";
+    p.order = "xtc;top_k;xtc";
     p.top_k = 1; /* so that the second xtc never draws */
     p.xtc_probability = 0.5f;
     p.xtc_threshold = 0.02f;
@@ -1092,7 +1107,7 @@ static void test_update_breakers(void **state)
                 p.dry_breakers = sets[i];
                 p.dry_multiplier = on & 1 ? 3 : 0;
                 p.dry_allowed_length = 1;
-                p.order = "dkd";
+                p.order = "dry;top_k;dry";
                 n_asked = 0;
                 samp_sampler *chain = build(&p);
                 assert_num(n_asked > 0, (on & 1) && sets[i][0]);
@@ -1174,16 +1189,25 @@ static void test_update_cost(void **state)
 {
     (void)state;
     enum { LONG = 20000 };
-    static const char letters[] = "sktmpyfa"; /* without state or p that would need a row */
-    char *order = (char *)malloc(LONG + 1);
+    /* without state or p that would need a row */
+    static const char *const names[] = {
+        "top_n_sigma", "top_k", "temp", "min_p", "top_p", "typ_p", "tfs_z", "top_a"
+    };
+    char *order = (char *)malloc(12 * LONG);
     source rng = source_stream(14);
     samp_params p = samp_default_params();
     p.order = order;
     for (int all = 0; all < 2; all++) {
-        for (int i = 0; i < LONG; i++) order[i] = all ? letters[below(&rng, sizeof letters - 1)] : 'm';
-        order[LONG] = 0;
+        size_t at = 0, middle = 0;
+        for (int i = 0; i < LONG; i++) {
+            if (i == LONG / 2) middle = at;
+            at += (size_t)sprintf(order + at, "%s%s", i ? ";" : "",
+                                  names[i == LONG / 2 ? 4
+                                        : all         ? below(&rng, TEST_COUNT(names))
+                                                      : 3]);
+        }
         samp_sampler *chain = build(&p);
-        order[LONG / 2] = 'x';
+        memcpy(order + middle + 1, "top_k", 5);
         inside_steps = 0;
         assert_ok(samp_chain_update(chain, &p));
         assert_num(samp_chain_n(chain), LONG + 2);
@@ -1252,15 +1276,16 @@ static int32_t place_of(const samp_sampler *old, int32_t i, const samp_sampler *
 static void test_update_by_hand(void **state)
 {
     (void)state;
-    static const char letters_of[] = "edskypmxt";
+    static const char *const names[] = { "penalties", "dry",   "top_n_sigma", "top_k",      "typ_p",
+                                         "top_p",     "min_p", "xtc",         "temperature" };
     source rng = source_stream(15);
     for (int round = 0; round < (quickest() ? 100 : 1000); round++) {
         samp_params p = random_params(&rng), q = random_params(&rng);
-        char order[2][12];
+        char order[2][160] = { "", "" }; /* some more than once */
         for (int k = 0; k < 2; k++) {
             size_t n = below(&rng, 11);
-            for (size_t i = 0; i < n; i++) order[k][i] = letters_of[below(&rng, sizeof letters_of - 1)];
-            order[k][n] = 0;
+            for (size_t i = 0; i < n; i++)
+                strcat(strcat(order[k], i ? ";" : ""), names[below(&rng, TEST_COUNT(names))]);
         }
         if (below(&rng, 3)) p.order = order[0];
         if (below(&rng, 3)) q.order = order[1];

@@ -412,8 +412,38 @@ static void test_numbers_of_draws(void **state)
     }
 }
 
+/* What code does with any kind it reads from the kind's row: the order of samp_plain_params has all that a setting can
+   switch on, and min_keep and the number of a floor are fields, wherever a kind's struct has them. */
+static void test_rows_of_the_table(void **state)
+{
+    (void)state;
+    const samp_params plain = samp_plain_params();
+    samp_sampler *chain = samp_chain_from_params(&plain, NULL);
+    assert_ok(samp_status(chain, NULL));
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        int32_t n = 0;
+        for (int32_t i = 0; i < samp_chain_n(chain); i++)
+            n += ((const sampi_sampler *)samp_chain_get(chain, i))->kind == (sampi_kind)kind;
+        if (traits->letter && n != !(traits->flags & SAMPI_IF_NAMED))
+            test_fail(__FILE__, __LINE__, "%s is %d times in the chain of samp_plain_params", traits->name, (int)n);
+        sampi_sampler t = sampi_blank((sampi_kind)kind);
+        bool keeps = false;
+        for (size_t i = 0; i < traits->n_fields; i++) {
+            if (traits->field[i].type != SAMPI_SIZE) continue;
+            *(size_t *)(void *)((char *)&t + traits->field[i].at) = 5;
+            keeps = true;
+        }
+        assert_num(sampi_min_keep(&t), keeps ? 5 : 1);
+        if (traits->flags & (SAMPI_KEEPS_SOME | SAMPI_TO_FLOOR)) assert_true(keeps);
+        if (traits->flags & SAMPI_TO_FLOOR) assert_num(traits->field[0].type, SAMPI_FLOAT);
+    }
+    samp_free(chain);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_an_executor), cmocka_unit_test(test_numbers_of_draws) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_an_executor), cmocka_unit_test(test_numbers_of_draws),
+                                        cmocka_unit_test(test_rows_of_the_table) };
     return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -115,13 +115,51 @@ static void test_every_member(void **state)
     static const char *const breakers[] = { "stop", NULL };
     static const samp_logit_bias bias = { 5, 2.0f };
     /* static, so that what lies between the members is zero in both */
-    static const samp_params want = { UINT64_MAX, 3,        -7,        1,       0.25f,  0.125f, 0.5f,
-                                      0.1875f,    0.21875f, 0.03125f,  0.015625f, 0.6875f, 0.75f, 0.375f, 1.5f,
-                                      2.25f,      0.625f,   0.875f,    1.25f,   2.5f,   3.5f,   0.4375f,
-                                      7.5f,       11,       1.125f,    -0.5f,   -0.25f, 0.75f,  4.5f,
-                                      13,         17,       breakers,  2,       5.5f,   6.5f,   0.0625f,
-                                      0.5625f,    &bias,    1,         23,      NULL,   "kpt",  SAMP_RNG_MT19937,
-                                      29,         NULL };
+    static const samp_params want = { UINT64_MAX,
+                                      3,
+                                      -7,
+                                      1,
+                                      0.25f,
+                                      0.125f,
+                                      0.5f,
+                                      0.1875f,
+                                      0.21875f,
+                                      0.03125f,
+                                      0.015625f,
+                                      0.6875f,
+                                      0.75f,
+                                      0.375f,
+                                      1.5f,
+                                      2.25f,
+                                      0.625f,
+                                      0.875f,
+                                      1.25f,
+                                      2.5f,
+                                      3.5f,
+                                      0.4375f,
+                                      7.5f,
+                                      11,
+                                      1.125f,
+                                      -0.5f,
+                                      -0.25f,
+                                      0.75f,
+                                      4.5f,
+                                      13,
+                                      17,
+                                      breakers,
+                                      2,
+                                      5.5f,
+                                      6.5f,
+                                      0.0625f,
+                                      0.5625f,
+                                      &bias,
+                                      1,
+                                      23,
+                                      NULL,
+                                      "kpt",
+                                      SAMP_RNG_MT19937,
+                                      29,
+                                      NULL };
     samp_settings *s = samp_settings_new();
     for (size_t i = 0; i < TEST_COUNT(MEMBERS); i++) {
         sets(s, MEMBERS[i][0], MEMBERS[i][1]);
@@ -534,10 +572,41 @@ static void test_rng_and_order(void **state)
     sets(s, "order", "");
     assert_text(p->order, "");
     assert_text(got(s, "order"), "");
-    sets(s, "order", "no such sampler"); /* a text it is; samp_check_params knows better */
+    static const char *const words[][2] = { /* the word that names no sampler is told */
+                                            { "no such sampler", "no such sampler" },
+                                            { "top_k;temprature", "temprature" },
+                                            { "temprature;top_k", "temprature" },
+                                            { "nonsense", "nonsense" },
+                                            { "topk", "topk" },
+                                            { "kz", "kz" },
+                                            { "top_k;", "" },
+                                            { "*;top_k;dist;min_p", "dist" },
+                                            { "*;top_k;*", "*" }
+    };
+    for (size_t i = 0; i < TEST_COUNT(words); i++) {
+        char want[80], told_[120];
+        const char *field = NULL;
+        sets(s, "order", "kt");
+        assert_status(samp_settings_set(s, "order", words[i][0], &field), SAMP_E_NAME);
+        assert_text(p->order, "kt");
+        sprintf(want, "order: \"%s\"", words[i][1]);
+        assert_text(field, want);
+        samp_error_text(SAMP_E_NAME, field, told_, sizeof told_);
+        strcat(want, ": no sampler has this name");
+        assert_text(told_, want);
+    }
+    char much[200]; /* a long word is cut, between two characters */
     const char *field = NULL;
-    assert_status(samp_check_params(p, &field), SAMP_E_RANGE);
-    assert_text(field, "order");
+    for (int before = 0; before < 3; before++) {
+        memset(much, 'x', sizeof much);
+        for (int i = before; i + 3 < 180; i += 3) memcpy(much + i, "\xe2\x82\xac", 3);
+        much[180] = 0;
+        assert_status(samp_settings_set(s, "order", much, &field), SAMP_E_NAME);
+        const int whole = 48 - (48 - before) % 3;
+        assert_num(strlen(field), 8 + whole + 1);
+        assert_memory_equal(field + 8, much, whole);
+    }
+    sets(s, "order", "temperature;*");
     sets(s, "order", NULL);
     assert_true(p->order == NULL);
     samp_settings_free(s);
@@ -686,7 +755,8 @@ static void test_garbage(void **state)
         if (status == SAMP_OK) {
             assert_true(field == NULL);
         } else {
-            assert_text(field, which);
+            assert_memory_equal(field, status == SAMP_E_NAME && !strcmp(which, "order") ? "order: \"" : which,
+                                status == SAMP_E_NAME && !strcmp(which, "order") ? 8 : strlen(which) + 1);
             assert_num(memcmp(&before, samp_settings_params(s), sizeof before), 0);
         }
         (void)samp_check_params(samp_settings_params(s), NULL);
@@ -858,9 +928,8 @@ static void test_values_are_checked(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        { "temp", "-1" },        { "top_p", "0" },      { "top_p", "1.5" },
-        { "min_p", "-0.1" },     { "mirostat", "3" },   { "n_vocab", "-1" },
-        { "n_ctx_train", "-5" }, { "dry_base", "0.5" }, { "order", "top_k;nothing" },
+        { "temp", "-1" },    { "top_p", "0" },    { "top_p", "1.5" },      { "min_p", "-0.1" },
+        { "mirostat", "3" }, { "n_vocab", "-1" }, { "n_ctx_train", "-5" }, { "dry_base", "0.5" },
     };
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         const char *field = NULL;
