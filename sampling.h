@@ -30,6 +30,8 @@
                                    a chain made by hand, with samplers of your own in it
        samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
                                    the error of a sampler; a chain as text; its counts and the time it took
+       samp_params_error_text, samp_logits_error_text
+                                   what is wrong with parameters, and with a row: which value, which index
        samp_sample_batch, samp_batch_from_params
                                    sample many rows (the logits of many sequences), each with its own chain: f16, bf16,
                                    masks, log-probabilities, threads
@@ -213,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9304 samplers/choose.h               21408 grammar/derivatives.h
-     302 api/config.h                     9364 samplers/ratio.h                22224 grammar/vocabulary.h
-     333 api/types.h                      9428 samplers/draw.h                 22677 grammar/triggers.h
-     629 api/missing.h                    9505 samplers/dist.h                 23005 grammar/matcher.h
-     644 api/sample.h                     9536 samplers/gumbel.h               23275 grammar/cache.h
-     769 api/chains.h                     9603 watermark/function.h            23548 grammar/moving.h
-    1065 api/samplers.h                   9716 watermark/text.h                23995 grammar/visits.h
-    1391 api/gumbel.h                     9902 watermark/draw.h                24282 grammar/states.h
-    1420 api/operator.h                  10107 samplers/mirostat.h             24440 grammar/items.h
-    1479 api/kv.h                        10345 samplers/adaptive_p.h           24564 grammar/masks.h
-    1676 api/llama_cpp.h                 10494 samplers/custom.h               24767 grammar/runs.h
-    1724 api/text_error.h                10553 config/describe.h               24979 grammar/entries.h
-    1743 api/grammar.h                   10721 config/from_params.h            25492 grammar/accepting.h
-    2031 api/shards.h                    10773 config/orders.h                 25821 grammar/waiting.h
-    2143 api/peers.h                     11045 config/numbers.h                25944 grammar/history.h
-    2236 api/drafts.h                    11178 config/set.h                    26072 grammar/room.h
-    2395 api/constraints.h               11353 config/texts.h                  26419 grammar/sampler.h
-    2755 api/watermark.h                 11483 config/settings.h               26661 grammar/forced.h
-    2929 api/vocab.h                     11595 life/rollback.h                 26848 grammar/hooks.h
-    2971 api/parts.h                     11833 life/chain.h                    26970 schema/head.h
-    3016 base/switches.h                 12093 life/members.h                  27140 schema/errors.h
-    3319 base/random.h                   12202 life/update.h                   27252 schema/collections.h
-    3339 base/mt19937.h                  12385 life/copy.h                     27285 schema/references.h
-    3411 base/exact.h                    12545 rows/row.h                      27561 schema/strings.h
-    3628 base/bits128.h                  12780 rows/reserve.h                  27622 schema/numbers.h
-    3704 base/elements.h                 12848 rows/pieces.h                   27824 schema/sets.h
-    3830 watermark/colours.h             12957 rows/thresholds.h               28076 schema/formats.h
-    3893 kernels/llama_cpp/contract.h    13057 rows/compact.h                  28271 schema/scalars.h
-    3935 kernels/contract.h              13218 rows/sums.h                     28577 schema/goals.h
-    4022 kernels/scalar.h                13346 rows/changes.h                  28802 schema/alternatives.h
-    4226 kernels/llama_cpp/scalar.h      13423 rows/cuts.h                     29281 schema/objects.h
-    4247 kernels/sets.h                  13846 rows/typical.h                  29834 schema/arrays.h
-    4296 kernels/vectors.h               14154 rows/tail_free.h                30200 schema/whole.h
-    4378 kernels/avx512.h                14222 rows/selecting.h                30373 tags/head.h
-    4463 kernels/avx2.h                  14353 rows/mirostat.h                 30493 tags/words.h
-    4527 kernels/sse2.h                  14433 watermark/rows.h                30607 tags/inside.h
-    4544 kernels/neon.h                  14543 rows/flat.h                     30746 tags/formats.h
-    4567 kernels/wasm.h                  14592 rows/logprobs.h                 31152 grammar/grammars.h
-    4583 kernels/generic.h               14676 rows/step.h                     31218 peers/tables.h
-    4603 kernels/shared.h                14692 rows/llama_cpp/sums.h           31603 peers/values.h
-    4727 kernels/passes.h                14995 rows/llama_cpp/samplers.h       32040 peers/llama_server.h
-    5410 kernels/llama_cpp/passes.h      15464 rows/llama_cpp/step.h           32108 peers/fields.h
-    5492 kernels/check.h                 15494 run/apply.h                     32371 peers/requests.h
-    5514 kernels/dispatch.h              15563 run/writing.h                   32517 vocab/pieces.h
-    5713 core/array.h                    15687 run/arrays.h                    32694 vocab/tokenizer_json.h
-    6027 core/table.h                    15763 run/arrays_llama_cpp.h          32900 vocab/gguf.h
-    6209 core/windows.h                  15960 run/walk.h                      33074 shards/head.h
-    6297 constraints/record.h            16063 run/finish.h                    33163 shards/bytes.h
-    6362 watermark/record.h              16098 run/draw_llama_cpp.h            33260 shards/merging.h
-    6381 rows/work.h                     16170 run/draw.h                      33549 shards/row.h
-    6408 life/past.h                     16241 run/sample.h                    33684 shards/answers.h
-    6467 core/record.h                   16336 watermark/making.h              34202 shards/logprobs.h
-    6601 core/plans.h                    16566 watermark/tails.h               34346 shards/taking.h
-    6628 core/fields.h                   16663 watermark/detect.h              34498 shards/asking.h
-    6731 core/owners.h                   16888 run/verify.h                    34627 shards/prefix.h
-    6798 core/mt19937.h                  16986 run/batch.h                     35164 shards/plans.h
-    6853 core/no_mt19937.h               17125 run/guide.h                     35650 samplers/plans.h
-    6885 core/making.h                   17166 life/state.h                    35912 shards/way.h
-    7008 core/streams.h                  17327 operator/weights.h              36057 shards/memory.h
-    7044 life/state_fields.h             17403 operator/search.h               36126 shards/batch.h
-    7132 samplers/llama_cpp.h            17534 operator/run.h                  36525 drafts/head.h
-    7205 samplers/logit_bias.h           17694 kv/cells.h                      36576 drafts/block.h
-    7298 samplers/patch.h                17718 kv/making.h                     36759 drafts/tree.h
-    7346 samplers/penalties.h            17938 kv/slot.h                       36890 drafts/relaxed.h
-    7496 samplers/dry.h                  18070 kv/sequences.h                  36971 drafts/ngram.h
-    8033 samplers/cut.h                  18200 kv/data.h                       37106 constraints/automaton.h
-    8048 samplers/top_n_sigma.h          18330 kv/update.h                     37191 constraints/making.h
-    8158 samplers/top_k.h                18448 kv/state.h                      37450 constraints/sampler.h
-    8216 samplers/tail_free.h            18647 llama_cpp/functions.h           37548 constraints/constructors.h
-    8338 samplers/typical.h              18709 llama_cpp/object.h              37917 constraints/patterns.h
-    8412 samplers/top_p.h                18762 llama_cpp/vocabulary.h          38108 constraints/looking.h
-    8456 samplers/min_p.h                18837 text/reading.h                  38178 constraints/thinking.h
-    8498 samplers/by_sums.h              18943 text/strings.h                  38421 constraints/schedule.h
-    8647 samplers/top_h.h                19041 text/values.h                   38505 constraints/accepting.h
-    8700 samplers/min_k.h                19195 text/documents.h                38686 constraints/drawing.h
-    8758 samplers/xtc.h                  19268 grammar/head.h                  38877 constraints/state.h
-    8842 samplers/infill.h               19272 grammar/tree.h                  38941 constraints/kind.h
-    8958 samplers/temperature.h          19914 grammar/building.h              39001 constraints/top_p_decay.h
-    9123 samplers/smoothing.h            20310 grammar/finishing.h             39088 constraints/accessors.h
-    9209 samplers/softmax.h              20613 grammar/reading.h               39194 core/kinds.h
-    9243 samplers/drafted.h              20702 grammar/gbnf.h                  39244 base/restore.h
-    9270 samplers/greedy.h               20995 grammar/regex.h                 39257 api/license.h
+       2 api/opening.h                    9319 samplers/choose.h               21504 grammar/derivatives.h
+     304 api/config.h                     9379 samplers/ratio.h                22320 grammar/vocabulary.h
+     335 api/types.h                      9443 samplers/draw.h                 22773 grammar/triggers.h
+     631 api/missing.h                    9520 samplers/dist.h                 23101 grammar/matcher.h
+     646 api/sample.h                     9551 samplers/gumbel.h               23371 grammar/cache.h
+     782 api/chains.h                     9618 watermark/function.h            23644 grammar/moving.h
+    1078 api/samplers.h                   9731 watermark/text.h                24091 grammar/visits.h
+    1406 api/gumbel.h                     9917 watermark/draw.h                24378 grammar/states.h
+    1435 api/operator.h                  10122 samplers/mirostat.h             24536 grammar/items.h
+    1494 api/kv.h                        10360 samplers/adaptive_p.h           24660 grammar/masks.h
+    1691 api/llama_cpp.h                 10509 samplers/custom.h               24863 grammar/runs.h
+    1739 api/text_error.h                10568 config/describe.h               25075 grammar/entries.h
+    1758 api/grammar.h                   10736 config/from_params.h            25588 grammar/accepting.h
+    2046 api/shards.h                    10788 config/orders.h                 25917 grammar/waiting.h
+    2158 api/peers.h                     11060 config/numbers.h                26040 grammar/history.h
+    2251 api/drafts.h                    11193 config/set.h                    26168 grammar/room.h
+    2410 api/constraints.h               11368 config/texts.h                  26515 grammar/sampler.h
+    2770 api/watermark.h                 11537 config/settings.h               26757 grammar/forced.h
+    2944 api/vocab.h                     11649 life/rollback.h                 26944 grammar/hooks.h
+    2986 api/parts.h                     11887 life/chain.h                    27066 schema/head.h
+    3031 base/switches.h                 12159 life/members.h                  27236 schema/errors.h
+    3334 base/random.h                   12268 life/update.h                   27348 schema/collections.h
+    3354 base/mt19937.h                  12451 life/copy.h                     27381 schema/references.h
+    3426 base/exact.h                    12611 rows/row.h                      27657 schema/strings.h
+    3643 base/bits128.h                  12846 rows/reserve.h                  27718 schema/numbers.h
+    3719 base/elements.h                 12914 rows/pieces.h                   27920 schema/sets.h
+    3845 watermark/colours.h             13023 rows/thresholds.h               28172 schema/formats.h
+    3908 kernels/llama_cpp/contract.h    13123 rows/compact.h                  28367 schema/scalars.h
+    3950 kernels/contract.h              13284 rows/sums.h                     28673 schema/goals.h
+    4037 kernels/scalar.h                13412 rows/changes.h                  28898 schema/alternatives.h
+    4241 kernels/llama_cpp/scalar.h      13489 rows/cuts.h                     29377 schema/objects.h
+    4262 kernels/sets.h                  13912 rows/typical.h                  29930 schema/arrays.h
+    4311 kernels/vectors.h               14220 rows/tail_free.h                30296 schema/whole.h
+    4393 kernels/avx512.h                14288 rows/selecting.h                30469 tags/head.h
+    4478 kernels/avx2.h                  14419 rows/mirostat.h                 30589 tags/words.h
+    4542 kernels/sse2.h                  14499 watermark/rows.h                30703 tags/inside.h
+    4559 kernels/neon.h                  14609 rows/flat.h                     30842 tags/formats.h
+    4582 kernels/wasm.h                  14658 rows/logprobs.h                 31248 grammar/grammars.h
+    4598 kernels/generic.h               14742 rows/step.h                     31314 peers/tables.h
+    4618 kernels/shared.h                14758 rows/llama_cpp/sums.h           31699 peers/values.h
+    4742 kernels/passes.h                15061 rows/llama_cpp/samplers.h       32136 peers/llama_server.h
+    5425 kernels/llama_cpp/passes.h      15530 rows/llama_cpp/step.h           32204 peers/fields.h
+    5507 kernels/check.h                 15560 run/apply.h                     32467 peers/requests.h
+    5529 kernels/dispatch.h              15629 run/writing.h                   32616 vocab/pieces.h
+    5728 core/array.h                    15753 run/arrays.h                    32793 vocab/tokenizer_json.h
+    6042 core/table.h                    15829 run/arrays_llama_cpp.h          32999 vocab/gguf.h
+    6224 core/windows.h                  16026 run/walk.h                      33173 shards/head.h
+    6312 constraints/record.h            16129 run/finish.h                    33262 shards/bytes.h
+    6377 watermark/record.h              16164 run/draw_llama_cpp.h            33359 shards/merging.h
+    6396 rows/work.h                     16236 run/draw.h                      33648 shards/row.h
+    6423 life/past.h                     16307 run/sample.h                    33783 shards/answers.h
+    6482 core/record.h                   16402 watermark/making.h              34301 shards/logprobs.h
+    6616 core/plans.h                    16632 watermark/tails.h               34445 shards/taking.h
+    6643 core/fields.h                   16729 watermark/detect.h              34597 shards/asking.h
+    6746 core/owners.h                   16954 run/verify.h                    34726 shards/prefix.h
+    6813 core/mt19937.h                  17052 run/batch.h                     35263 shards/plans.h
+    6868 core/no_mt19937.h               17221 run/guide.h                     35749 samplers/plans.h
+    6900 core/making.h                   17262 life/state.h                    36011 shards/way.h
+    7023 core/streams.h                  17423 operator/weights.h              36156 shards/memory.h
+    7059 life/state_fields.h             17499 operator/search.h               36225 shards/batch.h
+    7147 samplers/llama_cpp.h            17630 operator/run.h                  36624 drafts/head.h
+    7220 samplers/logit_bias.h           17790 kv/cells.h                      36675 drafts/block.h
+    7313 samplers/patch.h                17814 kv/making.h                     36858 drafts/tree.h
+    7361 samplers/penalties.h            18034 kv/slot.h                       36989 drafts/relaxed.h
+    7511 samplers/dry.h                  18166 kv/sequences.h                  37070 drafts/ngram.h
+    8048 samplers/cut.h                  18296 kv/data.h                       37205 constraints/automaton.h
+    8063 samplers/top_n_sigma.h          18426 kv/update.h                     37290 constraints/making.h
+    8173 samplers/top_k.h                18544 kv/state.h                      37549 constraints/sampler.h
+    8231 samplers/tail_free.h            18743 llama_cpp/functions.h           37647 constraints/constructors.h
+    8353 samplers/typical.h              18805 llama_cpp/object.h              38016 constraints/patterns.h
+    8427 samplers/top_p.h                18858 llama_cpp/vocabulary.h          38207 constraints/looking.h
+    8471 samplers/min_p.h                18933 text/reading.h                  38277 constraints/thinking.h
+    8513 samplers/by_sums.h              19039 text/strings.h                  38520 constraints/schedule.h
+    8662 samplers/top_h.h                19137 text/values.h                   38604 constraints/accepting.h
+    8715 samplers/min_k.h                19291 text/documents.h                38785 constraints/drawing.h
+    8773 samplers/xtc.h                  19364 grammar/head.h                  38976 constraints/state.h
+    8857 samplers/infill.h               19368 grammar/tree.h                  39040 constraints/kind.h
+    8973 samplers/temperature.h          20010 grammar/building.h              39100 constraints/top_p_decay.h
+    9138 samplers/smoothing.h            20406 grammar/finishing.h             39187 constraints/accessors.h
+    9224 samplers/softmax.h              20709 grammar/reading.h               39293 core/kinds.h
+    9258 samplers/drafted.h              20798 grammar/gbnf.h                  39343 base/restore.h
+    9285 samplers/greedy.h               21091 grammar/regex.h                 39356 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -374,8 +376,8 @@ typedef struct samp_logit_bias {
     X(SAMP_E_WORKSPACE,   -6, "the workspace is too small") \
     X(SAMP_E_DTYPE,       -7, "unknown or unsupported data type") \
     X(SAMP_E_DEVICE,      -8, "the device failed") \
-    X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token, or a custom sampler can't do this") \
-    X(SAMP_E_FORMAT,     -10, "the bytes are damaged or of another format") \
+    X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token (add samp_init_dist(seed)), or a custom sampler can't do this") \
+    X(SAMP_E_FORMAT,     -10, "malformed: a text with a mistake, or bytes that are damaged or of another format") \
     X(SAMP_E_FULL,       -11, "no room left") \
     X(SAMP_E_NAME,       -12, "no setting has this name") \
     X(SAMP_E_ADDRESS,    -13, "logits->data, or out, is not memory of the device")
@@ -758,11 +760,22 @@ SAMP_API int samp_isa_force(const char *name);
    reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
    here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
    of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
+   samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names the
+   bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
+   outside its range: a whole number in [0, 31999]"; "ok" if the parameters are good.
+   samp_logits_error_text -- writes why no token can be drawn from row `row` of a batch's logits: "logit 17 is NaN",
+   "logit 17 is +infinity" (the first such logit that is not masked), "all 32000 tokens are masked", or the text of a
+   status of the whole call; "ok" if the row is good. For samp_sample, fill data, n_rows (1) and n_vocab of a zeroed
+   samp_logits. Both functions return as samp_error_text does; SAMP_E_NULL also if logits is NULL.
    samp_version -- returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION, to compare with
    the SAMP_VERSION of the declarations. */
 SAMP_API const char *samp_strerror(int status);
 /* Writes an error as a sentence for users: field, status, valid values. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
+/* Checks parameters, and writes what is wrong with them as a sentence for users. */
+SAMP_API int samp_params_error_text(const samp_params *params, char *buf, size_t size);
+/* Writes why no token can be drawn from a row of logits. */
+SAMP_API int samp_logits_error_text(const samp_logits *logits, size_t row, char *buf, size_t size);
 /* Returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION. */
 SAMP_API int samp_version(void);
 
@@ -1085,7 +1098,9 @@ SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 
 /* samp_name -- the name of the sampler: "top-k", "chain", ...
    samp_reset -- sets the sampler to the state of a new sampler.
-   samp_free -- frees a sampler, and with a chain all its members; takes NULL.
+   samp_free -- frees a sampler, and with a chain all its members; takes NULL. A member of a chain is not freed, because
+     the chain owns it: the chain then carries SAMP_E_RANGE, with the field "samp_free". samp_chain_remove takes a member
+     out of its chain first.
    samp_clone -- returns a copy that continues as the original would: with its parameters, random state and other state.
      NULL: no memory. */
 SAMP_API const char *samp_name(const samp_sampler *s);
@@ -10797,7 +10812,7 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 }
 
 /* Is an order without ';' one word, and not letters? A sampler's name is, also with its '_' or '-' left out: "topk" has
-   letters of samplers, but nobody means these. */
+   letters of samplers, but is a misspelt name. */
 static SAMPI_COLD bool sampi_is_one_word(const char *order)
 {
     bool same = !strcmp(order, "*") || !strcmp(order, "dist");
@@ -10849,7 +10864,7 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* Finds the next kind that "*" stands for: those of the default order that the text does not name, on or off. */
+/* Finds the next kind that "*" means: those of the default order that the text does not name, on or off. */
 static SAMPI_COLD bool sampi_next_other_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -10975,7 +10990,7 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
     sampi_sampler t = sampi_from_params(p, kind);
     if (kind == SAMPI_DRY) t.u.dry.like = dry;
     samp_sampler *s = sampi_init(&t);
-    int status = samp_chain_add(chain, s);
+    int status = s ? samp_chain_add(chain, s) : (int)SAMP_E_NOMEM;
     if (!status) ((sampi_sampler *)s)->made_by = SAMPI_BY_PARAMS;
     return status;
 }
@@ -11477,6 +11492,45 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
         sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
     if (f && of_value) sampi_put(&t, ": ");
     if (f && (of_value || status == SAMP_E_FORMAT)) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
+}
+
+/* Writes what is wrong with the first bad bias of the parameters. Returns false if all biases are good. */
+static SAMPI_COLD bool sampi_put_bad_bias(sampi_text *t, const samp_params *p)
+{
+    int32_t i = 0;
+    while (i < p->n_logit_bias && p->logit_bias[i].bias <= FLT_MAX && p->logit_bias[i].token >= 0 &&
+           p->logit_bias[i].token < p->n_vocab)
+        i++;
+    if (i == p->n_logit_bias) return false;
+    const samp_logit_bias *bias = &p->logit_bias[i];
+    sampi_put(t, bias->bias <= FLT_MAX ? "logit_bias: token " : "logit_bias: the bias of token ");
+    sampi_put_i64(t, bias->token);
+    if (bias->bias <= FLT_MAX) {
+        sampi_put(t, " is outside its range: a whole number in [0, ");
+        sampi_put_i64(t, (int64_t)p->n_vocab - 1);
+    }
+    sampi_put(t, bias->bias <= FLT_MAX ? "]" : " is NaN or +infinity");
+    return true;
+}
+
+/* Only lists and orders have parts that can be named; for other members the text is that of samp_error_text. */
+SAMP_API SAMPI_COLD int samp_params_error_text(const samp_params *p, char *buf, size_t size)
+{
+    const char *field = NULL, *word = NULL;
+    const int status = samp_check_params(p, &field);
+    sampi_text t = { buf, size, 0 };
+    size_t n = 0;
+    bool infill;
+    if (!buf && size) return SAMP_E_NULL;
+    if (status && !strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
+    if (word) {
+        sampi_put(&t, "order: \"");
+        while (n--) sampi_put_char(&t, *word++);
+        sampi_put(&t, "\": no sampler has this name");
+    } else if (!status || strcmp(field, "logit_bias") || !p->logit_bias || !sampi_put_bad_bias(&t, p)) {
+        return samp_error_text(status, field, buf, size);
+    }
     return sampi_end_text(&t);
 }
 
@@ -12072,18 +12126,30 @@ SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
     samp_perf_reset(sampler);
 }
 
+/* Frees a member that its chain gives up. */
+static SAMPI_COLD void sampi_free_member(sampi_sampler *s)
+{
+    s->owner = NULL;
+    samp_free(&s->base);
+}
+
 static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
 {
-    for (int32_t i = 0; i < s->u.chain.n; i++) samp_free(&s->u.chain.item[i]->base);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_free_member(s->u.chain.item[i]);
     SAMP_FREE(s->u.chain.item);
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The kind's hook `free` needs the whole sampler, so it is called first. */
+/* A member of a chain is not freed, because the chain would use it later; the chain carries the error. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return;
+    if (s->owner) {
+        sampi_edited(s);
+        (void)sampi_chain_error(s->owner, SAMP_E_RANGE, "samp_free");
+        return;
+    }
     if (sampi_traits_of(s->kind)->hooks->free) sampi_traits_of(s->kind)->hooks->free(s);
     SAMP_FREE(s->work.block);
     SAMP_FREE(s->past.who);
@@ -12323,7 +12389,7 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     }
     for (int32_t i = 0; i < c->u.chain.n; i++)
         if (old[i]->made_by == SAMPI_BY_PARAMS || (grammar && old[i]->made_by == SAMPI_AS_GRAMMAR))
-            samp_free(&old[i]->base);
+            sampi_free_member(old[i]);
     c->rng = fresh->rng;
     c->u.chain.item = item;
     c->u.chain.n = n;
@@ -17120,6 +17186,36 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #endif
     for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
     return SAMP_OK;
+}
+
+/* The first bad logit counts, because a draw fails at any. */
+SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t row, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!logits || (!buf && size)) return SAMP_E_NULL;
+    samp_logits one = *logits;
+    one.n_rows = 0; /* no samplers */
+    int status = row < logits->n_rows ? sampi_check_batch(NULL, &one) : (int)SAMP_E_RANGE;
+    if (!status && logits->row_index && logits->row_index[row] < 0) status = SAMP_E_RANGE;
+    if (status) return samp_error_text(status, NULL, buf, size);
+    const size_t at = logits->row_index ? (size_t)logits->row_index[row] : row;
+    const char *data = (const char *)logits->data + at * sampi_stride(logits) * SAMPI_SIZE_OF(logits->dtype);
+    const uint32_t *mask = logits->mask ? logits->mask + row * sampi_mask_stride(logits) : NULL;
+    bool masked = true;
+    for (size_t i = 0; i < logits->n_vocab; i++) {
+        const float l = sampi_element(data, logits->dtype, mask, i);
+        masked = masked && sampi_masked(l);
+        if (l <= FLT_MAX) continue;
+        sampi_put(&t, "logit ");
+        sampi_put_u64(&t, i);
+        sampi_put(&t, l == l ? " is +infinity" : " is NaN");
+        return sampi_end_text(&t);
+    }
+    if (!masked) return samp_error_text(SAMP_OK, NULL, buf, size);
+    sampi_put(&t, "all ");
+    sampi_put_u64(&t, logits->n_vocab);
+    sampi_put(&t, " tokens are masked");
+    return sampi_end_text(&t);
 }
 
 /* ---- src/run/guide.h ---- */
@@ -32452,8 +32548,11 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
         p->temp = p->dynatemp_range *= 0.5f; /* halved, so that the range is from 0 to dynatemp_range */
     if (!reader->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
-    if (status)
-        return sampi_request_fail_param(reader, param, status, "expected another value, or it set in the settings");
+    if (status) {
+        char why[sizeof reader->out->error.message] = "expected another value, or it set in the settings";
+        if (!strcmp(param, "logit_bias")) (void)samp_params_error_text(p, why, sizeof why);
+        return sampi_request_fail_param(reader, param, status, why);
+    }
     reader->out->field[0] = 0;
     return SAMP_OK;
 }
@@ -38648,7 +38747,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
         case SAMPI_CONSTRAINT_PERIOD:
             if (r->mode && sampi_constraint_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            /* a loop that goes on is found again, unless a smaller period is */
+            /* a loop that continues is found again, unless a smaller period is */
             if ((r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
             break;
         case SAMPI_CONSTRAINT_CUSUM:

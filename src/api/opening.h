@@ -29,6 +29,8 @@
                                    a chain made by hand, with samplers of your own in it
        samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
                                    the error of a sampler; a chain as text; its counts and the time it took
+       samp_params_error_text, samp_logits_error_text
+                                   what is wrong with parameters, and with a row: which value, which index
        samp_sample_batch, samp_batch_from_params
                                    sample many rows (the logits of many sequences), each with its own chain: f16, bf16,
                                    masks, log-probabilities, threads

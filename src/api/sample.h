@@ -114,10 +114,21 @@ SAMP_API int samp_isa_force(const char *name);
    reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
    here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
    of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
+   samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names the
+   bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
+   outside its range: a whole number in [0, 31999]"; "ok" if the parameters are good.
+   samp_logits_error_text -- writes why no token can be drawn from row `row` of a batch's logits: "logit 17 is NaN",
+   "logit 17 is +infinity" (the first such logit that is not masked), "all 32000 tokens are masked", or the text of a
+   status of the whole call; "ok" if the row is good. For samp_sample, fill data, n_rows (1) and n_vocab of a zeroed
+   samp_logits. Both functions return as samp_error_text does; SAMP_E_NULL also if logits is NULL.
    samp_version -- returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION, to compare with
    the SAMP_VERSION of the declarations. */
 SAMP_API const char *samp_strerror(int status);
 /* Writes an error as a sentence for users: field, status, valid values. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
+/* Checks parameters, and writes what is wrong with them as a sentence for users. */
+SAMP_API int samp_params_error_text(const samp_params *params, char *buf, size_t size);
+/* Writes why no token can be drawn from a row of logits. */
+SAMP_API int samp_logits_error_text(const samp_logits *logits, size_t row, char *buf, size_t size);
 /* Returns the SAMP_VERSION of the file that was compiled with SAMPLING_IMPLEMENTATION. */
 SAMP_API int samp_version(void);

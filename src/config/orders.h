@@ -31,7 +31,7 @@ static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 }
 
 /* Is an order without ';' one word, and not letters? A sampler's name is, also with its '_' or '-' left out: "topk" has
-   letters of samplers, but nobody means these. */
+   letters of samplers, but is a misspelt name. */
 static SAMPI_COLD bool sampi_is_one_word(const char *order)
 {
     bool same = !strcmp(order, "*") || !strcmp(order, "dist");
@@ -86,7 +86,7 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
     return false;
 }
 
-/* Finds the next kind that "*" stands for: those of the default order that the text does not name, on or off. */
+/* Finds the next kind that "*" means: those of the default order that the text does not name, on or off. */
 static SAMPI_COLD bool sampi_next_other_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -210,15 +210,15 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     return bad.status;
 }
 
-/* Makes one sampler and adds it to the chain. Two errors are possible with valid parameters: missing memory, for which
-   sampi_init returns NULL and samp_chain_add reports it; and breakers that are too much for this vocabulary. */
+/* Makes one sampler and adds it to the chain. Two errors are possible with valid parameters: missing memory, and
+   breakers that are too much for this vocabulary. */
 static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
                                      const sampi_sampler *dry)
 {
     sampi_sampler t = sampi_from_params(p, kind);
     if (kind == SAMPI_DRY) t.u.dry.like = dry;
     samp_sampler *s = sampi_init(&t);
-    int status = samp_chain_add(chain, s);
+    int status = s ? samp_chain_add(chain, s) : (int)SAMP_E_NOMEM;
     if (!status) ((sampi_sampler *)s)->made_by = SAMPI_BY_PARAMS;
     return status;
 }

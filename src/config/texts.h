@@ -129,3 +129,42 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
     if (f && (of_value || status == SAMP_E_FORMAT)) sampi_put_range(&t, f);
     return sampi_end_text(&t);
 }
+
+/* Writes what is wrong with the first bad bias of the parameters. Returns false if all biases are good. */
+static SAMPI_COLD bool sampi_put_bad_bias(sampi_text *t, const samp_params *p)
+{
+    int32_t i = 0;
+    while (i < p->n_logit_bias && p->logit_bias[i].bias <= FLT_MAX && p->logit_bias[i].token >= 0 &&
+           p->logit_bias[i].token < p->n_vocab)
+        i++;
+    if (i == p->n_logit_bias) return false;
+    const samp_logit_bias *bias = &p->logit_bias[i];
+    sampi_put(t, bias->bias <= FLT_MAX ? "logit_bias: token " : "logit_bias: the bias of token ");
+    sampi_put_i64(t, bias->token);
+    if (bias->bias <= FLT_MAX) {
+        sampi_put(t, " is outside its range: a whole number in [0, ");
+        sampi_put_i64(t, (int64_t)p->n_vocab - 1);
+    }
+    sampi_put(t, bias->bias <= FLT_MAX ? "]" : " is NaN or +infinity");
+    return true;
+}
+
+/* Only lists and orders have parts that can be named; for other members the text is that of samp_error_text. */
+SAMP_API SAMPI_COLD int samp_params_error_text(const samp_params *p, char *buf, size_t size)
+{
+    const char *field = NULL, *word = NULL;
+    const int status = samp_check_params(p, &field);
+    sampi_text t = { buf, size, 0 };
+    size_t n = 0;
+    bool infill;
+    if (!buf && size) return SAMP_E_NULL;
+    if (status && !strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
+    if (word) {
+        sampi_put(&t, "order: \"");
+        while (n--) sampi_put_char(&t, *word++);
+        sampi_put(&t, "\": no sampler has this name");
+    } else if (!status || strcmp(field, "logit_bias") || !p->logit_bias || !sampi_put_bad_bias(&t, p)) {
+        return samp_error_text(status, field, buf, size);
+    }
+    return sampi_end_text(&t);
+}

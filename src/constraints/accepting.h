@@ -150,7 +150,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
         case SAMPI_CONSTRAINT_PERIOD:
             if (r->mode && sampi_constraint_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            /* a loop that goes on is found again, unless a smaller period is */
+            /* a loop that continues is found again, unless a smaller period is */
             if ((r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_constraint_period(s, r->ring.size);
             break;
         case SAMPI_CONSTRAINT_CUSUM:

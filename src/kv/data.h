@@ -23,8 +23,8 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Returns x rounded to a float whose lowest bit is set if the rounding changed x. A float has more than two bits that a
-   half lacks, so a half that this float is rounded to is the one nearest to x. */
+/* Returns x rounded to a float whose lowest bit is set if the rounding changed x. A float has 13 more bits than a half,
+   so the half to which this float is rounded is the one nearest to x. */
 static float sampi_kv_to_odd(double x)
 {
     float f = (float)x;

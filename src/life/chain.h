@@ -269,19 +269,32 @@ SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
     samp_perf_reset(sampler);
 }
 
+/* Frees a member that its chain gives up. */
+static SAMPI_COLD void sampi_free_member(sampi_sampler *s)
+{
+    s->owner = NULL;
+    samp_free(&s->base);
+}
+
 static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
 {
-    for (int32_t i = 0; i < s->u.chain.n; i++) samp_free(&s->u.chain.item[i]->base);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_free_member(s->u.chain.item[i]);
     SAMP_FREE(s->u.chain.item);
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The kind's hook `free` needs the whole sampler, so it is called first. Most kinds have no such hook, because all
-   their memory is in the sampler's block. */
+/* A member of a chain is not freed, because the chain would use it later; the chain carries the error. The kind's hook
+   `free` needs the whole sampler, so it is called first. Most kinds have no such hook, because all their memory is in
+   the sampler's block. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return;
+    if (s->owner) {
+        sampi_edited(s);
+        (void)sampi_chain_error(s->owner, SAMP_E_RANGE, "samp_free");
+        return;
+    }
     if (sampi_traits_of(s->kind)->hooks->free) sampi_traits_of(s->kind)->hooks->free(s);
     SAMP_FREE(s->work.block);
     SAMP_FREE(s->past.who);

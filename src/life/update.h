@@ -133,7 +133,7 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     }
     for (int32_t i = 0; i < c->u.chain.n; i++)
         if (old[i]->made_by == SAMPI_BY_PARAMS || (grammar && old[i]->made_by == SAMPI_AS_GRAMMAR))
-            samp_free(&old[i]->base);
+            sampi_free_member(old[i]);
     c->rng = fresh->rng;
     c->u.chain.item = item;
     c->u.chain.n = n;

@@ -82,8 +82,11 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
         p->temp = p->dynatemp_range *= 0.5f; /* halved, so that the range is from 0 to dynatemp_range */
     if (!reader->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
-    if (status)
-        return sampi_request_fail_param(reader, param, status, "expected another value, or it set in the settings");
+    if (status) {
+        char why[sizeof reader->out->error.message] = "expected another value, or it set in the settings";
+        if (!strcmp(param, "logit_bias")) (void)samp_params_error_text(p, why, sizeof why);
+        return sampi_request_fail_param(reader, param, status, why);
+    }
     reader->out->field[0] = 0;
     return SAMP_OK;
 }

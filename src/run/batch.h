@@ -150,3 +150,33 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
     for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
     return SAMP_OK;
 }
+
+/* The first bad logit counts, because a draw fails at any. */
+SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t row, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!logits || (!buf && size)) return SAMP_E_NULL;
+    samp_logits one = *logits;
+    one.n_rows = 0; /* no samplers */
+    int status = row < logits->n_rows ? sampi_check_batch(NULL, &one) : (int)SAMP_E_RANGE;
+    if (!status && logits->row_index && logits->row_index[row] < 0) status = SAMP_E_RANGE;
+    if (status) return samp_error_text(status, NULL, buf, size);
+    const size_t at = logits->row_index ? (size_t)logits->row_index[row] : row;
+    const char *data = (const char *)logits->data + at * sampi_stride(logits) * SAMPI_SIZE_OF(logits->dtype);
+    const uint32_t *mask = logits->mask ? logits->mask + row * sampi_mask_stride(logits) : NULL;
+    bool masked = true;
+    for (size_t i = 0; i < logits->n_vocab; i++) {
+        const float l = sampi_element(data, logits->dtype, mask, i);
+        masked = masked && sampi_masked(l);
+        if (l <= FLT_MAX) continue;
+        sampi_put(&t, "logit ");
+        sampi_put_u64(&t, i);
+        sampi_put(&t, l == l ? " is +infinity" : " is NaN");
+        return sampi_end_text(&t);
+    }
+    if (!masked) return samp_error_text(SAMP_OK, NULL, buf, size);
+    sampi_put(&t, "all ");
+    sampi_put_u64(&t, logits->n_vocab);
+    sampi_put(&t, " tokens are masked");
+    return sampi_end_text(&t);
+}

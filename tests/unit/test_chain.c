@@ -1424,6 +1424,79 @@ static void test_token_behind_the_last(void **state)
     }
 }
 
+/* A chain owns its members: to free one does nothing but mark the chain, and those around it. */
+static void test_free_of_a_member(void **state)
+{
+    (void)state;
+    const float logits[3] = { 1, 2, 3 };
+    for (int nested = 0; nested < 2; nested++) {
+        const char *field = NULL;
+        samp_sampler *chain = samp_chain_init(), *inner = nested ? samp_chain_init() : chain;
+        samp_sampler *top_k = samp_init_top_k(2);
+        assert_ok(samp_chain_add(inner, top_k));
+        if (nested) assert_ok(samp_chain_add(chain, inner));
+        assert_ok(samp_chain_add(chain, samp_init_dist(1)));
+        assert_true(samp_sample(chain, logits, 3) > 0);
+        samp_free(top_k);
+        assert_status(samp_status(chain, &field), SAMP_E_RANGE);
+        assert_string_equal(field, "samp_free");
+        assert_status(samp_sample(chain, logits, 3), SAMP_E_RANGE);
+        assert_ptr_equal(samp_chain_get(inner, 0), top_k);
+        assert_text(samp_name(top_k), "top-k");
+        samp_sampler *taken = samp_chain_remove(inner, 0); /* it may be taken out, and then be freed */
+        assert_ptr_equal(taken, top_k);
+        samp_free(taken);
+        samp_free(nested ? inner : NULL);
+        assert_num(samp_chain_n(chain), nested ? 2 : 1);
+        samp_free(chain);
+    }
+}
+
+/* A bad row is told by its first bad logit. */
+static void test_logits_error_text(void **state)
+{
+    (void)state;
+    float rows[3][4] = { { 1, 2, NAN, INFINITY },
+                         { 1, -INFINITY, 2, 3 },
+                         { -INFINITY, -INFINITY, -INFINITY, INFINITY } };
+    const uint16_t halves[4] = { 0, 0x3c00, 0x7c00, 0x7e00 };
+    const uint32_t mask[3] = { 7, 2, 7 };
+    const int32_t other[3] = { 1, 2, -1 };
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    char text[80], cut[5];
+    struct {
+        const char *want[4];
+        const uint32_t *mask;
+        const int32_t *index;
+    } c[] = { { { "logit 2 is NaN", "ok", "logit 3 is +infinity", "a value is outside its range" }, NULL, NULL },
+              { { "logit 2 is NaN", "all 4 tokens are masked", "all 4 tokens are masked",
+                  "a value is outside its range" },
+                mask,
+                NULL },
+              { { "ok", "logit 3 is +infinity", "a value is outside its range", "a value is outside its range" },
+                NULL,
+                other } };
+    l.data = rows, l.n_rows = 3, l.n_vocab = 4;
+    for (size_t i = 0; i < TEST_COUNT(c); i++)
+        for (size_t r = 0; r < 4; r++) {
+            l.mask = c[i].mask, l.row_index = c[i].index;
+            assert_num(samp_logits_error_text(&l, r, text, sizeof text), strlen(c[i].want[r]));
+            assert_text(text, c[i].want[r]);
+        }
+    l.mask = NULL, l.row_index = NULL;
+    assert_num(samp_logits_error_text(&l, 0, cut, sizeof cut), 14);
+    assert_text(cut, "logi");
+    l.data = halves, l.dtype = SAMP_F16, l.n_rows = 1;
+    assert_num(samp_logits_error_text(&l, 0, text, sizeof text), 20);
+    assert_text(text, "logit 2 is +infinity");
+    l.dtype = SAMP_I8;
+    assert_true(samp_logits_error_text(&l, 0, text, sizeof text) > 0);
+    assert_text(text, samp_strerror(SAMP_E_DTYPE));
+    assert_status(samp_logits_error_text(&l, 0, NULL, 3), SAMP_E_NULL);
+    assert_status(samp_logits_error_text(NULL, 0, text, sizeof text), SAMP_E_NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -1456,6 +1529,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_custom_spoils_a_long_array),
         cmocka_unit_test(test_token_behind_the_last),
         cmocka_unit_test(test_removed_rng),
+        cmocka_unit_test(test_free_of_a_member),
+        cmocka_unit_test(test_logits_error_text),
     };
     inside_clock = fake_clock;
     return test_run(argc, argv, tests, NULL, NULL);

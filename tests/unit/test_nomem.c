@@ -1122,6 +1122,8 @@ static void test_library_needs_none(void **state)
     NONE(samp_isa_name, assert_non_null(samp_isa_name()));
     NONE(samp_strerror, assert_non_null(samp_strerror(SAMP_E_NOMEM)));
     NONE(samp_error_text, assert_true(samp_error_text(SAMP_E_RANGE, "top_p", NULL, 0) > 0));
+    NONE(samp_params_error_text, assert_true(samp_params_error_text(NULL, NULL, 0) > 0));
+    NONE(samp_logits_error_text, assert_status(samp_logits_error_text(NULL, 0, NULL, 0), SAMP_E_NULL));
     NONE(samp_version, assert_num(samp_version(), SAMP_VERSION));
     samp_params p;
     const char *field;

@@ -322,6 +322,57 @@ static void test_error_text(void **state)
     samp_settings_free(s);
 }
 
+static void params_are_(const samp_params *p, const char *want, int line)
+{
+    char text[200], cut[10];
+    test_int_(samp_params_error_text(p, text, sizeof text), (int)strlen(want), "length", __FILE__, line);
+    test_text_(text, want, "text", __FILE__, line);
+    assert_num(samp_params_error_text(p, cut, sizeof cut), strlen(want));
+    assert_memory_equal(cut, want, strlen(want) < 9 ? strlen(want) + 1 : 9);
+}
+#define params_are(p, want) params_are_((p), (want), __LINE__)
+
+/* Of a list, which entry is bad, and what it may be. */
+static void test_params_error_text(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    const samp_logit_bias bias[] = { { 3, 1 }, { 19, -INFINITY }, { 20, 1 }, { -1, 1 }, { 4, NAN } };
+    params_are(&p, "ok");
+    params_are(NULL, "params: a required pointer is NULL");
+    assert_status(samp_params_error_text(&p, NULL, 5), SAMP_E_NULL);
+    p.top_p = 1.5f;
+    params_are(&p, "top_p: a value is outside its range: a number in (0, 1]");
+    p.top_p = 1;
+    p.logit_bias = bias;
+    p.n_vocab = 20;
+    p.n_logit_bias = 2;
+    params_are(&p, "ok");
+    p.n_logit_bias = 3;
+    params_are(&p, "logit_bias: token 20 is outside its range: a whole number in [0, 19]");
+    p.n_vocab = 21;
+    p.n_logit_bias = 4;
+    params_are(&p, "logit_bias: token -1 is outside its range: a whole number in [0, 20]");
+    p.logit_bias = bias + 4;
+    p.n_logit_bias = 1;
+    params_are(&p, "logit_bias: the bias of token 4 is NaN or +infinity");
+    p.n_logit_bias = 0;
+    p.order = "top_k;temprature;min_p";
+    params_are(&p, "order: \"temprature\": no sampler has this name");
+}
+
+/* The texts of statuses are true of all that has them. */
+static void test_texts_of_statuses(void **state)
+{
+    (void)state;
+    samp_sampler *chain = samp_chain_init();
+    float logits[2] = { 1, 2 };
+    assert_status(samp_sample(chain, logits, 2), SAMP_E_UNSUPPORTED);
+    assert_non_null(strstr(samp_strerror(SAMP_E_UNSUPPORTED), "samp_init_dist(seed)"));
+    assert_non_null(strstr(samp_strerror(SAMP_E_FORMAT), "a text with a mistake"));
+    samp_free(chain);
+}
+
 /* What is not supported is told apart by its field. */
 static void test_unsupported(void **state)
 {
@@ -966,6 +1017,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_values_are_checked),
         cmocka_unit_test(test_error_text),
+        cmocka_unit_test(test_params_error_text),
+        cmocka_unit_test(test_texts_of_statuses),
         cmocka_unit_test(test_unsupported),
     };
     return test_run(argc, argv, tests, NULL, NULL);
