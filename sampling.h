@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9319 samplers/choose.h               21504 grammar/derivatives.h
-     304 api/config.h                     9379 samplers/ratio.h                22320 grammar/vocabulary.h
-     335 api/types.h                      9443 samplers/draw.h                 22773 grammar/triggers.h
-     631 api/missing.h                    9520 samplers/dist.h                 23101 grammar/matcher.h
-     646 api/sample.h                     9551 samplers/gumbel.h               23371 grammar/cache.h
-     782 api/chains.h                     9618 watermark/function.h            23644 grammar/moving.h
-    1078 api/samplers.h                   9731 watermark/text.h                24091 grammar/visits.h
-    1406 api/gumbel.h                     9917 watermark/draw.h                24378 grammar/states.h
-    1435 api/operator.h                  10122 samplers/mirostat.h             24536 grammar/items.h
-    1494 api/kv.h                        10360 samplers/adaptive_p.h           24660 grammar/masks.h
-    1691 api/llama_cpp.h                 10509 samplers/custom.h               24863 grammar/runs.h
-    1739 api/text_error.h                10568 config/describe.h               25075 grammar/entries.h
-    1758 api/grammar.h                   10736 config/from_params.h            25588 grammar/accepting.h
-    2046 api/shards.h                    10788 config/orders.h                 25917 grammar/waiting.h
-    2158 api/peers.h                     11060 config/numbers.h                26040 grammar/history.h
-    2251 api/drafts.h                    11193 config/set.h                    26168 grammar/room.h
-    2410 api/constraints.h               11368 config/texts.h                  26515 grammar/sampler.h
-    2770 api/watermark.h                 11537 config/settings.h               26757 grammar/forced.h
-    2944 api/vocab.h                     11649 life/rollback.h                 26944 grammar/hooks.h
-    2986 api/parts.h                     11887 life/chain.h                    27066 schema/head.h
-    3031 base/switches.h                 12159 life/members.h                  27236 schema/errors.h
-    3334 base/random.h                   12268 life/update.h                   27348 schema/collections.h
-    3354 base/mt19937.h                  12451 life/copy.h                     27381 schema/references.h
-    3426 base/exact.h                    12611 rows/row.h                      27657 schema/strings.h
-    3643 base/bits128.h                  12846 rows/reserve.h                  27718 schema/numbers.h
-    3719 base/elements.h                 12914 rows/pieces.h                   27920 schema/sets.h
-    3845 watermark/colours.h             13023 rows/thresholds.h               28172 schema/formats.h
-    3908 kernels/llama_cpp/contract.h    13123 rows/compact.h                  28367 schema/scalars.h
-    3950 kernels/contract.h              13284 rows/sums.h                     28673 schema/goals.h
-    4037 kernels/scalar.h                13412 rows/changes.h                  28898 schema/alternatives.h
-    4241 kernels/llama_cpp/scalar.h      13489 rows/cuts.h                     29377 schema/objects.h
-    4262 kernels/sets.h                  13912 rows/typical.h                  29930 schema/arrays.h
-    4311 kernels/vectors.h               14220 rows/tail_free.h                30296 schema/whole.h
-    4393 kernels/avx512.h                14288 rows/selecting.h                30469 tags/head.h
-    4478 kernels/avx2.h                  14419 rows/mirostat.h                 30589 tags/words.h
-    4542 kernels/sse2.h                  14499 watermark/rows.h                30703 tags/inside.h
-    4559 kernels/neon.h                  14609 rows/flat.h                     30842 tags/formats.h
-    4582 kernels/wasm.h                  14658 rows/logprobs.h                 31248 grammar/grammars.h
-    4598 kernels/generic.h               14742 rows/step.h                     31314 peers/tables.h
-    4618 kernels/shared.h                14758 rows/llama_cpp/sums.h           31699 peers/values.h
-    4742 kernels/passes.h                15061 rows/llama_cpp/samplers.h       32136 peers/llama_server.h
-    5425 kernels/llama_cpp/passes.h      15530 rows/llama_cpp/step.h           32204 peers/fields.h
-    5507 kernels/check.h                 15560 run/apply.h                     32467 peers/requests.h
-    5529 kernels/dispatch.h              15629 run/writing.h                   32616 vocab/pieces.h
-    5728 core/array.h                    15753 run/arrays.h                    32793 vocab/tokenizer_json.h
-    6042 core/table.h                    15829 run/arrays_llama_cpp.h          32999 vocab/gguf.h
-    6224 core/windows.h                  16026 run/walk.h                      33173 shards/head.h
-    6312 constraints/record.h            16129 run/finish.h                    33262 shards/bytes.h
-    6377 watermark/record.h              16164 run/draw_llama_cpp.h            33359 shards/merging.h
-    6396 rows/work.h                     16236 run/draw.h                      33648 shards/row.h
-    6423 life/past.h                     16307 run/sample.h                    33783 shards/answers.h
-    6482 core/record.h                   16402 watermark/making.h              34301 shards/logprobs.h
-    6616 core/plans.h                    16632 watermark/tails.h               34445 shards/taking.h
-    6643 core/fields.h                   16729 watermark/detect.h              34597 shards/asking.h
-    6746 core/owners.h                   16954 run/verify.h                    34726 shards/prefix.h
-    6813 core/mt19937.h                  17052 run/batch.h                     35263 shards/plans.h
-    6868 core/no_mt19937.h               17221 run/guide.h                     35749 samplers/plans.h
-    6900 core/making.h                   17262 life/state.h                    36011 shards/way.h
-    7023 core/streams.h                  17423 operator/weights.h              36156 shards/memory.h
-    7059 life/state_fields.h             17499 operator/search.h               36225 shards/batch.h
-    7147 samplers/llama_cpp.h            17630 operator/run.h                  36624 drafts/head.h
-    7220 samplers/logit_bias.h           17790 kv/cells.h                      36675 drafts/block.h
-    7313 samplers/patch.h                17814 kv/making.h                     36858 drafts/tree.h
-    7361 samplers/penalties.h            18034 kv/slot.h                       36989 drafts/relaxed.h
-    7511 samplers/dry.h                  18166 kv/sequences.h                  37070 drafts/ngram.h
-    8048 samplers/cut.h                  18296 kv/data.h                       37205 constraints/automaton.h
-    8063 samplers/top_n_sigma.h          18426 kv/update.h                     37290 constraints/making.h
-    8173 samplers/top_k.h                18544 kv/state.h                      37549 constraints/sampler.h
-    8231 samplers/tail_free.h            18743 llama_cpp/functions.h           37647 constraints/constructors.h
-    8353 samplers/typical.h              18805 llama_cpp/object.h              38016 constraints/patterns.h
-    8427 samplers/top_p.h                18858 llama_cpp/vocabulary.h          38207 constraints/looking.h
-    8471 samplers/min_p.h                18933 text/reading.h                  38277 constraints/thinking.h
-    8513 samplers/by_sums.h              19039 text/strings.h                  38520 constraints/schedule.h
-    8662 samplers/top_h.h                19137 text/values.h                   38604 constraints/accepting.h
-    8715 samplers/min_k.h                19291 text/documents.h                38785 constraints/drawing.h
-    8773 samplers/xtc.h                  19364 grammar/head.h                  38976 constraints/state.h
-    8857 samplers/infill.h               19368 grammar/tree.h                  39040 constraints/kind.h
-    8973 samplers/temperature.h          20010 grammar/building.h              39100 constraints/top_p_decay.h
-    9138 samplers/smoothing.h            20406 grammar/finishing.h             39187 constraints/accessors.h
-    9224 samplers/softmax.h              20709 grammar/reading.h               39293 core/kinds.h
-    9258 samplers/drafted.h              20798 grammar/gbnf.h                  39343 base/restore.h
-    9285 samplers/greedy.h               21091 grammar/regex.h                 39356 api/license.h
+       2 api/opening.h                    9321 samplers/choose.h               21506 grammar/derivatives.h
+     304 api/config.h                     9381 samplers/ratio.h                22322 grammar/vocabulary.h
+     335 api/types.h                      9445 samplers/draw.h                 22775 grammar/triggers.h
+     632 api/missing.h                    9522 samplers/dist.h                 23103 grammar/matcher.h
+     647 api/sample.h                     9553 samplers/gumbel.h               23373 grammar/cache.h
+     783 api/chains.h                     9620 watermark/function.h            23646 grammar/moving.h
+    1080 api/samplers.h                   9733 watermark/text.h                24093 grammar/visits.h
+    1408 api/gumbel.h                     9919 watermark/draw.h                24380 grammar/states.h
+    1437 api/operator.h                  10124 samplers/mirostat.h             24538 grammar/items.h
+    1496 api/kv.h                        10362 samplers/adaptive_p.h           24662 grammar/masks.h
+    1693 api/llama_cpp.h                 10511 samplers/custom.h               24865 grammar/runs.h
+    1741 api/text_error.h                10570 config/describe.h               25077 grammar/entries.h
+    1760 api/grammar.h                   10738 config/from_params.h            25590 grammar/accepting.h
+    2048 api/shards.h                    10790 config/orders.h                 25919 grammar/waiting.h
+    2160 api/peers.h                     11062 config/numbers.h                26042 grammar/history.h
+    2253 api/drafts.h                    11195 config/set.h                    26170 grammar/room.h
+    2412 api/constraints.h               11370 config/texts.h                  26517 grammar/sampler.h
+    2772 api/watermark.h                 11539 config/settings.h               26759 grammar/forced.h
+    2946 api/vocab.h                     11651 life/rollback.h                 26946 grammar/hooks.h
+    2988 api/parts.h                     11889 life/chain.h                    27068 schema/head.h
+    3033 base/switches.h                 12161 life/members.h                  27238 schema/errors.h
+    3336 base/random.h                   12270 life/update.h                   27350 schema/collections.h
+    3356 base/mt19937.h                  12453 life/copy.h                     27383 schema/references.h
+    3428 base/exact.h                    12613 rows/row.h                      27659 schema/strings.h
+    3645 base/bits128.h                  12848 rows/reserve.h                  27720 schema/numbers.h
+    3721 base/elements.h                 12916 rows/pieces.h                   27922 schema/sets.h
+    3847 watermark/colours.h             13025 rows/thresholds.h               28174 schema/formats.h
+    3910 kernels/llama_cpp/contract.h    13125 rows/compact.h                  28369 schema/scalars.h
+    3952 kernels/contract.h              13286 rows/sums.h                     28675 schema/goals.h
+    4039 kernels/scalar.h                13414 rows/changes.h                  28900 schema/alternatives.h
+    4243 kernels/llama_cpp/scalar.h      13491 rows/cuts.h                     29379 schema/objects.h
+    4264 kernels/sets.h                  13914 rows/typical.h                  29932 schema/arrays.h
+    4313 kernels/vectors.h               14222 rows/tail_free.h                30298 schema/whole.h
+    4395 kernels/avx512.h                14290 rows/selecting.h                30471 tags/head.h
+    4480 kernels/avx2.h                  14421 rows/mirostat.h                 30591 tags/words.h
+    4544 kernels/sse2.h                  14501 watermark/rows.h                30705 tags/inside.h
+    4561 kernels/neon.h                  14611 rows/flat.h                     30844 tags/formats.h
+    4584 kernels/wasm.h                  14660 rows/logprobs.h                 31250 grammar/grammars.h
+    4600 kernels/generic.h               14744 rows/step.h                     31316 peers/tables.h
+    4620 kernels/shared.h                14760 rows/llama_cpp/sums.h           31701 peers/values.h
+    4744 kernels/passes.h                15063 rows/llama_cpp/samplers.h       32138 peers/llama_server.h
+    5427 kernels/llama_cpp/passes.h      15532 rows/llama_cpp/step.h           32206 peers/fields.h
+    5509 kernels/check.h                 15562 run/apply.h                     32469 peers/requests.h
+    5531 kernels/dispatch.h              15631 run/writing.h                   32618 vocab/pieces.h
+    5730 core/array.h                    15755 run/arrays.h                    32795 vocab/tokenizer_json.h
+    6044 core/table.h                    15831 run/arrays_llama_cpp.h          33001 vocab/gguf.h
+    6226 core/windows.h                  16028 run/walk.h                      33175 shards/head.h
+    6314 constraints/record.h            16131 run/finish.h                    33264 shards/bytes.h
+    6379 watermark/record.h              16166 run/draw_llama_cpp.h            33361 shards/merging.h
+    6398 rows/work.h                     16238 run/draw.h                      33650 shards/row.h
+    6425 life/past.h                     16309 run/sample.h                    33785 shards/answers.h
+    6484 core/record.h                   16404 watermark/making.h              34303 shards/logprobs.h
+    6618 core/plans.h                    16634 watermark/tails.h               34447 shards/taking.h
+    6645 core/fields.h                   16731 watermark/detect.h              34599 shards/asking.h
+    6748 core/owners.h                   16956 run/verify.h                    34728 shards/prefix.h
+    6815 core/mt19937.h                  17054 run/batch.h                     35265 shards/plans.h
+    6870 core/no_mt19937.h               17223 run/guide.h                     35751 samplers/plans.h
+    6902 core/making.h                   17264 life/state.h                    36013 shards/way.h
+    7025 core/streams.h                  17425 operator/weights.h              36158 shards/memory.h
+    7061 life/state_fields.h             17501 operator/search.h               36227 shards/batch.h
+    7149 samplers/llama_cpp.h            17632 operator/run.h                  36626 drafts/head.h
+    7222 samplers/logit_bias.h           17792 kv/cells.h                      36677 drafts/block.h
+    7315 samplers/patch.h                17816 kv/making.h                     36860 drafts/tree.h
+    7363 samplers/penalties.h            18036 kv/slot.h                       36991 drafts/relaxed.h
+    7513 samplers/dry.h                  18168 kv/sequences.h                  37072 drafts/ngram.h
+    8050 samplers/cut.h                  18298 kv/data.h                       37207 constraints/automaton.h
+    8065 samplers/top_n_sigma.h          18428 kv/update.h                     37292 constraints/making.h
+    8175 samplers/top_k.h                18546 kv/state.h                      37551 constraints/sampler.h
+    8233 samplers/tail_free.h            18745 llama_cpp/functions.h           37649 constraints/constructors.h
+    8355 samplers/typical.h              18807 llama_cpp/object.h              38018 constraints/patterns.h
+    8429 samplers/top_p.h                18860 llama_cpp/vocabulary.h          38209 constraints/looking.h
+    8473 samplers/min_p.h                18935 text/reading.h                  38279 constraints/thinking.h
+    8515 samplers/by_sums.h              19041 text/strings.h                  38522 constraints/schedule.h
+    8664 samplers/top_h.h                19139 text/values.h                   38606 constraints/accepting.h
+    8717 samplers/min_k.h                19293 text/documents.h                38787 constraints/drawing.h
+    8775 samplers/xtc.h                  19366 grammar/head.h                  38978 constraints/state.h
+    8859 samplers/infill.h               19370 grammar/tree.h                  39042 constraints/kind.h
+    8975 samplers/temperature.h          20012 grammar/building.h              39102 constraints/top_p_decay.h
+    9140 samplers/smoothing.h            20408 grammar/finishing.h             39189 constraints/accessors.h
+    9226 samplers/softmax.h              20711 grammar/reading.h               39295 core/kinds.h
+    9260 samplers/drafted.h              20800 grammar/gbnf.h                  39345 base/restore.h
+    9287 samplers/greedy.h               21093 grammar/regex.h                 39358 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -376,7 +376,8 @@ typedef struct samp_logit_bias {
     X(SAMP_E_WORKSPACE,   -6, "the workspace is too small") \
     X(SAMP_E_DTYPE,       -7, "unknown or unsupported data type") \
     X(SAMP_E_DEVICE,      -8, "the device failed") \
-    X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token (add samp_init_dist(seed)), or a custom sampler can't do this") \
+    X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token (add samp_init_dist(seed)), or a " \
+                             "custom sampler can't do this") \
     X(SAMP_E_FORMAT,     -10, "malformed: a text with a mistake, or bytes that are damaged or of another format") \
     X(SAMP_E_FULL,       -11, "no room left") \
     X(SAMP_E_NAME,       -12, "no setting has this name") \
@@ -760,8 +761,8 @@ SAMP_API int samp_isa_force(const char *name);
    reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
    here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
    of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
-   samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names the
-   bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
+   samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names
+   the bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
    outside its range: a whole number in [0, 31999]"; "ok" if the parameters are good.
    samp_logits_error_text -- writes why no token can be drawn from row `row` of a batch's logits: "logit 17 is NaN",
    "logit 17 is +infinity" (the first such logit that is not masked), "all 32000 tokens are masked", or the text of a
@@ -886,11 +887,12 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               set NULL first: logit_bias is empty then, dry_breakers has the defaults.
      Returns  SAMP_OK; SAMP_E_NULL: settings or name is NULL; SAMP_E_NAME: no member has this name, or a text cannot set
               the member (vocab; n_logit_bias, which follows logit_bias), or a word of an order names no sampler (then
-              *field is, for example, `order: "temprature"`, until the next call for these settings); SAMP_E_FORMAT: the text does not have the form
-              above; SAMP_E_RANGE: the number is too large for the member's type, or is not 0 but would round to 0, the
-              breaker is empty, or rng is another word; SAMP_E_NOMEM. *field (field may be NULL) gets the member's name,
-              or `name` if it is unknown; with SAMP_OK it gets NULL. After an error nothing has changed. This function
-              does not check whether a number is in the member's range: samp_check_params does.
+              *field is, for example, `order: "temprature"`, until the next call for these settings); SAMP_E_FORMAT: the
+              text does not have the form above; SAMP_E_RANGE: the number is too large for the member's type, or is not
+              0 but would round to 0, the breaker is empty, or rng is another word; SAMP_E_NOMEM. *field (field may be
+              NULL) gets the member's name, or `name` if it is unknown; with SAMP_OK it gets NULL. After an error
+              nothing has changed. This function does not check whether a number is in the member's range:
+              samp_check_params does.
      Memory   order, logit_bias and dry_breakers are copied; each copy is one block. */
 SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
 
@@ -1099,8 +1101,8 @@ SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 /* samp_name -- the name of the sampler: "top-k", "chain", ...
    samp_reset -- sets the sampler to the state of a new sampler.
    samp_free -- frees a sampler, and with a chain all its members; takes NULL. A member of a chain is not freed, because
-     the chain owns it: the chain then carries SAMP_E_RANGE, with the field "samp_free". samp_chain_remove takes a member
-     out of its chain first.
+     the chain owns it: the chain then carries SAMP_E_RANGE, with the field "samp_free". samp_chain_remove takes a
+     member out of its chain first.
    samp_clone -- returns a copy that continues as the original would: with its parameters, random state and other state.
      NULL: no memory. */
 SAMP_API const char *samp_name(const samp_sampler *s);

@@ -104,11 +104,12 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               set NULL first: logit_bias is empty then, dry_breakers has the defaults.
      Returns  SAMP_OK; SAMP_E_NULL: settings or name is NULL; SAMP_E_NAME: no member has this name, or a text cannot set
               the member (vocab; n_logit_bias, which follows logit_bias), or a word of an order names no sampler (then
-              *field is, for example, `order: "temprature"`, until the next call for these settings); SAMP_E_FORMAT: the text does not have the form
-              above; SAMP_E_RANGE: the number is too large for the member's type, or is not 0 but would round to 0, the
-              breaker is empty, or rng is another word; SAMP_E_NOMEM. *field (field may be NULL) gets the member's name,
-              or `name` if it is unknown; with SAMP_OK it gets NULL. After an error nothing has changed. This function
-              does not check whether a number is in the member's range: samp_check_params does.
+              *field is, for example, `order: "temprature"`, until the next call for these settings); SAMP_E_FORMAT: the
+              text does not have the form above; SAMP_E_RANGE: the number is too large for the member's type, or is not
+              0 but would round to 0, the breaker is empty, or rng is another word; SAMP_E_NOMEM. *field (field may be
+              NULL) gets the member's name, or `name` if it is unknown; with SAMP_OK it gets NULL. After an error
+              nothing has changed. This function does not check whether a number is in the member's range:
+              samp_check_params does.
      Memory   order, logit_bias and dry_breakers are copied; each copy is one block. */
 SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
 

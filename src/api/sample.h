@@ -114,8 +114,8 @@ SAMP_API int samp_isa_force(const char *name);
    reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
    here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
    of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
-   samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names the
-   bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
+   samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names
+   the bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
    outside its range: a whole number in [0, 31999]"; "ok" if the parameters are good.
    samp_logits_error_text -- writes why no token can be drawn from row `row` of a batch's logits: "logit 17 is NaN",
    "logit 17 is +infinity" (the first such logit that is not masked), "all 32000 tokens are masked", or the text of a

@@ -21,8 +21,8 @@ SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 /* samp_name -- the name of the sampler: "top-k", "chain", ...
    samp_reset -- sets the sampler to the state of a new sampler.
    samp_free -- frees a sampler, and with a chain all its members; takes NULL. A member of a chain is not freed, because
-     the chain owns it: the chain then carries SAMP_E_RANGE, with the field "samp_free". samp_chain_remove takes a member
-     out of its chain first.
+     the chain owns it: the chain then carries SAMP_E_RANGE, with the field "samp_free". samp_chain_remove takes a
+     member out of its chain first.
    samp_clone -- returns a copy that continues as the original would: with its parameters, random state and other state.
      NULL: no memory. */
 SAMP_API const char *samp_name(const samp_sampler *s);

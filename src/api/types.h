@@ -41,7 +41,8 @@ typedef struct samp_logit_bias {
     X(SAMP_E_WORKSPACE,   -6, "the workspace is too small") \
     X(SAMP_E_DTYPE,       -7, "unknown or unsupported data type") \
     X(SAMP_E_DEVICE,      -8, "the device failed") \
-    X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token (add samp_init_dist(seed)), or a custom sampler can't do this") \
+    X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token (add samp_init_dist(seed)), or a " \
+                             "custom sampler can't do this") \
     X(SAMP_E_FORMAT,     -10, "malformed: a text with a mistake, or bytes that are damaged or of another format") \
     X(SAMP_E_FULL,       -11, "no room left") \
     X(SAMP_E_NAME,       -12, "no setting has this name") \

@@ -25,8 +25,8 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
-/* Returns parameters that change nothing, with an order that has all samplers of the default order, because the user may
-   switch any of them on later. The default order would leave out samplers that are off. */
+/* Returns parameters that change nothing, with an order that has all samplers of the default order, because the user
+   may switch any of them on later. The default order would leave out samplers that are off. */
 SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
 {
     samp_params p = samp_default_params();

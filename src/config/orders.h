@@ -53,8 +53,8 @@ static SAMPI_COLD bool sampi_is_one_word(const char *order)
 }
 
 /* The place of a reader in an order of samplers. The order's text has names separated by ';', or letters, each at most
-   once. The name "*", at most once, is all samplers that the order does not name. If the text is NULL, the order is that
-   of the rows of the table of kinds. */
+   once. The name "*", at most once, is all samplers that the order does not name. If the text is NULL, the order is
+   that of the rows of the table of kinds. */
 typedef struct sampi_steps {
     const samp_params *p;
     const char *text;

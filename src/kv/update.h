@@ -18,7 +18,8 @@ static void sampi_kv_set_turn(sampi_kv *kv, int32_t delta)
 }
 
 /* Rotates all heads of a cell's key in one layer by the angles in kv->turn, in place: (a, b) becomes (a c - b s, a s +
-   b c) for cosine c and sine s, computed in double and rounded once to the buffer's type. Elements from n_rot on encode no position and do not change. */
+   b c) for cosine c and sine s, computed in double and rounded once to the buffer's type. Elements from n_rot on encode
+   no position and do not change. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;

@@ -36,8 +36,8 @@ static size_t sampi_breaker_length(const char *text)
 /* The largest number of breakers, and of heads of all of them (8 bytes each). */
 enum { SAMPI_MAX_BREAKERS = 1024, SAMPI_MAX_HEADS = 1 << 20 };
 
-/* Texts (breakers, or rests of breakers) sorted by their bytes. Those that begin alike are neighbours, so the texts that
-   have to do with a token are found along the token's bytes, however many texts there are. */
+/* Texts (breakers, or rests of breakers) sorted by their bytes. Those that begin alike are neighbours, so the texts
+   that have to do with a token are found along the token's bytes, however many texts there are. */
 typedef struct sampi_spelling {
     const char *text;
     uint32_t n, at; /* the number of its bytes; the index of the breaker or of the tail */
