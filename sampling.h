@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9321 samplers/choose.h               21506 grammar/derivatives.h
-     304 api/config.h                     9381 samplers/ratio.h                22322 grammar/vocabulary.h
-     335 api/types.h                      9445 samplers/draw.h                 22775 grammar/triggers.h
-     632 api/missing.h                    9522 samplers/dist.h                 23103 grammar/matcher.h
-     647 api/sample.h                     9553 samplers/gumbel.h               23373 grammar/cache.h
-     783 api/chains.h                     9620 watermark/function.h            23646 grammar/moving.h
-    1080 api/samplers.h                   9733 watermark/text.h                24093 grammar/visits.h
-    1408 api/gumbel.h                     9919 watermark/draw.h                24380 grammar/states.h
-    1437 api/operator.h                  10124 samplers/mirostat.h             24538 grammar/items.h
-    1496 api/kv.h                        10362 samplers/adaptive_p.h           24662 grammar/masks.h
-    1693 api/llama_cpp.h                 10511 samplers/custom.h               24865 grammar/runs.h
-    1741 api/text_error.h                10570 config/describe.h               25077 grammar/entries.h
-    1760 api/grammar.h                   10738 config/from_params.h            25590 grammar/accepting.h
-    2048 api/shards.h                    10790 config/orders.h                 25919 grammar/waiting.h
-    2160 api/peers.h                     11062 config/numbers.h                26042 grammar/history.h
-    2253 api/drafts.h                    11195 config/set.h                    26170 grammar/room.h
-    2412 api/constraints.h               11370 config/texts.h                  26517 grammar/sampler.h
-    2772 api/watermark.h                 11539 config/settings.h               26759 grammar/forced.h
-    2946 api/vocab.h                     11651 life/rollback.h                 26946 grammar/hooks.h
-    2988 api/parts.h                     11889 life/chain.h                    27068 schema/head.h
-    3033 base/switches.h                 12161 life/members.h                  27238 schema/errors.h
-    3336 base/random.h                   12270 life/update.h                   27350 schema/collections.h
-    3356 base/mt19937.h                  12453 life/copy.h                     27383 schema/references.h
-    3428 base/exact.h                    12613 rows/row.h                      27659 schema/strings.h
-    3645 base/bits128.h                  12848 rows/reserve.h                  27720 schema/numbers.h
-    3721 base/elements.h                 12916 rows/pieces.h                   27922 schema/sets.h
-    3847 watermark/colours.h             13025 rows/thresholds.h               28174 schema/formats.h
-    3910 kernels/llama_cpp/contract.h    13125 rows/compact.h                  28369 schema/scalars.h
-    3952 kernels/contract.h              13286 rows/sums.h                     28675 schema/goals.h
-    4039 kernels/scalar.h                13414 rows/changes.h                  28900 schema/alternatives.h
-    4243 kernels/llama_cpp/scalar.h      13491 rows/cuts.h                     29379 schema/objects.h
-    4264 kernels/sets.h                  13914 rows/typical.h                  29932 schema/arrays.h
-    4313 kernels/vectors.h               14222 rows/tail_free.h                30298 schema/whole.h
-    4395 kernels/avx512.h                14290 rows/selecting.h                30471 tags/head.h
-    4480 kernels/avx2.h                  14421 rows/mirostat.h                 30591 tags/words.h
-    4544 kernels/sse2.h                  14501 watermark/rows.h                30705 tags/inside.h
-    4561 kernels/neon.h                  14611 rows/flat.h                     30844 tags/formats.h
-    4584 kernels/wasm.h                  14660 rows/logprobs.h                 31250 grammar/grammars.h
-    4600 kernels/generic.h               14744 rows/step.h                     31316 peers/tables.h
-    4620 kernels/shared.h                14760 rows/llama_cpp/sums.h           31701 peers/values.h
-    4744 kernels/passes.h                15063 rows/llama_cpp/samplers.h       32138 peers/llama_server.h
-    5427 kernels/llama_cpp/passes.h      15532 rows/llama_cpp/step.h           32206 peers/fields.h
-    5509 kernels/check.h                 15562 run/apply.h                     32469 peers/requests.h
-    5531 kernels/dispatch.h              15631 run/writing.h                   32618 vocab/pieces.h
-    5730 core/array.h                    15755 run/arrays.h                    32795 vocab/tokenizer_json.h
-    6044 core/table.h                    15831 run/arrays_llama_cpp.h          33001 vocab/gguf.h
-    6226 core/windows.h                  16028 run/walk.h                      33175 shards/head.h
-    6314 constraints/record.h            16131 run/finish.h                    33264 shards/bytes.h
-    6379 watermark/record.h              16166 run/draw_llama_cpp.h            33361 shards/merging.h
-    6398 rows/work.h                     16238 run/draw.h                      33650 shards/row.h
-    6425 life/past.h                     16309 run/sample.h                    33785 shards/answers.h
-    6484 core/record.h                   16404 watermark/making.h              34303 shards/logprobs.h
-    6618 core/plans.h                    16634 watermark/tails.h               34447 shards/taking.h
-    6645 core/fields.h                   16731 watermark/detect.h              34599 shards/asking.h
-    6748 core/owners.h                   16956 run/verify.h                    34728 shards/prefix.h
-    6815 core/mt19937.h                  17054 run/batch.h                     35265 shards/plans.h
-    6870 core/no_mt19937.h               17223 run/guide.h                     35751 samplers/plans.h
-    6902 core/making.h                   17264 life/state.h                    36013 shards/way.h
-    7025 core/streams.h                  17425 operator/weights.h              36158 shards/memory.h
-    7061 life/state_fields.h             17501 operator/search.h               36227 shards/batch.h
-    7149 samplers/llama_cpp.h            17632 operator/run.h                  36626 drafts/head.h
-    7222 samplers/logit_bias.h           17792 kv/cells.h                      36677 drafts/block.h
-    7315 samplers/patch.h                17816 kv/making.h                     36860 drafts/tree.h
-    7363 samplers/penalties.h            18036 kv/slot.h                       36991 drafts/relaxed.h
-    7513 samplers/dry.h                  18168 kv/sequences.h                  37072 drafts/ngram.h
-    8050 samplers/cut.h                  18298 kv/data.h                       37207 constraints/automaton.h
-    8065 samplers/top_n_sigma.h          18428 kv/update.h                     37292 constraints/making.h
-    8175 samplers/top_k.h                18546 kv/state.h                      37551 constraints/sampler.h
-    8233 samplers/tail_free.h            18745 llama_cpp/functions.h           37649 constraints/constructors.h
-    8355 samplers/typical.h              18807 llama_cpp/object.h              38018 constraints/patterns.h
-    8429 samplers/top_p.h                18860 llama_cpp/vocabulary.h          38209 constraints/looking.h
-    8473 samplers/min_p.h                18935 text/reading.h                  38279 constraints/thinking.h
-    8515 samplers/by_sums.h              19041 text/strings.h                  38522 constraints/schedule.h
-    8664 samplers/top_h.h                19139 text/values.h                   38606 constraints/accepting.h
-    8717 samplers/min_k.h                19293 text/documents.h                38787 constraints/drawing.h
-    8775 samplers/xtc.h                  19366 grammar/head.h                  38978 constraints/state.h
-    8859 samplers/infill.h               19370 grammar/tree.h                  39042 constraints/kind.h
-    8975 samplers/temperature.h          20012 grammar/building.h              39102 constraints/top_p_decay.h
-    9140 samplers/smoothing.h            20408 grammar/finishing.h             39189 constraints/accessors.h
-    9226 samplers/softmax.h              20711 grammar/reading.h               39295 core/kinds.h
-    9260 samplers/drafted.h              20800 grammar/gbnf.h                  39345 base/restore.h
-    9287 samplers/greedy.h               21093 grammar/regex.h                 39358 api/license.h
+       2 api/opening.h                    9322 samplers/choose.h               21506 grammar/derivatives.h
+     304 api/config.h                     9382 samplers/ratio.h                22322 grammar/vocabulary.h
+     335 api/types.h                      9446 samplers/draw.h                 22776 grammar/triggers.h
+     632 api/missing.h                    9523 samplers/dist.h                 23104 grammar/matcher.h
+     647 api/sample.h                     9554 samplers/gumbel.h               23374 grammar/cache.h
+     783 api/chains.h                     9621 watermark/function.h            23647 grammar/moving.h
+    1080 api/samplers.h                   9734 watermark/text.h                24094 grammar/visits.h
+    1408 api/gumbel.h                     9920 watermark/draw.h                24381 grammar/states.h
+    1437 api/operator.h                  10125 samplers/mirostat.h             24539 grammar/items.h
+    1496 api/kv.h                        10363 samplers/adaptive_p.h           24663 grammar/masks.h
+    1693 api/llama_cpp.h                 10512 samplers/custom.h               24866 grammar/runs.h
+    1741 api/text_error.h                10571 config/describe.h               25078 grammar/entries.h
+    1760 api/grammar.h                   10739 config/from_params.h            25591 grammar/accepting.h
+    2048 api/shards.h                    10791 config/orders.h                 25920 grammar/waiting.h
+    2160 api/peers.h                     11063 config/numbers.h                26044 grammar/history.h
+    2253 api/drafts.h                    11196 config/set.h                    26172 grammar/room.h
+    2412 api/constraints.h               11371 config/texts.h                  26519 grammar/sampler.h
+    2772 api/watermark.h                 11540 config/settings.h               26761 grammar/forced.h
+    2946 api/vocab.h                     11652 life/rollback.h                 26948 grammar/hooks.h
+    2988 api/parts.h                     11890 life/chain.h                    27070 schema/head.h
+    3033 base/switches.h                 12162 life/members.h                  27240 schema/errors.h
+    3336 base/random.h                   12271 life/update.h                   27352 schema/collections.h
+    3356 base/mt19937.h                  12454 life/copy.h                     27385 schema/references.h
+    3428 base/exact.h                    12614 rows/row.h                      27661 schema/strings.h
+    3645 base/bits128.h                  12849 rows/reserve.h                  27722 schema/numbers.h
+    3721 base/elements.h                 12917 rows/pieces.h                   27924 schema/sets.h
+    3847 watermark/colours.h             13026 rows/thresholds.h               28176 schema/formats.h
+    3910 kernels/llama_cpp/contract.h    13126 rows/compact.h                  28371 schema/scalars.h
+    3952 kernels/contract.h              13287 rows/sums.h                     28677 schema/goals.h
+    4039 kernels/scalar.h                13414 rows/changes.h                  28902 schema/alternatives.h
+    4243 kernels/llama_cpp/scalar.h      13491 rows/cuts.h                     29381 schema/objects.h
+    4264 kernels/sets.h                  13914 rows/typical.h                  29934 schema/arrays.h
+    4313 kernels/vectors.h               14222 rows/tail_free.h                30300 schema/whole.h
+    4395 kernels/avx512.h                14290 rows/selecting.h                30473 tags/head.h
+    4480 kernels/avx2.h                  14421 rows/mirostat.h                 30593 tags/words.h
+    4544 kernels/sse2.h                  14501 watermark/rows.h                30707 tags/inside.h
+    4561 kernels/neon.h                  14611 rows/flat.h                     30846 tags/formats.h
+    4584 kernels/wasm.h                  14660 rows/logprobs.h                 31252 grammar/grammars.h
+    4600 kernels/generic.h               14744 rows/step.h                     31318 peers/tables.h
+    4620 kernels/shared.h                14760 rows/llama_cpp/sums.h           31703 peers/values.h
+    4744 kernels/passes.h                15063 rows/llama_cpp/samplers.h       32140 peers/llama_server.h
+    5427 kernels/llama_cpp/passes.h      15532 rows/llama_cpp/step.h           32208 peers/fields.h
+    5509 kernels/check.h                 15562 run/apply.h                     32471 peers/requests.h
+    5531 kernels/dispatch.h              15631 run/writing.h                   32621 vocab/pieces.h
+    5730 core/array.h                    15755 run/arrays.h                    32798 vocab/tokenizer_json.h
+    6044 core/table.h                    15831 run/arrays_llama_cpp.h          33004 vocab/gguf.h
+    6226 core/windows.h                  16028 run/walk.h                      33178 shards/head.h
+    6314 constraints/record.h            16131 run/finish.h                    33267 shards/bytes.h
+    6379 watermark/record.h              16166 run/draw_llama_cpp.h            33364 shards/merging.h
+    6398 rows/work.h                     16238 run/draw.h                      33653 shards/row.h
+    6426 life/past.h                     16309 run/sample.h                    33788 shards/answers.h
+    6485 core/record.h                   16404 watermark/making.h              34306 shards/logprobs.h
+    6619 core/plans.h                    16634 watermark/tails.h               34450 shards/taking.h
+    6646 core/fields.h                   16731 watermark/detect.h              34602 shards/asking.h
+    6749 core/owners.h                   16956 run/verify.h                    34731 shards/prefix.h
+    6816 core/mt19937.h                  17054 run/batch.h                     35268 shards/plans.h
+    6871 core/no_mt19937.h               17223 run/guide.h                     35754 samplers/plans.h
+    6903 core/making.h                   17264 life/state.h                    36016 shards/way.h
+    7026 core/streams.h                  17425 operator/weights.h              36161 shards/memory.h
+    7062 life/state_fields.h             17501 operator/search.h               36230 shards/batch.h
+    7150 samplers/llama_cpp.h            17632 operator/run.h                  36629 drafts/head.h
+    7223 samplers/logit_bias.h           17792 kv/cells.h                      36680 drafts/block.h
+    7316 samplers/patch.h                17816 kv/making.h                     36863 drafts/tree.h
+    7364 samplers/penalties.h            18036 kv/slot.h                       36994 drafts/relaxed.h
+    7514 samplers/dry.h                  18168 kv/sequences.h                  37075 drafts/ngram.h
+    8051 samplers/cut.h                  18298 kv/data.h                       37210 constraints/automaton.h
+    8066 samplers/top_n_sigma.h          18428 kv/update.h                     37295 constraints/making.h
+    8176 samplers/top_k.h                18546 kv/state.h                      37554 constraints/sampler.h
+    8234 samplers/tail_free.h            18745 llama_cpp/functions.h           37652 constraints/constructors.h
+    8356 samplers/typical.h              18807 llama_cpp/object.h              38021 constraints/patterns.h
+    8430 samplers/top_p.h                18860 llama_cpp/vocabulary.h          38212 constraints/looking.h
+    8474 samplers/min_p.h                18935 text/reading.h                  38282 constraints/thinking.h
+    8516 samplers/by_sums.h              19041 text/strings.h                  38525 constraints/schedule.h
+    8665 samplers/top_h.h                19139 text/values.h                   38609 constraints/accepting.h
+    8718 samplers/min_k.h                19293 text/documents.h                38790 constraints/drawing.h
+    8776 samplers/xtc.h                  19366 grammar/head.h                  38981 constraints/state.h
+    8860 samplers/infill.h               19370 grammar/tree.h                  39045 constraints/kind.h
+    8976 samplers/temperature.h          20012 grammar/building.h              39105 constraints/top_p_decay.h
+    9141 samplers/smoothing.h            20408 grammar/finishing.h             39192 constraints/accessors.h
+    9227 samplers/softmax.h              20711 grammar/reading.h               39298 core/kinds.h
+    9261 samplers/drafted.h              20800 grammar/gbnf.h                  39348 base/restore.h
+    9288 samplers/greedy.h               21093 grammar/regex.h                 39361 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6417,7 +6417,8 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
     uint64_t *sum;              /* sums of tiles (256 elements each) */
     sampi_change *change;       /* changed logits of a dense row, sorted by id */
-    float *logits;              /* [n] e^(l - max) of each token, under MT19937 only */
+    float *logits;              /* [n] under MT19937 e^(l - max) of each token, or logits; the bits of a constraint's
+                                   mask, under both random sources */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
     int libm;                   /* whether libm's expf equals the kernels': 1 yes, -1 no, 0 not tested yet */
 } sampi_work;
@@ -13320,9 +13321,8 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
    (sampi_range_of). */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
-    sampi_range range;
+    sampi_range range = { max, 0.0, 0.0, 0.0, 0.0, 0, false };
     if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
-    range.max = max;
     (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }
@@ -15537,7 +15537,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
-    sampi_mt before;
+    sampi_mt before, *mt = sampi_has_mt(member) ? sampi_mt_of(member) : NULL;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
     bool takes_floor = traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_LLAMA_TAKES_FLOOR);
     if (row->llama.by_order &&
@@ -15545,9 +15545,9 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
         return SAMPI_DECLINED;
     if ((row->llama.divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
         sampi_flatten(row);
-    if (sampi_has_mt(member)) before = *sampi_mt_of(member);
+    if (mt) before = *mt;
     int status = traits->fast_llama(row, member);
-    if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
+    if (status == SAMPI_DECLINED && mt) *mt = before;
     return status;
 }
 
@@ -22701,6 +22701,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
 static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
 {
     uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
+    open[0] = 0;
     for (uint32_t i = first; i < end; i++) {
         const uint32_t token = nodes[2 * (size_t)i] >> 8, size = nodes[2 * (size_t)i + 1] >> 10;
         while (i > first && depth > 0 && open[depth] == i) depth--;
@@ -25978,6 +25979,7 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
     uint8_t *tried = (uint8_t *)sampi_account_allocate(&m->d.account, n_tried);
     if (!tried) sampi_fault(&m->d, SAMP_E_NOMEM);
+    memset(slots, 0xff, sizeof slots); /* -1: no group has begun */
     for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->d.status; whole--) {
         memset(tried, 0, n_tried);
         for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->d.status; at++)
@@ -31270,7 +31272,7 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error)
 {
-    samp_grammar_error mine;
+    samp_grammar_error mine = { SAMP_OK, 0, 0, "" };
     sampi_reader r;
     int32_t rule = 0;
     memset(&r, 0, sizeof r);
@@ -32589,8 +32591,9 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 {
     samp_request mine, *out = request ? request : &mine;
     sampi_json doc;
-    memset(out, 0, sizeof *out);
-    out->thinking_budget = -1;
+    memset(&mine, 0, sizeof mine);
+    mine.thinking_budget = -1;
+    *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();

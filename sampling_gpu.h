@@ -6950,7 +6950,7 @@ static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
 
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
 {
-    int local, *result = status ? status : &local;
+    int local = SAMP_OK, *result = status ? status : &local;
     samp_gpu *gpu = sampi_gpu_open(config, NULL, result);
     if (!gpu || SAMPI_GPU_TRUSTS(gpu)) return gpu;
     const int verdict = sampi_canary_verdict(gpu);

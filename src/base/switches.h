@@ -38,7 +38,7 @@
 #endif
 
 /* These flags are refused, because they let the compiler choose the result of a comparison with NaN, or the order of a
-   sum. Similar flags without a predefined macro are undone by a pragma below, or found at run time (sampi_is_exact). */
+   sum. Similar flags without a predefined macro are undone by a pragma below, or found at run time (sampi_try). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error \

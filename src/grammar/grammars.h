@@ -21,7 +21,7 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error)
 {
-    samp_grammar_error mine;
+    samp_grammar_error mine = { SAMP_OK, 0, 0, "" };
     sampi_reader r;
     int32_t rule = 0;
     memset(&r, 0, sizeof r);

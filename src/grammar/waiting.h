@@ -64,6 +64,7 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
     uint8_t *tried = (uint8_t *)sampi_account_allocate(&m->d.account, n_tried);
     if (!tried) sampi_fault(&m->d, SAMP_E_NOMEM);
+    memset(slots, 0xff, sizeof slots); /* -1: no group has begun */
     for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->d.status; whole--) {
         memset(tried, 0, n_tried);
         for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->d.status; at++)

@@ -121,8 +121,9 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 {
     samp_request mine, *out = request ? request : &mine;
     sampi_json doc;
-    memset(out, 0, sizeof *out);
-    out->thinking_budget = -1;
+    memset(&mine, 0, sizeof mine);
+    mine.thinking_budget = -1;
+    *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();

@@ -38,9 +38,8 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
    (sampi_range_of). Counts the exact sums of dense rows in perf.n_exact. */
 static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
-    sampi_range range;
+    sampi_range range = { max, 0.0, 0.0, 0.0, 0.0, 0, false };
     if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
-    range.max = max;
     (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }

@@ -19,7 +19,8 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
     uint64_t *sum;              /* sums of tiles (256 elements each) */
     sampi_change *change;       /* changed logits of a dense row, sorted by id */
-    float *logits;              /* [n] e^(l - max) of each token, under MT19937 only */
+    float *logits;              /* [n] under MT19937 e^(l - max) of each token, or logits; the bits of a constraint's
+                                   mask, under both random sources */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
     int libm;                   /* whether libm's expf equals the kernels': 1 yes, -1 no, 0 not tested yet */
 } sampi_work;

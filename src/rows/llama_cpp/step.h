@@ -7,7 +7,7 @@
 static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
-    sampi_mt before;
+    sampi_mt before, *mt = sampi_has_mt(member) ? sampi_mt_of(member) : NULL;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
     bool takes_floor = traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_LLAMA_TAKES_FLOOR);
     if (row->llama.by_order &&
@@ -15,9 +15,9 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
         return SAMPI_DECLINED;
     if ((row->llama.divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
         sampi_flatten(row);
-    if (sampi_has_mt(member)) before = *sampi_mt_of(member);
+    if (mt) before = *mt;
     int status = traits->fast_llama(row, member);
-    if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
+    if (status == SAMPI_DECLINED && mt) *mt = before;
     return status;
 }
 
