@@ -23,7 +23,7 @@
        samp_rollback               takes the last tokens back, as if they had never been drawn
        samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: default settings, check them, make, change, free the chain
-       samp_settings_set, samp_settings_from
+       samp_settings_set, samp_settings_from, samp_settings_from_lenient
                                    the same settings by name and text, for bindings and command lines; the settings
                                    of a request to another program (SAMPLING_PEERS)
        samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9322 samplers/choose.h               21506 grammar/derivatives.h
-     304 api/config.h                     9382 samplers/ratio.h                22322 grammar/vocabulary.h
-     335 api/types.h                      9446 samplers/draw.h                 22776 grammar/triggers.h
-     632 api/missing.h                    9523 samplers/dist.h                 23104 grammar/matcher.h
-     647 api/sample.h                     9554 samplers/gumbel.h               23374 grammar/cache.h
-     783 api/chains.h                     9621 watermark/function.h            23647 grammar/moving.h
-    1080 api/samplers.h                   9734 watermark/text.h                24094 grammar/visits.h
-    1408 api/gumbel.h                     9920 watermark/draw.h                24381 grammar/states.h
-    1437 api/operator.h                  10125 samplers/mirostat.h             24539 grammar/items.h
-    1496 api/kv.h                        10363 samplers/adaptive_p.h           24663 grammar/masks.h
-    1693 api/llama_cpp.h                 10512 samplers/custom.h               24866 grammar/runs.h
-    1741 api/text_error.h                10571 config/describe.h               25078 grammar/entries.h
-    1760 api/grammar.h                   10739 config/from_params.h            25591 grammar/accepting.h
-    2048 api/shards.h                    10791 config/orders.h                 25920 grammar/waiting.h
-    2160 api/peers.h                     11063 config/numbers.h                26044 grammar/history.h
-    2253 api/drafts.h                    11196 config/set.h                    26172 grammar/room.h
-    2412 api/constraints.h               11371 config/texts.h                  26519 grammar/sampler.h
-    2772 api/watermark.h                 11540 config/settings.h               26761 grammar/forced.h
-    2946 api/vocab.h                     11652 life/rollback.h                 26948 grammar/hooks.h
-    2988 api/parts.h                     11890 life/chain.h                    27070 schema/head.h
-    3033 base/switches.h                 12162 life/members.h                  27240 schema/errors.h
-    3336 base/random.h                   12271 life/update.h                   27352 schema/collections.h
-    3356 base/mt19937.h                  12454 life/copy.h                     27385 schema/references.h
-    3428 base/exact.h                    12614 rows/row.h                      27661 schema/strings.h
-    3645 base/bits128.h                  12849 rows/reserve.h                  27722 schema/numbers.h
-    3721 base/elements.h                 12917 rows/pieces.h                   27924 schema/sets.h
-    3847 watermark/colours.h             13026 rows/thresholds.h               28176 schema/formats.h
-    3910 kernels/llama_cpp/contract.h    13126 rows/compact.h                  28371 schema/scalars.h
-    3952 kernels/contract.h              13287 rows/sums.h                     28677 schema/goals.h
-    4039 kernels/scalar.h                13414 rows/changes.h                  28902 schema/alternatives.h
-    4243 kernels/llama_cpp/scalar.h      13491 rows/cuts.h                     29381 schema/objects.h
-    4264 kernels/sets.h                  13914 rows/typical.h                  29934 schema/arrays.h
-    4313 kernels/vectors.h               14222 rows/tail_free.h                30300 schema/whole.h
-    4395 kernels/avx512.h                14290 rows/selecting.h                30473 tags/head.h
-    4480 kernels/avx2.h                  14421 rows/mirostat.h                 30593 tags/words.h
-    4544 kernels/sse2.h                  14501 watermark/rows.h                30707 tags/inside.h
-    4561 kernels/neon.h                  14611 rows/flat.h                     30846 tags/formats.h
-    4584 kernels/wasm.h                  14660 rows/logprobs.h                 31252 grammar/grammars.h
-    4600 kernels/generic.h               14744 rows/step.h                     31318 peers/tables.h
-    4620 kernels/shared.h                14760 rows/llama_cpp/sums.h           31703 peers/values.h
-    4744 kernels/passes.h                15063 rows/llama_cpp/samplers.h       32140 peers/llama_server.h
-    5427 kernels/llama_cpp/passes.h      15532 rows/llama_cpp/step.h           32208 peers/fields.h
-    5509 kernels/check.h                 15562 run/apply.h                     32471 peers/requests.h
-    5531 kernels/dispatch.h              15631 run/writing.h                   32621 vocab/pieces.h
-    5730 core/array.h                    15755 run/arrays.h                    32798 vocab/tokenizer_json.h
-    6044 core/table.h                    15831 run/arrays_llama_cpp.h          33004 vocab/gguf.h
-    6226 core/windows.h                  16028 run/walk.h                      33178 shards/head.h
-    6314 constraints/record.h            16131 run/finish.h                    33267 shards/bytes.h
-    6379 watermark/record.h              16166 run/draw_llama_cpp.h            33364 shards/merging.h
-    6398 rows/work.h                     16238 run/draw.h                      33653 shards/row.h
-    6426 life/past.h                     16309 run/sample.h                    33788 shards/answers.h
-    6485 core/record.h                   16404 watermark/making.h              34306 shards/logprobs.h
-    6619 core/plans.h                    16634 watermark/tails.h               34450 shards/taking.h
-    6646 core/fields.h                   16731 watermark/detect.h              34602 shards/asking.h
-    6749 core/owners.h                   16956 run/verify.h                    34731 shards/prefix.h
-    6816 core/mt19937.h                  17054 run/batch.h                     35268 shards/plans.h
-    6871 core/no_mt19937.h               17223 run/guide.h                     35754 samplers/plans.h
-    6903 core/making.h                   17264 life/state.h                    36016 shards/way.h
-    7026 core/streams.h                  17425 operator/weights.h              36161 shards/memory.h
-    7062 life/state_fields.h             17501 operator/search.h               36230 shards/batch.h
-    7150 samplers/llama_cpp.h            17632 operator/run.h                  36629 drafts/head.h
-    7223 samplers/logit_bias.h           17792 kv/cells.h                      36680 drafts/block.h
-    7316 samplers/patch.h                17816 kv/making.h                     36863 drafts/tree.h
-    7364 samplers/penalties.h            18036 kv/slot.h                       36994 drafts/relaxed.h
-    7514 samplers/dry.h                  18168 kv/sequences.h                  37075 drafts/ngram.h
-    8051 samplers/cut.h                  18298 kv/data.h                       37210 constraints/automaton.h
-    8066 samplers/top_n_sigma.h          18428 kv/update.h                     37295 constraints/making.h
-    8176 samplers/top_k.h                18546 kv/state.h                      37554 constraints/sampler.h
-    8234 samplers/tail_free.h            18745 llama_cpp/functions.h           37652 constraints/constructors.h
-    8356 samplers/typical.h              18807 llama_cpp/object.h              38021 constraints/patterns.h
-    8430 samplers/top_p.h                18860 llama_cpp/vocabulary.h          38212 constraints/looking.h
-    8474 samplers/min_p.h                18935 text/reading.h                  38282 constraints/thinking.h
-    8516 samplers/by_sums.h              19041 text/strings.h                  38525 constraints/schedule.h
-    8665 samplers/top_h.h                19139 text/values.h                   38609 constraints/accepting.h
-    8718 samplers/min_k.h                19293 text/documents.h                38790 constraints/drawing.h
-    8776 samplers/xtc.h                  19366 grammar/head.h                  38981 constraints/state.h
-    8860 samplers/infill.h               19370 grammar/tree.h                  39045 constraints/kind.h
-    8976 samplers/temperature.h          20012 grammar/building.h              39105 constraints/top_p_decay.h
-    9141 samplers/smoothing.h            20408 grammar/finishing.h             39192 constraints/accessors.h
-    9227 samplers/softmax.h              20711 grammar/reading.h               39298 core/kinds.h
-    9261 samplers/drafted.h              20800 grammar/gbnf.h                  39348 base/restore.h
-    9288 samplers/greedy.h               21093 grammar/regex.h                 39361 api/license.h
+       2 api/opening.h                    9337 samplers/choose.h               21523 grammar/derivatives.h
+     304 api/config.h                     9397 samplers/ratio.h                22339 grammar/vocabulary.h
+     335 api/types.h                      9461 samplers/draw.h                 22793 grammar/triggers.h
+     632 api/missing.h                    9538 samplers/dist.h                 23121 grammar/matcher.h
+     647 api/sample.h                     9569 samplers/gumbel.h               23391 grammar/cache.h
+     783 api/chains.h                     9636 watermark/function.h            23664 grammar/moving.h
+    1080 api/samplers.h                   9749 watermark/text.h                24111 grammar/visits.h
+    1408 api/gumbel.h                     9935 watermark/draw.h                24398 grammar/states.h
+    1437 api/operator.h                  10140 samplers/mirostat.h             24556 grammar/items.h
+    1496 api/kv.h                        10378 samplers/adaptive_p.h           24680 grammar/masks.h
+    1693 api/llama_cpp.h                 10527 samplers/custom.h               24883 grammar/runs.h
+    1741 api/text_error.h                10586 config/describe.h               25095 grammar/entries.h
+    1760 api/grammar.h                   10754 config/from_params.h            25608 grammar/accepting.h
+    2048 api/shards.h                    10806 config/orders.h                 25937 grammar/waiting.h
+    2160 api/peers.h                     11078 config/numbers.h                26061 grammar/history.h
+    2267 api/drafts.h                    11212 config/set.h                    26189 grammar/room.h
+    2426 api/constraints.h               11388 config/texts.h                  26536 grammar/sampler.h
+    2786 api/watermark.h                 11557 config/settings.h               26778 grammar/forced.h
+    2960 api/vocab.h                     11669 life/rollback.h                 26965 grammar/hooks.h
+    3002 api/parts.h                     11907 life/chain.h                    27087 schema/head.h
+    3047 base/switches.h                 12179 life/members.h                  27257 schema/errors.h
+    3350 base/random.h                   12288 life/update.h                   27369 schema/collections.h
+    3370 base/mt19937.h                  12471 life/copy.h                     27402 schema/references.h
+    3442 base/exact.h                    12631 rows/row.h                      27678 schema/strings.h
+    3659 base/bits128.h                  12866 rows/reserve.h                  27739 schema/numbers.h
+    3735 base/elements.h                 12934 rows/pieces.h                   27941 schema/sets.h
+    3861 watermark/colours.h             13043 rows/thresholds.h               28193 schema/formats.h
+    3924 kernels/llama_cpp/contract.h    13143 rows/compact.h                  28388 schema/scalars.h
+    3966 kernels/contract.h              13304 rows/sums.h                     28694 schema/goals.h
+    4053 kernels/scalar.h                13431 rows/changes.h                  28919 schema/alternatives.h
+    4257 kernels/llama_cpp/scalar.h      13508 rows/cuts.h                     29398 schema/objects.h
+    4278 kernels/sets.h                  13931 rows/typical.h                  29951 schema/arrays.h
+    4327 kernels/vectors.h               14239 rows/tail_free.h                30317 schema/whole.h
+    4409 kernels/avx512.h                14307 rows/selecting.h                30490 tags/head.h
+    4494 kernels/avx2.h                  14438 rows/mirostat.h                 30610 tags/words.h
+    4558 kernels/sse2.h                  14518 watermark/rows.h                30724 tags/inside.h
+    4575 kernels/neon.h                  14628 rows/flat.h                     30863 tags/formats.h
+    4598 kernels/wasm.h                  14677 rows/logprobs.h                 31269 grammar/grammars.h
+    4614 kernels/generic.h               14761 rows/step.h                     31335 peers/tables.h
+    4634 kernels/shared.h                14777 rows/llama_cpp/sums.h           31727 peers/values.h
+    4758 kernels/passes.h                15080 rows/llama_cpp/samplers.h       32164 peers/llama_server.h
+    5442 kernels/llama_cpp/passes.h      15549 rows/llama_cpp/step.h           32232 peers/fields.h
+    5524 kernels/check.h                 15579 run/apply.h                     32514 peers/requests.h
+    5546 kernels/dispatch.h              15648 run/writing.h                   32685 vocab/pieces.h
+    5745 core/array.h                    15772 run/arrays.h                    32862 vocab/tokenizer_json.h
+    6059 core/table.h                    15848 run/arrays_llama_cpp.h          33068 vocab/gguf.h
+    6241 core/windows.h                  16045 run/walk.h                      33242 shards/head.h
+    6329 constraints/record.h            16148 run/finish.h                    33331 shards/bytes.h
+    6394 watermark/record.h              16183 run/draw_llama_cpp.h            33428 shards/merging.h
+    6413 rows/work.h                     16255 run/draw.h                      33717 shards/row.h
+    6441 life/past.h                     16326 run/sample.h                    33852 shards/answers.h
+    6500 core/record.h                   16421 watermark/making.h              34370 shards/logprobs.h
+    6634 core/plans.h                    16651 watermark/tails.h               34514 shards/taking.h
+    6661 core/fields.h                   16748 watermark/detect.h              34666 shards/asking.h
+    6764 core/owners.h                   16973 run/verify.h                    34795 shards/prefix.h
+    6831 core/mt19937.h                  17071 run/batch.h                     35332 shards/plans.h
+    6886 core/no_mt19937.h               17240 run/guide.h                     35818 samplers/plans.h
+    6918 core/making.h                   17281 life/state.h                    36080 shards/way.h
+    7041 core/streams.h                  17442 operator/weights.h              36225 shards/memory.h
+    7077 life/state_fields.h             17518 operator/search.h               36294 shards/batch.h
+    7165 samplers/llama_cpp.h            17649 operator/run.h                  36693 drafts/head.h
+    7238 samplers/logit_bias.h           17809 kv/cells.h                      36744 drafts/block.h
+    7331 samplers/patch.h                17833 kv/making.h                     36927 drafts/tree.h
+    7379 samplers/penalties.h            18053 kv/slot.h                       37058 drafts/relaxed.h
+    7529 samplers/dry.h                  18185 kv/sequences.h                  37139 drafts/ngram.h
+    8066 samplers/cut.h                  18315 kv/data.h                       37274 constraints/automaton.h
+    8081 samplers/top_n_sigma.h          18445 kv/update.h                     37359 constraints/making.h
+    8191 samplers/top_k.h                18563 kv/state.h                      37618 constraints/sampler.h
+    8249 samplers/tail_free.h            18762 llama_cpp/functions.h           37716 constraints/constructors.h
+    8371 samplers/typical.h              18824 llama_cpp/object.h              38085 constraints/patterns.h
+    8445 samplers/top_p.h                18877 llama_cpp/vocabulary.h          38276 constraints/looking.h
+    8489 samplers/min_p.h                18952 text/reading.h                  38346 constraints/thinking.h
+    8531 samplers/by_sums.h              19058 text/strings.h                  38589 constraints/schedule.h
+    8680 samplers/top_h.h                19156 text/values.h                   38673 constraints/accepting.h
+    8733 samplers/min_k.h                19310 text/documents.h                38854 constraints/drawing.h
+    8791 samplers/xtc.h                  19383 grammar/head.h                  39045 constraints/state.h
+    8875 samplers/infill.h               19387 grammar/tree.h                  39109 constraints/kind.h
+    8991 samplers/temperature.h          20029 grammar/building.h              39169 constraints/top_p_decay.h
+    9156 samplers/smoothing.h            20425 grammar/finishing.h             39256 constraints/accessors.h
+    9242 samplers/softmax.h              20728 grammar/reading.h               39362 core/kinds.h
+    9276 samplers/drafted.h              20817 grammar/gbnf.h                  39412 base/restore.h
+    9303 samplers/greedy.h               21110 grammar/regex.h                 39425 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2159,8 +2159,8 @@ SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 #if defined(SAMPLING_PEERS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/peers.h ---- */
 /* ---- 10. requests of other programs (SAMPLING_PEERS) -----------------------------------------------------------
-   samp_settings_from: a request in the JSON of another program becomes settings, with that program's names, defaults
-   and ranges. */
+   samp_settings_from, samp_settings_from_lenient: a request in the JSON of another program becomes settings, with that
+   program's names, defaults and ranges. */
 
 /* The programs whose requests samp_settings_from reads. */
 typedef enum samp_peer {
@@ -2191,8 +2191,8 @@ typedef struct samp_request {
               handled: the names of fields that the caller handles, the last name followed by NULL; these fields are not
               read. NULL: the caller handles no fields
      in, out  settings: n_vocab, n_ctx_train, vocab and rng do not change, because no request has them: set them before.
-              n_vocab is needed for a logit bias; n_ctx_train must be at least the length of the text if penalties look
-              at the whole text. The seed does not change if the request has no seed, or asks for a random one (-1). All
+              n_vocab is needed for a logit bias; n_ctx_train is the length that a text can have, if penalties look at
+              the whole text: if nothing has set it, they look at the last 131,072 tokens (1.5 MB for a chain). The seed does not change if the request has no seed, or asks for a random one (-1). All
               other settings get the request's value, or that program's default.
      out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
@@ -2237,6 +2237,20 @@ typedef struct samp_request {
               layers/sampler.py; all as of 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
+
+/* samp_settings_from_lenient -- samp_settings_from for requests that have more than the program's fields: names of a
+   client, of a proxy, of other programs. It leaves out each field that the program does not have (SAMP_E_NAME in
+   samp_settings_from), and reports their names. Such a field has no effect on this program's samplers, whatever its name
+   says: llama-server does not read "repetition_penalty". Everything else is as in samp_settings_from. A field that the
+   program has, and that influences tokens, is still an error if settings cannot express it, such as a grammar.
+     out      left_out [size]: the names of the fields that were left out, "proxy;options.mood", always with a final 0
+              (if size is 0, nothing is written, and left_out may be NULL); a name that does not fit, and those behind
+              it, are missing. After an error it has the names before the error
+     Returns  the number of fields that were left out, or a negative status of samp_settings_from; SAMP_E_NULL also if
+              left_out is NULL and size is not 0. */
+SAMP_API int samp_settings_from_lenient(samp_settings *settings, samp_peer peer, const char *json,
+                                        const char *const *handled, samp_request *request, char *left_out,
+                                        size_t size);
 #ifndef SAMPLING_PEERS_DECLARED
 #pragma pop_macro("SAMP_API")
 #endif
@@ -5231,7 +5245,8 @@ SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, floa
     size_t i = 0;
     *top = -INFINITY;
     for (size_t at = 0, len; at < n; at += len) {
-        float *l = x ? x + at : buf;
+        float *l = buf;
+        if (x) l = x + at;
         len = n - at < most ? n - at : (size_t)most;
         for (; i + SAMPI_W <= at + len; i += SAMPI_W) {
             V(threes)(d + i, v);
@@ -11067,8 +11082,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
-    char word[64];    /* of the last error: "order: ", and the word that names no sampler in quotes */
+    samp_vocab vocab;  /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
+    bool knows_length; /* n_ctx_train was set */
+    char word[64];     /* of the last error: "order: ", and the word that names no sampler in quotes */
 };
 
 /* ---- reading numbers ----
@@ -11363,6 +11379,7 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
         status = f ? SAMP_OK : SAMP_E_NAME;
         if (f && f->type == SAMPI_ORDER && value) status = sampi_require_order(s, value, &what);
         if (!status) status = sampi_set_field(&s->params, f, value);
+        if (!status && !strcmp(f->param, "n_ctx_train")) s->knows_length = value != NULL;
     }
     if (field) *field = status ? what : NULL;
     return status;
@@ -31688,6 +31705,9 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
+/* The window of penalties over the whole text, if the caller does not say how long a text can be: 1.5 MB for a chain. */
+enum { SAMPI_PEER_WHOLE_TEXT = 1 << 17 };
+
 /* The state of reading a request. */
 typedef struct sampi_request_reader {
     const sampi_peer *peer;
@@ -31698,6 +31718,10 @@ typedef struct sampi_request_reader {
     int reads;              /* the program's flags, or those that hold in its options */
     bool samples, adaptive; /* samples: tokens are drawn; adaptive: llama-server's adaptive_p is in the order */
     bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
+    sampi_text
+        *left_out; /* gets the names of fields that the program does not have; NULL: such a field is an error */
+    int32_t n_left_out;
+    bool knows_length; /* the caller has set n_ctx_train */
 } sampi_request_reader;
 
 /* ---- src/peers/values.h ---- */
@@ -32431,6 +32455,24 @@ static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *rea
     return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
+/* Adds the name of a field to those that are left out, with ';' between. */
+static SAMPI_COLD int sampi_request_leave_out(sampi_request_reader *reader, const char *name, size_t n, bool inside)
+{
+    sampi_text *t = reader->left_out;
+    const char *before = inside ? reader->peer->options : "";
+    const size_t between = t->len > 0;
+    reader->n_left_out++;
+    if (t->len + between + strlen(before) + n >= t->size) {
+        t->size = 0; /* full */
+        return SAMP_OK;
+    }
+    sampi_put(t, between ? ";" : "");
+    sampi_put(t, before);
+    while (n--) sampi_put_char(t, *name++);
+    t->buf[t->len] = 0;
+    return SAMP_OK;
+}
+
 /* Reads a member of the request, or (if `inside`) of its object of options. */
 static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, int32_t node, bool inside)
 {
@@ -32453,6 +32495,7 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
         return sampi_request_node(reader, node)->kind == SAMPI_JSON_NULL ? SAMP_OK
                                                                          : sampi_request_read_value(reader, node, f);
     }
+    if (reader->left_out) return sampi_request_leave_out(reader, name, n, inside);
     return sampi_request_fail(reader, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
@@ -32509,6 +32552,7 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
     }
     reader->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
+    if (p->penalty_last_n == -1 && !reader->knows_length) p->penalty_last_n = SAMPI_PEER_WHOLE_TEXT;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
         return sampi_request_fail_param(reader, "penalty_repeat", SAMP_E_UNSUPPORTED,
                                         "expected no other penalty, which would look at generated tokens only");
@@ -32586,13 +32630,15 @@ static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
     b->params = p;
 }
 
-SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json,
-                                           const char *const *handled, samp_request *request)
+/* Reads a whole request. Returns the number of fields that were left out, or a status. */
+static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer, const char *json,
+                                         const char *const *handled, samp_request *request, sampi_text *left_out)
 {
-    samp_request mine, *out = request ? request : &mine;
+    samp_request mine;
     sampi_json doc;
     memset(&mine, 0, sizeof mine);
     mine.thinking_budget = -1;
+    samp_request *out = request ? request : &mine;
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
@@ -32600,8 +32646,10 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if (!to) return out->error.status = SAMP_E_NOMEM;
     const int reads = SAMPI_PEERS[peer].reads;
     const bool samples = reads & SAMPI_PEER_SAMPLES;
-    sampi_request_reader reader = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false,
-                                    request != NULL,    false };
+    sampi_request_reader reader = {
+        &SAMPI_PEERS[peer],    handled, &doc, to, out, reads, samples, false, request != NULL, false, left_out, 0,
+        settings->knows_length
+    };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_request_defaults(&reader, settings);
@@ -32612,7 +32660,23 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     }
     if (!status) sampi_settings_swap(settings, to);
     samp_settings_free(to);
-    return status;
+    return status ? status : reader.n_left_out;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json,
+                                           const char *const *handled, samp_request *request)
+{
+    return sampi_request_read(settings, peer, json, handled, request, NULL);
+}
+
+SAMP_API SAMPI_COLD int samp_settings_from_lenient(samp_settings *settings, samp_peer peer, const char *json,
+                                                   const char *const *handled, samp_request *request, char *left_out,
+                                                   size_t size)
+{
+    sampi_text text = { left_out, size, 0 };
+    if (!left_out && size) return SAMP_E_NULL;
+    if (size) left_out[0] = 0;
+    return sampi_request_read(settings, peer, json, handled, request, &text);
 }
 
 #endif /* SAMPLING_PEERS_DECLARED */

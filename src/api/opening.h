@@ -22,7 +22,7 @@
        samp_rollback               takes the last tokens back, as if they had never been drawn
        samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: default settings, check them, make, change, free the chain
-       samp_settings_set, samp_settings_from
+       samp_settings_set, samp_settings_from, samp_settings_from_lenient
                                    the same settings by name and text, for bindings and command lines; the settings
                                    of a request to another program (SAMPLING_PEERS)
        samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom

@@ -9,8 +9,9 @@
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
-    char word[64];    /* of the last error: "order: ", and the word that names no sampler in quotes */
+    samp_vocab vocab;  /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
+    bool knows_length; /* n_ctx_train was set */
+    char word[64];     /* of the last error: "order: ", and the word that names no sampler in quotes */
 };
 
 /* ---- reading numbers ----

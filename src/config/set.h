@@ -173,6 +173,7 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
         status = f ? SAMP_OK : SAMP_E_NAME;
         if (f && f->type == SAMPI_ORDER && value) status = sampi_require_order(s, value, &what);
         if (!status) status = sampi_set_field(&s->params, f, value);
+        if (!status && !strcmp(f->param, "n_ctx_train")) s->knows_length = value != NULL;
     }
     if (field) *field = status ? what : NULL;
     return status;

@@ -505,7 +505,8 @@ SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, floa
     size_t i = 0;
     *top = -INFINITY;
     for (size_t at = 0, len; at < n; at += len) {
-        float *l = x ? x + at : buf;
+        float *l = buf;
+        if (x) l = x + at;
         len = n - at < most ? n - at : (size_t)most;
         for (; i + SAMPI_W <= at + len; i += SAMPI_W) {
             V(threes)(d + i, v);

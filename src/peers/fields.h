@@ -231,6 +231,25 @@ static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *rea
     return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
+/* Adds the name of a field to those that are left out, with ';' between. A name that the text has no room for is not
+   in it, and neither are the later ones. */
+static SAMPI_COLD int sampi_request_leave_out(sampi_request_reader *reader, const char *name, size_t n, bool inside)
+{
+    sampi_text *t = reader->left_out;
+    const char *before = inside ? reader->peer->options : "";
+    const size_t between = t->len > 0;
+    reader->n_left_out++;
+    if (t->len + between + strlen(before) + n >= t->size) {
+        t->size = 0; /* full */
+        return SAMP_OK;
+    }
+    sampi_put(t, between ? ";" : "");
+    sampi_put(t, before);
+    while (n--) sampi_put_char(t, *name++);
+    t->buf[t->len] = 0;
+    return SAMP_OK;
+}
+
 /* Reads a member of the request, or (if `inside`) of its object of options. */
 static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, int32_t node, bool inside)
 {
@@ -253,6 +272,7 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
         return sampi_request_node(reader, node)->kind == SAMPI_JSON_NULL ? SAMP_OK
                                                                          : sampi_request_read_value(reader, node, f);
     }
+    if (reader->left_out) return sampi_request_leave_out(reader, name, n, inside);
     return sampi_request_fail(reader, node, SAMP_E_NAME, "expected a field that this program has");
 }
 

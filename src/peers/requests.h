@@ -39,6 +39,7 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
     }
     reader->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
+    if (p->penalty_last_n == -1 && !reader->knows_length) p->penalty_last_n = SAMPI_PEER_WHOLE_TEXT;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
         return sampi_request_fail_param(reader, "penalty_repeat", SAMP_E_UNSUPPORTED,
                                         "expected no other penalty, which would look at generated tokens only");
@@ -116,13 +117,15 @@ static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
     b->params = p;
 }
 
-SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json,
-                                           const char *const *handled, samp_request *request)
+/* Reads a whole request. Returns the number of fields that were left out, or a status. */
+static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer, const char *json,
+                                         const char *const *handled, samp_request *request, sampi_text *left_out)
 {
-    samp_request mine, *out = request ? request : &mine;
+    samp_request mine;
     sampi_json doc;
     memset(&mine, 0, sizeof mine);
     mine.thinking_budget = -1;
+    samp_request *out = request ? request : &mine;
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
@@ -130,8 +133,10 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if (!to) return out->error.status = SAMP_E_NOMEM;
     const int reads = SAMPI_PEERS[peer].reads;
     const bool samples = reads & SAMPI_PEER_SAMPLES;
-    sampi_request_reader reader = { &SAMPI_PEERS[peer], handled, &doc, to, out, reads, samples, false,
-                                    request != NULL,    false };
+    sampi_request_reader reader = {
+        &SAMPI_PEERS[peer],    handled, &doc, to, out, reads, samples, false, request != NULL, false, left_out, 0,
+        settings->knows_length
+    };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_request_defaults(&reader, settings);
@@ -142,5 +147,21 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     }
     if (!status) sampi_settings_swap(settings, to);
     samp_settings_free(to);
-    return status;
+    return status ? status : reader.n_left_out;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json,
+                                           const char *const *handled, samp_request *request)
+{
+    return sampi_request_read(settings, peer, json, handled, request, NULL);
+}
+
+SAMP_API SAMPI_COLD int samp_settings_from_lenient(samp_settings *settings, samp_peer peer, const char *json,
+                                                   const char *const *handled, samp_request *request, char *left_out,
+                                                   size_t size)
+{
+    sampi_text text = { left_out, size, 0 };
+    if (!left_out && size) return SAMP_E_NULL;
+    if (size) left_out[0] = 0;
+    return sampi_request_read(settings, peer, json, handled, request, &text);
 }

@@ -397,6 +397,9 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
+/* The window of penalties over the whole text, if the caller does not say how long a text can be: 1.5 MB for a chain. */
+enum { SAMPI_PEER_WHOLE_TEXT = 1 << 17 };
+
 /* The state of reading a request. */
 typedef struct sampi_request_reader {
     const sampi_peer *peer;
@@ -407,4 +410,8 @@ typedef struct sampi_request_reader {
     int reads;              /* the program's flags, or those that hold in its options */
     bool samples, adaptive; /* samples: tokens are drawn; adaptive: llama-server's adaptive_p is in the order */
     bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
+    sampi_text
+        *left_out; /* gets the names of fields that the program does not have; NULL: such a field is an error */
+    int32_t n_left_out;
+    bool knows_length; /* the caller has set n_ctx_train */
 } sampi_request_reader;

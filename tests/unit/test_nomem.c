@@ -892,6 +892,8 @@ typedef enum promise {
     X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL)) \
     X(samp_settings_from, settings_of_a_model, MAKES, \
       samp_settings_from(w->settings, SAMP_PEER_LLAMA_SERVER, a_request, NULL, NULL)) \
+    X(samp_settings_from_lenient, settings_of_a_model, MAKES, \
+      samp_settings_from_lenient(w->settings, SAMP_PEER_LLAMA_SERVER, a_request, NULL, NULL, NULL, 0)) \
     X(samp_settings_from, settings_of_a_model, MAKES, \
       samp_settings_from(w->settings, SAMP_PEER_VLLM, "{\"logit_bias\":{\"1\":1,\"01\":2}}", NULL, NULL)) \
     X(samp_chain_init, nothing, MAKES, made(w, samp_chain_init())) \

@@ -1513,6 +1513,147 @@ static void test_child_seeds_are_independent(void **state)
     assert_true(pairs_of(counted_up, itself, true) < 1e-12);
 }
 
+/* What a client sends to llama-server beside its fields: names of other programs, of user interfaces and proxies. */
+static const char *const not_llama_servers[] = { "api_server",
+                                                 "api_type",
+                                                 "can_abort",
+                                                 "custom_token_bans",
+                                                 "banned_strings",
+                                                 "guidance_scale",
+                                                 "negative_prompt",
+                                                 "rep_pen",
+                                                 "rep_pen_range",
+                                                 "rep_pen_slope",
+                                                 "repetition_penalty",
+                                                 "sampler_order",
+                                                 "sampler_priority",
+                                                 "tfs",
+                                                 "typical",
+                                                 "min_length",
+                                                 "max_context_length",
+                                                 "truncation_length",
+                                                 "add_bos_token",
+                                                 "ban_eos_token",
+                                                 "skip_special_tokens",
+                                                 "stopping_strings",
+                                                 "stop_sequence",
+                                                 "early_stopping",
+                                                 "num_beams",
+                                                 "penalty_alpha",
+                                                 "no_repeat_ngram_size",
+                                                 "epsilon_cutoff",
+                                                 "eta_cutoff",
+                                                 "smoothing_factor",
+                                                 "legacy_api",
+                                                 "rep_pen_size" };
+
+static void test_lenient(void **state)
+{
+    (void)state;
+    enum { N_NAMES = TEST_COUNT(not_llama_servers) };
+    char json[4096] = "{\"top_k\":7,\"prompt\":\"a\"", want[1024] = "", left[1024], text[1024], plain[1024];
+    samp_request request;
+    samp_settings *settings = served();
+    assert_num(N_NAMES, 32);
+    for (int i = 0; i < N_NAMES; i++) {
+        strcat(strcat(strcat(json, ",\""), not_llama_servers[i]), i % 2 ? "\":[1,\"2\"]" : "\":{\"a\":null}");
+        strcat(strcat(want, i ? ";" : ""), not_llama_servers[i]);
+    }
+    strcat(json, ",\"temperature\":0.5}");
+    assert_status(samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, json, NULL, &request), SAMP_E_NAME);
+    assert_num(samp_settings_from_lenient(settings, SAMP_PEER_LLAMA_SERVER, json, NULL, &request, left, sizeof left),
+               N_NAMES);
+    assert_text(left, want);
+    assert_text(request.field, "");
+    describe(settings, text);
+    assert_ok(samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, "{\"top_k\":7,\"temperature\":0.5}", NULL, NULL));
+    describe(settings, plain);
+    assert_text(text, plain);
+
+    for (size_t size = 0; size <= strlen(want) + 1; size++) { /* whole names, as many as fit */
+        memset(left, '?', sizeof left);
+        assert_num(
+            samp_settings_from_lenient(settings, SAMP_PEER_LLAMA_SERVER, json, NULL, NULL, size ? left : NULL, size),
+            N_NAMES);
+        assert_num(left[size], '?');
+        if (!size) continue;
+        const size_t n = strlen(left);
+        assert_true(n < size && (want[n] == ';' || !want[n] || !n));
+        assert_memory_equal(left, want, n);
+        const char *next = want[n] ? strchr(want + n + 1, ';') : NULL;
+        assert_true(!want[n] || (next ? (size_t)(next - want) : strlen(want)) >= size);
+    }
+
+    static const char *const handled[] = { "mine", "options.mine", NULL };
+    static const struct {
+        samp_peer peer;
+        const char *json, *left;
+        int result;
+    } c[] = {
+        { SAMP_PEER_OLLAMA, "{\"options\":{\"mood\":1,\"top_k\":3,\"mine\":2},\"proxy\":1}", "options.mood;proxy",
+          2 },
+        { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"mood\":1,\"top_k\":3},\"mine\":1}", "sampling_params.mood", 1 },
+        { SAMP_PEER_VLLM, "{\"top_p\":0.5,\"mine\":1,\"prompt\":\"\"}", "", 0 },
+        { SAMP_PEER_OPENAI, "{\"\":1,\"top_k\":3,\"a;b\":2}", "top_k;a;b", 3 },
+        /* what the program has is still an error */
+        { SAMP_PEER_LLAMA_SERVER, "{\"x\":1,\"grammar\":\"root ::= \\\"a\\\"\",\"y\":1}", "x", SAMP_E_UNSUPPORTED },
+        { SAMP_PEER_VLLM, "{\"x\":1,\"top_p\":7}", "x", SAMP_E_RANGE },
+        { SAMP_PEER_VLLM, "{\"x\":1,\"top_p\":\"z\"}", "x", SAMP_E_FORMAT },
+        { SAMP_PEER_VLLM, "{\"x\":1", "", SAMP_E_FORMAT },
+    };
+    for (size_t i = 0; i < TEST_COUNT(c); i++) {
+        assert_num(samp_settings_from_lenient(settings, c[i].peer, c[i].json, handled, &request, left, sizeof left),
+                   c[i].result);
+        assert_text(left, c[i].left);
+        assert_num(request.error.status, c[i].result < 0 ? c[i].result : 0);
+    }
+    assert_status(samp_settings_from_lenient(settings, SAMP_PEER_VLLM, "{}", NULL, NULL, NULL, 5), SAMP_E_NULL);
+    assert_status(samp_settings_from_lenient(NULL, SAMP_PEER_VLLM, "{}", NULL, NULL, left, 5), SAMP_E_NULL);
+    samp_settings_free(settings);
+}
+
+/* Penalties of programs that look at the whole text do so, though the caller has not said how long it may be. */
+static void test_penalties_over_the_whole_text(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_peer peer;
+        const char *json;
+        float far; /* the new logit of a token that came once, 100,000 tokens ago */
+    } c[] = {
+        { SAMP_PEER_VLLM, "{\"presence_penalty\":1.5}", -1.5f },
+        { SAMP_PEER_VLLM, "{\"repetition_penalty\":2}", -2.0f },
+        { SAMP_PEER_OPENAI, "{\"frequency_penalty\":0.5}", -0.5f },
+        { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"repetition_penalty\":2}", -2.0f },
+        { SAMP_PEER_SGLANG, "{\"frequency_penalty\":0.5}", -0.5f },
+        { SAMP_PEER_OLLAMA, "{\"options\":{\"repeat_last_n\":-1,\"presence_penalty\":0.5}}", -0.5f },
+        { SAMP_PEER_OLLAMA, "{\"options\":{\"presence_penalty\":0.5}}", 0.0f },
+    };
+    for (size_t i = 0; i < TEST_COUNT(c); i++)
+        for (int known = 0; known < 2; known++) { /* known: the caller has said that a text has at most 4096 tokens */
+            samp_settings *settings = samp_settings_new();
+            int status;
+            if (known) assert_ok(samp_settings_set(settings, "n_ctx_train", "4096", NULL));
+            assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, NULL));
+            samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
+            assert_ok(status);
+            assert_ok(samp_accept(chain, 3));
+            for (int k = 0; k < 100000; k++) assert_ok(samp_accept(chain, 4));
+            samp_free(samp_chain_remove(chain, samp_chain_n(chain) - 1)); /* what selects */
+            const bool repeats = strstr(c[i].json, "repetition") != NULL;
+            float row[6] = { 0, 0, 0, repeats ? -1.0f : 0.0f, 0, 0 };
+            samp_token_data data[6];
+            samp_token_data_array cur = test_array(data, row, 6);
+            assert_ok(samp_apply(chain, &cur));
+            for (size_t k = 0; k < cur.size; k++)
+                if (data[k].id == 3)
+                    assert_near(data[k].logit / (is_of_llama(c[i].peer) ? 1.25f : 1.0f), known ? row[3] : c[i].far,
+                                1e-6);
+            samp_free(chain);
+            samp_settings_free(settings);
+        }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -1532,6 +1673,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(ties_at_top_k),
         cmocka_unit_test(top_p_of_what_top_k_has_left),
         cmocka_unit_test(samples_of_one_seed_differ),
+        cmocka_unit_test(test_lenient),
+        cmocka_unit_test(test_penalties_over_the_whole_text),
         cmocka_unit_test(test_child_seed),
         cmocka_unit_test(test_child_seeds_collide_nowhere),
         cmocka_unit_test(test_child_seeds_are_independent),
