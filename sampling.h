@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9337 samplers/choose.h               21523 grammar/derivatives.h
-     304 api/config.h                     9397 samplers/ratio.h                22339 grammar/vocabulary.h
-     335 api/types.h                      9461 samplers/draw.h                 22793 grammar/triggers.h
-     632 api/missing.h                    9538 samplers/dist.h                 23121 grammar/matcher.h
-     647 api/sample.h                     9569 samplers/gumbel.h               23391 grammar/cache.h
-     783 api/chains.h                     9636 watermark/function.h            23664 grammar/moving.h
-    1080 api/samplers.h                   9749 watermark/text.h                24111 grammar/visits.h
-    1408 api/gumbel.h                     9935 watermark/draw.h                24398 grammar/states.h
-    1437 api/operator.h                  10140 samplers/mirostat.h             24556 grammar/items.h
-    1496 api/kv.h                        10378 samplers/adaptive_p.h           24680 grammar/masks.h
-    1693 api/llama_cpp.h                 10527 samplers/custom.h               24883 grammar/runs.h
-    1741 api/text_error.h                10586 config/describe.h               25095 grammar/entries.h
-    1760 api/grammar.h                   10754 config/from_params.h            25608 grammar/accepting.h
-    2048 api/shards.h                    10806 config/orders.h                 25937 grammar/waiting.h
-    2160 api/peers.h                     11078 config/numbers.h                26061 grammar/history.h
-    2267 api/drafts.h                    11212 config/set.h                    26189 grammar/room.h
-    2426 api/constraints.h               11388 config/texts.h                  26536 grammar/sampler.h
-    2786 api/watermark.h                 11557 config/settings.h               26778 grammar/forced.h
-    2960 api/vocab.h                     11669 life/rollback.h                 26965 grammar/hooks.h
-    3002 api/parts.h                     11907 life/chain.h                    27087 schema/head.h
-    3047 base/switches.h                 12179 life/members.h                  27257 schema/errors.h
-    3350 base/random.h                   12288 life/update.h                   27369 schema/collections.h
-    3370 base/mt19937.h                  12471 life/copy.h                     27402 schema/references.h
-    3442 base/exact.h                    12631 rows/row.h                      27678 schema/strings.h
-    3659 base/bits128.h                  12866 rows/reserve.h                  27739 schema/numbers.h
-    3735 base/elements.h                 12934 rows/pieces.h                   27941 schema/sets.h
-    3861 watermark/colours.h             13043 rows/thresholds.h               28193 schema/formats.h
-    3924 kernels/llama_cpp/contract.h    13143 rows/compact.h                  28388 schema/scalars.h
-    3966 kernels/contract.h              13304 rows/sums.h                     28694 schema/goals.h
-    4053 kernels/scalar.h                13431 rows/changes.h                  28919 schema/alternatives.h
-    4257 kernels/llama_cpp/scalar.h      13508 rows/cuts.h                     29398 schema/objects.h
-    4278 kernels/sets.h                  13931 rows/typical.h                  29951 schema/arrays.h
-    4327 kernels/vectors.h               14239 rows/tail_free.h                30317 schema/whole.h
-    4409 kernels/avx512.h                14307 rows/selecting.h                30490 tags/head.h
-    4494 kernels/avx2.h                  14438 rows/mirostat.h                 30610 tags/words.h
-    4558 kernels/sse2.h                  14518 watermark/rows.h                30724 tags/inside.h
-    4575 kernels/neon.h                  14628 rows/flat.h                     30863 tags/formats.h
-    4598 kernels/wasm.h                  14677 rows/logprobs.h                 31269 grammar/grammars.h
-    4614 kernels/generic.h               14761 rows/step.h                     31335 peers/tables.h
-    4634 kernels/shared.h                14777 rows/llama_cpp/sums.h           31727 peers/values.h
-    4758 kernels/passes.h                15080 rows/llama_cpp/samplers.h       32164 peers/llama_server.h
-    5442 kernels/llama_cpp/passes.h      15549 rows/llama_cpp/step.h           32232 peers/fields.h
-    5524 kernels/check.h                 15579 run/apply.h                     32514 peers/requests.h
-    5546 kernels/dispatch.h              15648 run/writing.h                   32685 vocab/pieces.h
-    5745 core/array.h                    15772 run/arrays.h                    32862 vocab/tokenizer_json.h
-    6059 core/table.h                    15848 run/arrays_llama_cpp.h          33068 vocab/gguf.h
-    6241 core/windows.h                  16045 run/walk.h                      33242 shards/head.h
-    6329 constraints/record.h            16148 run/finish.h                    33331 shards/bytes.h
-    6394 watermark/record.h              16183 run/draw_llama_cpp.h            33428 shards/merging.h
-    6413 rows/work.h                     16255 run/draw.h                      33717 shards/row.h
-    6441 life/past.h                     16326 run/sample.h                    33852 shards/answers.h
-    6500 core/record.h                   16421 watermark/making.h              34370 shards/logprobs.h
-    6634 core/plans.h                    16651 watermark/tails.h               34514 shards/taking.h
-    6661 core/fields.h                   16748 watermark/detect.h              34666 shards/asking.h
-    6764 core/owners.h                   16973 run/verify.h                    34795 shards/prefix.h
-    6831 core/mt19937.h                  17071 run/batch.h                     35332 shards/plans.h
-    6886 core/no_mt19937.h               17240 run/guide.h                     35818 samplers/plans.h
-    6918 core/making.h                   17281 life/state.h                    36080 shards/way.h
-    7041 core/streams.h                  17442 operator/weights.h              36225 shards/memory.h
-    7077 life/state_fields.h             17518 operator/search.h               36294 shards/batch.h
-    7165 samplers/llama_cpp.h            17649 operator/run.h                  36693 drafts/head.h
-    7238 samplers/logit_bias.h           17809 kv/cells.h                      36744 drafts/block.h
-    7331 samplers/patch.h                17833 kv/making.h                     36927 drafts/tree.h
-    7379 samplers/penalties.h            18053 kv/slot.h                       37058 drafts/relaxed.h
-    7529 samplers/dry.h                  18185 kv/sequences.h                  37139 drafts/ngram.h
-    8066 samplers/cut.h                  18315 kv/data.h                       37274 constraints/automaton.h
-    8081 samplers/top_n_sigma.h          18445 kv/update.h                     37359 constraints/making.h
-    8191 samplers/top_k.h                18563 kv/state.h                      37618 constraints/sampler.h
-    8249 samplers/tail_free.h            18762 llama_cpp/functions.h           37716 constraints/constructors.h
-    8371 samplers/typical.h              18824 llama_cpp/object.h              38085 constraints/patterns.h
-    8445 samplers/top_p.h                18877 llama_cpp/vocabulary.h          38276 constraints/looking.h
-    8489 samplers/min_p.h                18952 text/reading.h                  38346 constraints/thinking.h
-    8531 samplers/by_sums.h              19058 text/strings.h                  38589 constraints/schedule.h
-    8680 samplers/top_h.h                19156 text/values.h                   38673 constraints/accepting.h
-    8733 samplers/min_k.h                19310 text/documents.h                38854 constraints/drawing.h
-    8791 samplers/xtc.h                  19383 grammar/head.h                  39045 constraints/state.h
-    8875 samplers/infill.h               19387 grammar/tree.h                  39109 constraints/kind.h
-    8991 samplers/temperature.h          20029 grammar/building.h              39169 constraints/top_p_decay.h
-    9156 samplers/smoothing.h            20425 grammar/finishing.h             39256 constraints/accessors.h
-    9242 samplers/softmax.h              20728 grammar/reading.h               39362 core/kinds.h
-    9276 samplers/drafted.h              20817 grammar/gbnf.h                  39412 base/restore.h
-    9303 samplers/greedy.h               21110 grammar/regex.h                 39425 api/license.h
+       2 api/opening.h                    9339 samplers/choose.h               21525 grammar/derivatives.h
+     304 api/config.h                     9399 samplers/ratio.h                22341 grammar/vocabulary.h
+     335 api/types.h                      9463 samplers/draw.h                 22795 grammar/triggers.h
+     632 api/missing.h                    9540 samplers/dist.h                 23123 grammar/matcher.h
+     647 api/sample.h                     9571 samplers/gumbel.h               23393 grammar/cache.h
+     783 api/chains.h                     9638 watermark/function.h            23666 grammar/moving.h
+    1080 api/samplers.h                   9751 watermark/text.h                24113 grammar/visits.h
+    1408 api/gumbel.h                     9937 watermark/draw.h                24400 grammar/states.h
+    1437 api/operator.h                  10142 samplers/mirostat.h             24558 grammar/items.h
+    1496 api/kv.h                        10380 samplers/adaptive_p.h           24682 grammar/masks.h
+    1693 api/llama_cpp.h                 10529 samplers/custom.h               24885 grammar/runs.h
+    1741 api/text_error.h                10588 config/describe.h               25097 grammar/entries.h
+    1760 api/grammar.h                   10756 config/from_params.h            25610 grammar/accepting.h
+    2048 api/shards.h                    10808 config/orders.h                 25939 grammar/waiting.h
+    2160 api/peers.h                     11080 config/numbers.h                26063 grammar/history.h
+    2269 api/drafts.h                    11214 config/set.h                    26191 grammar/room.h
+    2428 api/constraints.h               11390 config/texts.h                  26538 grammar/sampler.h
+    2788 api/watermark.h                 11559 config/settings.h               26780 grammar/forced.h
+    2962 api/vocab.h                     11671 life/rollback.h                 26967 grammar/hooks.h
+    3004 api/parts.h                     11909 life/chain.h                    27089 schema/head.h
+    3049 base/switches.h                 12181 life/members.h                  27259 schema/errors.h
+    3352 base/random.h                   12290 life/update.h                   27371 schema/collections.h
+    3372 base/mt19937.h                  12473 life/copy.h                     27404 schema/references.h
+    3444 base/exact.h                    12633 rows/row.h                      27680 schema/strings.h
+    3661 base/bits128.h                  12868 rows/reserve.h                  27741 schema/numbers.h
+    3737 base/elements.h                 12936 rows/pieces.h                   27943 schema/sets.h
+    3863 watermark/colours.h             13045 rows/thresholds.h               28195 schema/formats.h
+    3926 kernels/llama_cpp/contract.h    13145 rows/compact.h                  28390 schema/scalars.h
+    3968 kernels/contract.h              13306 rows/sums.h                     28696 schema/goals.h
+    4055 kernels/scalar.h                13433 rows/changes.h                  28921 schema/alternatives.h
+    4259 kernels/llama_cpp/scalar.h      13510 rows/cuts.h                     29400 schema/objects.h
+    4280 kernels/sets.h                  13933 rows/typical.h                  29953 schema/arrays.h
+    4329 kernels/vectors.h               14241 rows/tail_free.h                30319 schema/whole.h
+    4411 kernels/avx512.h                14309 rows/selecting.h                30492 tags/head.h
+    4496 kernels/avx2.h                  14440 rows/mirostat.h                 30612 tags/words.h
+    4560 kernels/sse2.h                  14520 watermark/rows.h                30726 tags/inside.h
+    4577 kernels/neon.h                  14630 rows/flat.h                     30865 tags/formats.h
+    4600 kernels/wasm.h                  14679 rows/logprobs.h                 31271 grammar/grammars.h
+    4616 kernels/generic.h               14763 rows/step.h                     31337 peers/tables.h
+    4636 kernels/shared.h                14779 rows/llama_cpp/sums.h           31729 peers/values.h
+    4760 kernels/passes.h                15082 rows/llama_cpp/samplers.h       32166 peers/llama_server.h
+    5444 kernels/llama_cpp/passes.h      15551 rows/llama_cpp/step.h           32234 peers/fields.h
+    5526 kernels/check.h                 15581 run/apply.h                     32516 peers/requests.h
+    5548 kernels/dispatch.h              15650 run/writing.h                   32687 vocab/pieces.h
+    5747 core/array.h                    15774 run/arrays.h                    32864 vocab/tokenizer_json.h
+    6061 core/table.h                    15850 run/arrays_llama_cpp.h          33070 vocab/gguf.h
+    6243 core/windows.h                  16047 run/walk.h                      33244 shards/head.h
+    6331 constraints/record.h            16150 run/finish.h                    33333 shards/bytes.h
+    6396 watermark/record.h              16185 run/draw_llama_cpp.h            33430 shards/merging.h
+    6415 rows/work.h                     16257 run/draw.h                      33719 shards/row.h
+    6443 life/past.h                     16328 run/sample.h                    33854 shards/answers.h
+    6502 core/record.h                   16423 watermark/making.h              34372 shards/logprobs.h
+    6636 core/plans.h                    16653 watermark/tails.h               34516 shards/taking.h
+    6663 core/fields.h                   16750 watermark/detect.h              34668 shards/asking.h
+    6766 core/owners.h                   16975 run/verify.h                    34797 shards/prefix.h
+    6833 core/mt19937.h                  17073 run/batch.h                     35334 shards/plans.h
+    6888 core/no_mt19937.h               17242 run/guide.h                     35820 samplers/plans.h
+    6920 core/making.h                   17283 life/state.h                    36082 shards/way.h
+    7043 core/streams.h                  17444 operator/weights.h              36227 shards/memory.h
+    7079 life/state_fields.h             17520 operator/search.h               36296 shards/batch.h
+    7167 samplers/llama_cpp.h            17651 operator/run.h                  36695 drafts/head.h
+    7240 samplers/logit_bias.h           17811 kv/cells.h                      36746 drafts/block.h
+    7333 samplers/patch.h                17835 kv/making.h                     36929 drafts/tree.h
+    7381 samplers/penalties.h            18055 kv/slot.h                       37060 drafts/relaxed.h
+    7531 samplers/dry.h                  18187 kv/sequences.h                  37141 drafts/ngram.h
+    8068 samplers/cut.h                  18317 kv/data.h                       37276 constraints/automaton.h
+    8083 samplers/top_n_sigma.h          18447 kv/update.h                     37361 constraints/making.h
+    8193 samplers/top_k.h                18565 kv/state.h                      37620 constraints/sampler.h
+    8251 samplers/tail_free.h            18764 llama_cpp/functions.h           37718 constraints/constructors.h
+    8373 samplers/typical.h              18826 llama_cpp/object.h              38087 constraints/patterns.h
+    8447 samplers/top_p.h                18879 llama_cpp/vocabulary.h          38278 constraints/looking.h
+    8491 samplers/min_p.h                18954 text/reading.h                  38348 constraints/thinking.h
+    8533 samplers/by_sums.h              19060 text/strings.h                  38591 constraints/schedule.h
+    8682 samplers/top_h.h                19158 text/values.h                   38675 constraints/accepting.h
+    8735 samplers/min_k.h                19312 text/documents.h                38856 constraints/drawing.h
+    8793 samplers/xtc.h                  19385 grammar/head.h                  39047 constraints/state.h
+    8877 samplers/infill.h               19389 grammar/tree.h                  39111 constraints/kind.h
+    8993 samplers/temperature.h          20031 grammar/building.h              39171 constraints/top_p_decay.h
+    9158 samplers/smoothing.h            20427 grammar/finishing.h             39258 constraints/accessors.h
+    9244 samplers/softmax.h              20730 grammar/reading.h               39364 core/kinds.h
+    9278 samplers/drafted.h              20819 grammar/gbnf.h                  39414 base/restore.h
+    9305 samplers/greedy.h               21112 grammar/regex.h                 39427 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2192,8 +2192,9 @@ typedef struct samp_request {
               read. NULL: the caller handles no fields
      in, out  settings: n_vocab, n_ctx_train, vocab and rng do not change, because no request has them: set them before.
               n_vocab is needed for a logit bias; n_ctx_train is the length that a text can have, if penalties look at
-              the whole text: if nothing has set it, they look at the last 131,072 tokens (1.5 MB for a chain). The seed does not change if the request has no seed, or asks for a random one (-1). All
-              other settings get the request's value, or that program's default.
+              the whole text: if nothing has set it, they look at the last 131,072 tokens (1.5 MB for a chain). The seed
+              does not change if the request has no seed, or asks for a random one (-1). All other settings get the
+              request's value, or that program's default.
      out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
               lengths, stops, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
@@ -2239,10 +2240,11 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
                                 samp_request *request);
 
 /* samp_settings_from_lenient -- samp_settings_from for requests that have more than the program's fields: names of a
-   client, of a proxy, of other programs. It leaves out each field that the program does not have (SAMP_E_NAME in
-   samp_settings_from), and reports their names. Such a field has no effect on this program's samplers, whatever its name
-   says: llama-server does not read "repetition_penalty". Everything else is as in samp_settings_from. A field that the
-   program has, and that influences tokens, is still an error if settings cannot express it, such as a grammar.
+     client, of a proxy, of other programs. It leaves out each field that the program does not have (SAMP_E_NAME in
+     samp_settings_from), and reports their names. Such a field has no effect on this program's samplers, whatever its
+     name says: llama-server does not read "repetition_penalty". Everything else is as in samp_settings_from. A field
+     that the program has, and that influences tokens, is still an error if settings cannot express it, such as a
+     grammar.
      out      left_out [size]: the names of the fields that were left out, "proxy;options.mood", always with a final 0
               (if size is 0, nothing is written, and left_out may be NULL); a name that does not fit, and those behind
               it, are missing. After an error it has the names before the error
@@ -31705,7 +31707,7 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
-/* The window of penalties over the whole text, if the caller does not say how long a text can be: 1.5 MB for a chain. */
+/* The window of penalties over the whole text, if the caller does not say how long a text can be: 1.5 MB a chain. */
 enum { SAMPI_PEER_WHOLE_TEXT = 1 << 17 };
 
 /* The state of reading a request. */

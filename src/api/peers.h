@@ -32,8 +32,9 @@ typedef struct samp_request {
               read. NULL: the caller handles no fields
      in, out  settings: n_vocab, n_ctx_train, vocab and rng do not change, because no request has them: set them before.
               n_vocab is needed for a logit bias; n_ctx_train is the length that a text can have, if penalties look at
-              the whole text: if nothing has set it, they look at the last 131,072 tokens (1.5 MB for a chain). The seed does not change if the request has no seed, or asks for a random one (-1). All
-              other settings get the request's value, or that program's default.
+              the whole text: if nothing has set it, they look at the last 131,072 tokens (1.5 MB for a chain). The seed
+              does not change if the request has no seed, or asks for a random one (-1). All other settings get the
+              request's value, or that program's default.
      out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
               lengths, stops, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
@@ -79,10 +80,11 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
                                 samp_request *request);
 
 /* samp_settings_from_lenient -- samp_settings_from for requests that have more than the program's fields: names of a
-   client, of a proxy, of other programs. It leaves out each field that the program does not have (SAMP_E_NAME in
-   samp_settings_from), and reports their names. Such a field has no effect on this program's samplers, whatever its name
-   says: llama-server does not read "repetition_penalty". Everything else is as in samp_settings_from. A field that the
-   program has, and that influences tokens, is still an error if settings cannot express it, such as a grammar.
+     client, of a proxy, of other programs. It leaves out each field that the program does not have (SAMP_E_NAME in
+     samp_settings_from), and reports their names. Such a field has no effect on this program's samplers, whatever its
+     name says: llama-server does not read "repetition_penalty". Everything else is as in samp_settings_from. A field
+     that the program has, and that influences tokens, is still an error if settings cannot express it, such as a
+     grammar.
      out      left_out [size]: the names of the fields that were left out, "proxy;options.mood", always with a final 0
               (if size is 0, nothing is written, and left_out may be NULL); a name that does not fit, and those behind
               it, are missing. After an error it has the names before the error

@@ -397,7 +397,7 @@ static const sampi_peer SAMPI_PEERS[] = {
 };
 /* clang-format on */
 
-/* The window of penalties over the whole text, if the caller does not say how long a text can be: 1.5 MB for a chain. */
+/* The window of penalties over the whole text, if the caller does not say how long a text can be: 1.5 MB a chain. */
 enum { SAMPI_PEER_WHOLE_TEXT = 1 << 17 };
 
 /* The state of reading a request. */
