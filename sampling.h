@@ -259,44 +259,44 @@
     5444 kernels/llama_cpp/passes.h      15551 rows/llama_cpp/step.h           32234 peers/fields.h
     5526 kernels/check.h                 15581 run/apply.h                     32516 peers/requests.h
     5548 kernels/dispatch.h              15650 run/writing.h                   32687 vocab/pieces.h
-    5747 core/array.h                    15774 run/arrays.h                    32864 vocab/tokenizer_json.h
-    6061 core/table.h                    15850 run/arrays_llama_cpp.h          33070 vocab/gguf.h
-    6243 core/windows.h                  16047 run/walk.h                      33244 shards/head.h
-    6331 constraints/record.h            16150 run/finish.h                    33333 shards/bytes.h
-    6396 watermark/record.h              16185 run/draw_llama_cpp.h            33430 shards/merging.h
-    6415 rows/work.h                     16257 run/draw.h                      33719 shards/row.h
-    6443 life/past.h                     16328 run/sample.h                    33854 shards/answers.h
-    6502 core/record.h                   16423 watermark/making.h              34372 shards/logprobs.h
-    6636 core/plans.h                    16653 watermark/tails.h               34516 shards/taking.h
-    6663 core/fields.h                   16750 watermark/detect.h              34668 shards/asking.h
-    6766 core/owners.h                   16975 run/verify.h                    34797 shards/prefix.h
-    6833 core/mt19937.h                  17073 run/batch.h                     35334 shards/plans.h
-    6888 core/no_mt19937.h               17242 run/guide.h                     35820 samplers/plans.h
-    6920 core/making.h                   17283 life/state.h                    36082 shards/way.h
-    7043 core/streams.h                  17444 operator/weights.h              36227 shards/memory.h
-    7079 life/state_fields.h             17520 operator/search.h               36296 shards/batch.h
-    7167 samplers/llama_cpp.h            17651 operator/run.h                  36695 drafts/head.h
-    7240 samplers/logit_bias.h           17811 kv/cells.h                      36746 drafts/block.h
-    7333 samplers/patch.h                17835 kv/making.h                     36929 drafts/tree.h
-    7381 samplers/penalties.h            18055 kv/slot.h                       37060 drafts/relaxed.h
-    7531 samplers/dry.h                  18187 kv/sequences.h                  37141 drafts/ngram.h
-    8068 samplers/cut.h                  18317 kv/data.h                       37276 constraints/automaton.h
-    8083 samplers/top_n_sigma.h          18447 kv/update.h                     37361 constraints/making.h
-    8193 samplers/top_k.h                18565 kv/state.h                      37620 constraints/sampler.h
-    8251 samplers/tail_free.h            18764 llama_cpp/functions.h           37718 constraints/constructors.h
-    8373 samplers/typical.h              18826 llama_cpp/object.h              38087 constraints/patterns.h
-    8447 samplers/top_p.h                18879 llama_cpp/vocabulary.h          38278 constraints/looking.h
-    8491 samplers/min_p.h                18954 text/reading.h                  38348 constraints/thinking.h
-    8533 samplers/by_sums.h              19060 text/strings.h                  38591 constraints/schedule.h
-    8682 samplers/top_h.h                19158 text/values.h                   38675 constraints/accepting.h
-    8735 samplers/min_k.h                19312 text/documents.h                38856 constraints/drawing.h
-    8793 samplers/xtc.h                  19385 grammar/head.h                  39047 constraints/state.h
-    8877 samplers/infill.h               19389 grammar/tree.h                  39111 constraints/kind.h
-    8993 samplers/temperature.h          20031 grammar/building.h              39171 constraints/top_p_decay.h
-    9158 samplers/smoothing.h            20427 grammar/finishing.h             39258 constraints/accessors.h
-    9244 samplers/softmax.h              20730 grammar/reading.h               39364 core/kinds.h
-    9278 samplers/drafted.h              20819 grammar/gbnf.h                  39414 base/restore.h
-    9305 samplers/greedy.h               21112 grammar/regex.h                 39427 api/license.h
+    5747 core/array.h                    15774 run/arrays.h                    32865 vocab/tokenizer_json.h
+    6061 core/table.h                    15850 run/arrays_llama_cpp.h          33071 vocab/gguf.h
+    6243 core/windows.h                  16047 run/walk.h                      33245 shards/head.h
+    6331 constraints/record.h            16150 run/finish.h                    33334 shards/bytes.h
+    6396 watermark/record.h              16185 run/draw_llama_cpp.h            33431 shards/merging.h
+    6415 rows/work.h                     16257 run/draw.h                      33720 shards/row.h
+    6443 life/past.h                     16328 run/sample.h                    33855 shards/answers.h
+    6502 core/record.h                   16423 watermark/making.h              34373 shards/logprobs.h
+    6636 core/plans.h                    16653 watermark/tails.h               34517 shards/taking.h
+    6663 core/fields.h                   16750 watermark/detect.h              34669 shards/asking.h
+    6766 core/owners.h                   16975 run/verify.h                    34798 shards/prefix.h
+    6833 core/mt19937.h                  17073 run/batch.h                     35335 shards/plans.h
+    6888 core/no_mt19937.h               17242 run/guide.h                     35821 samplers/plans.h
+    6920 core/making.h                   17283 life/state.h                    36083 shards/way.h
+    7043 core/streams.h                  17444 operator/weights.h              36228 shards/memory.h
+    7079 life/state_fields.h             17520 operator/search.h               36297 shards/batch.h
+    7167 samplers/llama_cpp.h            17651 operator/run.h                  36696 drafts/head.h
+    7240 samplers/logit_bias.h           17811 kv/cells.h                      36747 drafts/block.h
+    7333 samplers/patch.h                17835 kv/making.h                     36930 drafts/tree.h
+    7381 samplers/penalties.h            18055 kv/slot.h                       37061 drafts/relaxed.h
+    7531 samplers/dry.h                  18187 kv/sequences.h                  37142 drafts/ngram.h
+    8068 samplers/cut.h                  18317 kv/data.h                       37277 constraints/automaton.h
+    8083 samplers/top_n_sigma.h          18447 kv/update.h                     37362 constraints/making.h
+    8193 samplers/top_k.h                18565 kv/state.h                      37621 constraints/sampler.h
+    8251 samplers/tail_free.h            18764 llama_cpp/functions.h           37719 constraints/constructors.h
+    8373 samplers/typical.h              18826 llama_cpp/object.h              38088 constraints/patterns.h
+    8447 samplers/top_p.h                18879 llama_cpp/vocabulary.h          38279 constraints/looking.h
+    8491 samplers/min_p.h                18954 text/reading.h                  38349 constraints/thinking.h
+    8533 samplers/by_sums.h              19060 text/strings.h                  38592 constraints/schedule.h
+    8682 samplers/top_h.h                19158 text/values.h                   38676 constraints/accepting.h
+    8735 samplers/min_k.h                19312 text/documents.h                38857 constraints/drawing.h
+    8793 samplers/xtc.h                  19385 grammar/head.h                  39048 constraints/state.h
+    8877 samplers/infill.h               19389 grammar/tree.h                  39112 constraints/kind.h
+    8993 samplers/temperature.h          20031 grammar/building.h              39172 constraints/top_p_decay.h
+    9158 samplers/smoothing.h            20427 grammar/finishing.h             39259 constraints/accessors.h
+    9244 samplers/softmax.h              20730 grammar/reading.h               39365 core/kinds.h
+    9278 samplers/drafted.h              20819 grammar/gbnf.h                  39415 base/restore.h
+    9305 samplers/greedy.h               21112 grammar/regex.h                 39428 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -32688,24 +32688,24 @@ SAMP_API SAMPI_COLD int samp_settings_from_lenient(samp_settings *settings, samp
 /* =================================================================================================== >>vocab
   Vocabularies from a model's own files (SAMPLING_VOCAB). */
 
-typedef enum sampi_piece_kind {
+typedef enum sampi_vocab_piece_kind {
     SAMPI_PIECE_NONE,    /* no token has this id */
     SAMPI_PIECE_SPELT,   /* in the file's spelling */
     SAMPI_PIECE_LITERAL, /* the bytes as they are */
     SAMPI_PIECE_SPECIAL  /* a control token, which has no bytes */
-} sampi_piece_kind;
+} sampi_vocab_piece_kind;
 
-typedef struct sampi_piece {
+typedef struct sampi_vocab_piece {
     const char *at; /* [n], in the file or the document */
     uint32_t n;
     uint8_t kind;
-} sampi_piece;
+} sampi_vocab_piece;
 
-typedef struct sampi_spelling {
+typedef struct sampi_vocab_spelling {
     bool letters; /* letters encode bytes */
     bool blanks;  /* U+2581 is a blank */
     bool bytes;   /* <0x0A> is a byte */
-} sampi_spelling;
+} sampi_vocab_spelling;
 
 /* The tokens that end a text, or a turn, by their usual names; files seldom say which do. */
 static const struct {
@@ -32741,20 +32741,20 @@ static const struct {
 enum { SAMPI_MOST_ENDS = 32 };
 
 /* What a reader has found: the pieces by id, and the ends that the file names. */
-typedef struct sampi_pieces_found {
-    sampi_piece *piece; /* [n] */
+typedef struct sampi_vocab_found {
+    sampi_vocab_piece *piece; /* [n] */
     size_t n;
-    sampi_spelling spelling;
+    sampi_vocab_spelling spelling;
     samp_token eos, eot, eog[SAMPI_MOST_ENDS];
     size_t n_eog;
-} sampi_pieces_found;
+} sampi_vocab_found;
 
-static bool sampi_piece_is(const sampi_piece *p, const char *name)
+static bool sampi_vocab_piece_is(const sampi_vocab_piece *p, const char *name)
 {
     return p->n == strlen(name) && memcmp(p->at, name, p->n) == 0;
 }
 
-static void sampi_add_end(sampi_pieces_found *found, samp_token token)
+static void sampi_vocab_add_end(sampi_vocab_found *found, samp_token token)
 {
     for (size_t i = 0; i < found->n_eog; i++)
         if (found->eog[i] == token) return;
@@ -32762,20 +32762,21 @@ static void sampi_add_end(sampi_pieces_found *found, samp_token token)
 }
 
 /* Adds the special tokens with the usual names. */
-static SAMPI_COLD void sampi_find_ends(sampi_pieces_found *found)
+static SAMPI_COLD void sampi_vocab_find_ends(sampi_vocab_found *found)
 {
     const size_t n_names = sizeof SAMPI_END_NAMES / sizeof SAMPI_END_NAMES[0];
     bool returns = false;
     for (size_t t = 0; t < found->n; t++)
-        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL && sampi_piece_is(&found->piece[t], "<|return|>");
+        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL &&
+                   sampi_vocab_piece_is(&found->piece[t], "<|return|>");
     for (size_t i = 0; i < n_names; i++)
         for (size_t t = 0; t < found->n; t++) {
-            const sampi_piece *p = &found->piece[t];
-            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
-            if (returns && sampi_piece_is(p, "<|end|>")) continue;
+            const sampi_vocab_piece *p = &found->piece[t];
+            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_vocab_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
+            if (returns && sampi_vocab_piece_is(p, "<|end|>")) continue;
             samp_token *end = SAMPI_END_NAMES[i].turn ? &found->eot : &found->eos;
             if (*end < 0) *end = (samp_token)t;
-            sampi_add_end(found, (samp_token)t);
+            sampi_vocab_add_end(found, (samp_token)t);
         }
 }
 
@@ -32789,7 +32790,7 @@ static int sampi_byte_of_letter(uint32_t c)
 }
 
 /* Writes the bytes of a piece, at most n of them, and returns their number. */
-static SAMPI_COLD uint32_t sampi_spell(const sampi_spelling *how, const sampi_piece *p, char *out)
+static SAMPI_COLD uint32_t sampi_vocab_spell(const sampi_vocab_spelling *how, const sampi_vocab_piece *p, char *out)
 {
     const unsigned char *s = (const unsigned char *)p->at, *end = s + p->n;
     uint32_t n = 0, c = 0, length;
@@ -32816,7 +32817,7 @@ static SAMPI_COLD uint32_t sampi_spell(const sampi_spelling *how, const sampi_pi
 }
 
 /* Makes the vocabulary of the pieces. *status: SAMP_OK, SAMP_E_NOMEM, SAMP_E_RANGE. */
-static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *status)
+static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_vocab_found *found, int *status)
 {
     size_t total = 0;
     for (size_t t = 0; t < found->n; t++) total += found->piece[t].n;
@@ -32825,10 +32826,10 @@ static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *sta
     char *bytes = (char *)(n_bytes + found->n);
     total = 0;
     for (size_t t = 0; t < found->n; t++)
-        total += n_bytes[t] = sampi_spell(&found->spelling, &found->piece[t], bytes + total);
-    sampi_find_ends(found);
-    sampi_add_end(found, found->eos);
-    sampi_add_end(found, found->eot);
+        total += n_bytes[t] = sampi_vocab_spell(&found->spelling, &found->piece[t], bytes + total);
+    sampi_vocab_find_ends(found);
+    sampi_vocab_add_end(found, found->eos);
+    sampi_vocab_add_end(found, found->eot);
     samp_vocab *vocab = samp_vocab_init(bytes, n_bytes, (int32_t)found->n, found->eog, found->n_eog, found->eos,
                                         found->eot, status);
     SAMP_FREE(n_bytes);
@@ -32836,11 +32837,11 @@ static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *sta
 }
 
 /* Allocates the pieces of n tokens, none of which is there yet. Returns a status. */
-static SAMPI_COLD int sampi_pieces_room(sampi_pieces_found *found, size_t n)
+static SAMPI_COLD int sampi_vocab_room(sampi_vocab_found *found, size_t n)
 {
     if (n == 0) return SAMP_E_EMPTY;
     if (n > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    found->piece = (sampi_piece *)SAMP_MALLOC(n * sizeof *found->piece);
+    found->piece = (sampi_vocab_piece *)SAMP_MALLOC(n * sizeof *found->piece);
     if (!found->piece) return SAMP_E_NOMEM;
     memset(found->piece, 0, n * sizeof *found->piece);
     found->n = n;
@@ -32848,8 +32849,8 @@ static SAMPI_COLD int sampi_pieces_room(sampi_pieces_found *found, size_t n)
 }
 
 /* Writes "before "name" after" to an error's message; a long name is cut. Returns the status. */
-static SAMPI_COLD int sampi_name_it(samp_text_error *error, int status, const char *before, const char *name,
-                                    size_t n, const char *after)
+static SAMPI_COLD int sampi_vocab_name(samp_text_error *error, int status, const char *before, const char *name,
+                                       size_t n, const char *after)
 {
     char *to = error->message, *end = to + sizeof error->message - strlen(after) - 2;
     error->status = status;
@@ -32869,7 +32870,7 @@ static SAMPI_COLD int sampi_name_it(samp_text_error *error, int status, const ch
 
 typedef struct sampi_tokenizer_reader {
     sampi_json doc;
-    sampi_pieces_found found;
+    sampi_vocab_found found;
 } sampi_tokenizer_reader;
 
 static int32_t sampi_tokenizer_member(const sampi_json *doc, int32_t node, const char *name)
@@ -32904,7 +32905,7 @@ static SAMPI_COLD int sampi_tokenizer_refuse(const sampi_json *doc, int32_t node
     size_t n = 0;
     const char *name = sampi_tokenizer_text(doc, node, &n);
     (void)sampi_tokenizer_wrong(doc, node, "");
-    return sampi_name_it(doc->error, SAMP_E_UNSUPPORTED, what, name ? name : "", n, " is not supported");
+    return sampi_vocab_name(doc->error, SAMP_E_UNSUPPORTED, what, name ? name : "", n, " is not supported");
 }
 
 /* Reads an id: a whole number in 0 .. SAMP_MAX_VOCAB - 1, or -1. */
@@ -32927,7 +32928,7 @@ static SAMPI_COLD int sampi_tokenizer_decoder(sampi_tokenizer_reader *r, int32_t
 {
     const sampi_json *doc = &r->doc;
     const int32_t type = sampi_tokenizer_member(doc, node, "type");
-    sampi_spelling *how = &r->found.spelling;
+    sampi_vocab_spelling *how = &r->found.spelling;
     if (type < 0) return sampi_tokenizer_wrong(doc, node, "expected a decoder with a type");
     if (sampi_tokenizer_is(doc, type, "Sequence") && !nested) {
         const int32_t list = sampi_tokenizer_member(doc, node, "decoders");
@@ -32975,9 +32976,9 @@ static SAMPI_COLD int sampi_tokenizer_spelling(sampi_tokenizer_reader *r)
 }
 
 static SAMPI_COLD int sampi_tokenizer_set(sampi_tokenizer_reader *r, int32_t node, int32_t id, int32_t text,
-                                          sampi_piece_kind kind)
+                                          sampi_vocab_piece_kind kind)
 {
-    sampi_piece *p = &r->found.piece[id];
+    sampi_vocab_piece *p = &r->found.piece[id];
     const sampi_json_string *s = &r->doc.strings[text];
     const char *at = r->doc.bytes + s->at;
     if (p->kind && (p->n != s->n || memcmp(p->at, at, s->n) != 0))
@@ -33040,7 +33041,7 @@ static SAMPI_COLD int sampi_tokenizer_read(sampi_tokenizer_reader *r)
     int status = sampi_tokenizer_spelling(r);
     if (!status) status = sampi_tokenizer_tokens(r, pieces, added, &most);
     if (status) return status;
-    status = sampi_pieces_room(&r->found, (size_t)(most + 1));
+    status = sampi_vocab_room(&r->found, (size_t)(most + 1));
     if (status)
         return sampi_json_fail(doc, doc->nodes[pieces].at, status, most < 0 ? "expected tokens" : "out of memory");
     return sampi_tokenizer_tokens(r, pieces, added, &most);
@@ -33075,7 +33076,7 @@ typedef struct sampi_gguf {
     const unsigned char *file;
     size_t n, at;
     samp_text_error *error;
-    sampi_pieces_found found;
+    sampi_vocab_found found;
     size_t tokens, types, n_tokens, n_types; /* offsets of both arrays' elements; 0: not there */
 } sampi_gguf;
 
@@ -33146,7 +33147,7 @@ static SAMPI_COLD int sampi_gguf_model(sampi_gguf *g)
     g->found.spelling.blanks = sampi_gguf_is(name, n, "llama") || sampi_gguf_is(name, n, "t5");
     if (g->found.spelling.letters || g->found.spelling.blanks) return SAMP_OK;
     (void)sampi_gguf_wrong(g, SAMP_E_UNSUPPORTED, "");
-    return sampi_name_it(g->error, SAMP_E_UNSUPPORTED, "the tokenizer ", name, n, " is not supported");
+    return sampi_vocab_name(g->error, SAMP_E_UNSUPPORTED, "the tokenizer ", name, n, " is not supported");
 }
 
 /* Reads one setting; those that do not matter are skipped. */
@@ -33189,11 +33190,11 @@ static SAMPI_COLD int sampi_gguf_pieces(sampi_gguf *g)
         return sampi_gguf_wrong(g, SAMP_E_FORMAT, "the file has no tokenizer.ggml.model");
     if (g->types && g->n_types != g->n_tokens)
         return sampi_gguf_wrong(g, SAMP_E_FORMAT, "there are not as many types as tokens");
-    int status = sampi_pieces_room(&g->found, g->n_tokens);
+    int status = sampi_vocab_room(&g->found, g->n_tokens);
     if (status) return sampi_gguf_wrong(g, status, "too few or too many tokens");
     g->at = g->tokens;
     for (size_t t = 0; t < g->n_tokens && !status; t++) {
-        sampi_piece *p = &g->found.piece[t];
+        sampi_vocab_piece *p = &g->found.piece[t];
         size_t n = 0;
         status = sampi_gguf_text(g, &p->at, &n);
         const unsigned char kind = g->types ? g->file[g->types + 4 * t] : 1;

@@ -7,7 +7,7 @@ typedef struct sampi_gguf {
     const unsigned char *file;
     size_t n, at;
     samp_text_error *error;
-    sampi_pieces_found found;
+    sampi_vocab_found found;
     size_t tokens, types, n_tokens, n_types; /* offsets of both arrays' elements; 0: not there */
 } sampi_gguf;
 
@@ -78,7 +78,7 @@ static SAMPI_COLD int sampi_gguf_model(sampi_gguf *g)
     g->found.spelling.blanks = sampi_gguf_is(name, n, "llama") || sampi_gguf_is(name, n, "t5");
     if (g->found.spelling.letters || g->found.spelling.blanks) return SAMP_OK;
     (void)sampi_gguf_wrong(g, SAMP_E_UNSUPPORTED, "");
-    return sampi_name_it(g->error, SAMP_E_UNSUPPORTED, "the tokenizer ", name, n, " is not supported");
+    return sampi_vocab_name(g->error, SAMP_E_UNSUPPORTED, "the tokenizer ", name, n, " is not supported");
 }
 
 /* Reads one setting; those that do not matter are skipped. */
@@ -121,11 +121,11 @@ static SAMPI_COLD int sampi_gguf_pieces(sampi_gguf *g)
         return sampi_gguf_wrong(g, SAMP_E_FORMAT, "the file has no tokenizer.ggml.model");
     if (g->types && g->n_types != g->n_tokens)
         return sampi_gguf_wrong(g, SAMP_E_FORMAT, "there are not as many types as tokens");
-    int status = sampi_pieces_room(&g->found, g->n_tokens);
+    int status = sampi_vocab_room(&g->found, g->n_tokens);
     if (status) return sampi_gguf_wrong(g, status, "too few or too many tokens");
     g->at = g->tokens;
     for (size_t t = 0; t < g->n_tokens && !status; t++) {
-        sampi_piece *p = &g->found.piece[t];
+        sampi_vocab_piece *p = &g->found.piece[t];
         size_t n = 0;
         status = sampi_gguf_text(g, &p->at, &n);
         const unsigned char kind = g->types ? g->file[g->types + 4 * t] : 1;

@@ -4,24 +4,24 @@
    two: letters that encode bytes (byte-level BPE, as GPT-2 has it), or UTF-8 with U+2581 for a blank and <0x0A> for
    a byte (SentencePiece). */
 
-typedef enum sampi_piece_kind {
+typedef enum sampi_vocab_piece_kind {
     SAMPI_PIECE_NONE,    /* no token has this id */
     SAMPI_PIECE_SPELT,   /* in the file's spelling */
     SAMPI_PIECE_LITERAL, /* the bytes as they are */
     SAMPI_PIECE_SPECIAL  /* a control token, which has no bytes */
-} sampi_piece_kind;
+} sampi_vocab_piece_kind;
 
-typedef struct sampi_piece {
+typedef struct sampi_vocab_piece {
     const char *at; /* [n], in the file or the document */
     uint32_t n;
     uint8_t kind;
-} sampi_piece;
+} sampi_vocab_piece;
 
-typedef struct sampi_spelling {
+typedef struct sampi_vocab_spelling {
     bool letters; /* letters encode bytes */
     bool blanks;  /* U+2581 is a blank */
     bool bytes;   /* <0x0A> is a byte */
-} sampi_spelling;
+} sampi_vocab_spelling;
 
 /* The tokens that end a text, or a turn, by their usual names; files seldom say which do. */
 static const struct {
@@ -57,20 +57,20 @@ static const struct {
 enum { SAMPI_MOST_ENDS = 32 };
 
 /* What a reader has found: the pieces by id, and the ends that the file names. */
-typedef struct sampi_pieces_found {
-    sampi_piece *piece; /* [n] */
+typedef struct sampi_vocab_found {
+    sampi_vocab_piece *piece; /* [n] */
     size_t n;
-    sampi_spelling spelling;
+    sampi_vocab_spelling spelling;
     samp_token eos, eot, eog[SAMPI_MOST_ENDS];
     size_t n_eog;
-} sampi_pieces_found;
+} sampi_vocab_found;
 
-static bool sampi_piece_is(const sampi_piece *p, const char *name)
+static bool sampi_vocab_piece_is(const sampi_vocab_piece *p, const char *name)
 {
     return p->n == strlen(name) && memcmp(p->at, name, p->n) == 0;
 }
 
-static void sampi_add_end(sampi_pieces_found *found, samp_token token)
+static void sampi_vocab_add_end(sampi_vocab_found *found, samp_token token)
 {
     for (size_t i = 0; i < found->n_eog; i++)
         if (found->eog[i] == token) return;
@@ -79,20 +79,21 @@ static void sampi_add_end(sampi_pieces_found *found, samp_token token)
 
 /* Adds the special tokens with the usual names. A model that has <|return|> and <|call|> ends only a message with
      <|end|>. */
-static SAMPI_COLD void sampi_find_ends(sampi_pieces_found *found)
+static SAMPI_COLD void sampi_vocab_find_ends(sampi_vocab_found *found)
 {
     const size_t n_names = sizeof SAMPI_END_NAMES / sizeof SAMPI_END_NAMES[0];
     bool returns = false;
     for (size_t t = 0; t < found->n; t++)
-        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL && sampi_piece_is(&found->piece[t], "<|return|>");
+        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL &&
+                   sampi_vocab_piece_is(&found->piece[t], "<|return|>");
     for (size_t i = 0; i < n_names; i++)
         for (size_t t = 0; t < found->n; t++) {
-            const sampi_piece *p = &found->piece[t];
-            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
-            if (returns && sampi_piece_is(p, "<|end|>")) continue;
+            const sampi_vocab_piece *p = &found->piece[t];
+            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_vocab_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
+            if (returns && sampi_vocab_piece_is(p, "<|end|>")) continue;
             samp_token *end = SAMPI_END_NAMES[i].turn ? &found->eot : &found->eos;
             if (*end < 0) *end = (samp_token)t;
-            sampi_add_end(found, (samp_token)t);
+            sampi_vocab_add_end(found, (samp_token)t);
         }
 }
 
@@ -107,7 +108,7 @@ static int sampi_byte_of_letter(uint32_t c)
 
 /* Writes the bytes of a piece, at most n of them, and returns their number. A piece with a character that encodes no
    byte is taken as it is. */
-static SAMPI_COLD uint32_t sampi_spell(const sampi_spelling *how, const sampi_piece *p, char *out)
+static SAMPI_COLD uint32_t sampi_vocab_spell(const sampi_vocab_spelling *how, const sampi_vocab_piece *p, char *out)
 {
     const unsigned char *s = (const unsigned char *)p->at, *end = s + p->n;
     uint32_t n = 0, c = 0, length;
@@ -134,7 +135,7 @@ static SAMPI_COLD uint32_t sampi_spell(const sampi_spelling *how, const sampi_pi
 }
 
 /* Makes the vocabulary of the pieces. *status: SAMP_OK, SAMP_E_NOMEM, SAMP_E_RANGE. */
-static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *status)
+static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_vocab_found *found, int *status)
 {
     size_t total = 0;
     for (size_t t = 0; t < found->n; t++) total += found->piece[t].n;
@@ -143,10 +144,10 @@ static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *sta
     char *bytes = (char *)(n_bytes + found->n);
     total = 0;
     for (size_t t = 0; t < found->n; t++)
-        total += n_bytes[t] = sampi_spell(&found->spelling, &found->piece[t], bytes + total);
-    sampi_find_ends(found);
-    sampi_add_end(found, found->eos);
-    sampi_add_end(found, found->eot);
+        total += n_bytes[t] = sampi_vocab_spell(&found->spelling, &found->piece[t], bytes + total);
+    sampi_vocab_find_ends(found);
+    sampi_vocab_add_end(found, found->eos);
+    sampi_vocab_add_end(found, found->eot);
     samp_vocab *vocab = samp_vocab_init(bytes, n_bytes, (int32_t)found->n, found->eog, found->n_eog, found->eos,
                                         found->eot, status);
     SAMP_FREE(n_bytes);
@@ -154,11 +155,11 @@ static SAMPI_COLD samp_vocab *sampi_vocab_of(sampi_pieces_found *found, int *sta
 }
 
 /* Allocates the pieces of n tokens, none of which is there yet. Returns a status. */
-static SAMPI_COLD int sampi_pieces_room(sampi_pieces_found *found, size_t n)
+static SAMPI_COLD int sampi_vocab_room(sampi_vocab_found *found, size_t n)
 {
     if (n == 0) return SAMP_E_EMPTY;
     if (n > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    found->piece = (sampi_piece *)SAMP_MALLOC(n * sizeof *found->piece);
+    found->piece = (sampi_vocab_piece *)SAMP_MALLOC(n * sizeof *found->piece);
     if (!found->piece) return SAMP_E_NOMEM;
     memset(found->piece, 0, n * sizeof *found->piece);
     found->n = n;
@@ -166,8 +167,8 @@ static SAMPI_COLD int sampi_pieces_room(sampi_pieces_found *found, size_t n)
 }
 
 /* Writes "before "name" after" to an error's message; a long name is cut. Returns the status. */
-static SAMPI_COLD int sampi_name_it(samp_text_error *error, int status, const char *before, const char *name,
-                                    size_t n, const char *after)
+static SAMPI_COLD int sampi_vocab_name(samp_text_error *error, int status, const char *before, const char *name,
+                                       size_t n, const char *after)
 {
     char *to = error->message, *end = to + sizeof error->message - strlen(after) - 2;
     error->status = status;

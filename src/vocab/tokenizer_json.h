@@ -5,7 +5,7 @@
 
 typedef struct sampi_tokenizer_reader {
     sampi_json doc;
-    sampi_pieces_found found;
+    sampi_vocab_found found;
 } sampi_tokenizer_reader;
 
 static int32_t sampi_tokenizer_member(const sampi_json *doc, int32_t node, const char *name)
@@ -40,7 +40,7 @@ static SAMPI_COLD int sampi_tokenizer_refuse(const sampi_json *doc, int32_t node
     size_t n = 0;
     const char *name = sampi_tokenizer_text(doc, node, &n);
     (void)sampi_tokenizer_wrong(doc, node, "");
-    return sampi_name_it(doc->error, SAMP_E_UNSUPPORTED, what, name ? name : "", n, " is not supported");
+    return sampi_vocab_name(doc->error, SAMP_E_UNSUPPORTED, what, name ? name : "", n, " is not supported");
 }
 
 /* Reads an id: a whole number in 0 .. SAMP_MAX_VOCAB - 1, or -1. */
@@ -63,7 +63,7 @@ static SAMPI_COLD int sampi_tokenizer_decoder(sampi_tokenizer_reader *r, int32_t
 {
     const sampi_json *doc = &r->doc;
     const int32_t type = sampi_tokenizer_member(doc, node, "type");
-    sampi_spelling *how = &r->found.spelling;
+    sampi_vocab_spelling *how = &r->found.spelling;
     if (type < 0) return sampi_tokenizer_wrong(doc, node, "expected a decoder with a type");
     if (sampi_tokenizer_is(doc, type, "Sequence") && !nested) {
         const int32_t list = sampi_tokenizer_member(doc, node, "decoders");
@@ -111,9 +111,9 @@ static SAMPI_COLD int sampi_tokenizer_spelling(sampi_tokenizer_reader *r)
 }
 
 static SAMPI_COLD int sampi_tokenizer_set(sampi_tokenizer_reader *r, int32_t node, int32_t id, int32_t text,
-                                          sampi_piece_kind kind)
+                                          sampi_vocab_piece_kind kind)
 {
-    sampi_piece *p = &r->found.piece[id];
+    sampi_vocab_piece *p = &r->found.piece[id];
     const sampi_json_string *s = &r->doc.strings[text];
     const char *at = r->doc.bytes + s->at;
     if (p->kind && (p->n != s->n || memcmp(p->at, at, s->n) != 0))
@@ -176,7 +176,7 @@ static SAMPI_COLD int sampi_tokenizer_read(sampi_tokenizer_reader *r)
     int status = sampi_tokenizer_spelling(r);
     if (!status) status = sampi_tokenizer_tokens(r, pieces, added, &most);
     if (status) return status;
-    status = sampi_pieces_room(&r->found, (size_t)(most + 1));
+    status = sampi_vocab_room(&r->found, (size_t)(most + 1));
     if (status)
         return sampi_json_fail(doc, doc->nodes[pieces].at, status, most < 0 ? "expected tokens" : "out of memory");
     return sampi_tokenizer_tokens(r, pieces, added, &most);
