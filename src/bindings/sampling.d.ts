@@ -50,6 +50,7 @@ export class Vocab {
     constructor(tokens: Iterable<Piece>, ends?: { eos?: number | null; eot?: number | null; eog?: Iterable<number> | null });
     readonly length: number;
     readonly eog: number[];
+    close(): void;
 }
 
 export class Grammar {
@@ -58,6 +59,7 @@ export class Grammar {
     static fromJsonSchema(schema: object | boolean | string, style?: string | null): Grammar;
     static fromRegex(pattern: string | RegExp): Grammar;
     static fromStructuralTag(tag: object | string, style?: string | null): Grammar;
+    close(): void;
 }
 
 /** What all samplers of a grammar have learnt together, and its memory. */
@@ -72,7 +74,8 @@ export abstract class Sampler {
     setRollback(depth: number): void;
     save(): Uint8Array;
     load(state: Uint8Array): void;
-    get position(): number;
+    /** A BigInt beyond 2^53. */
+    get position(): number | bigint;
     set position(position: number | bigint);
     readonly seed: bigint;
     describe(): string;

@@ -9,187 +9,29 @@
 // or what SAMPLING_LIBRARY names. Whatever goes wrong is a SamplingError, and never a token.
 'use strict';
 const fs = require('fs');
-const koffi = require('koffi');
 
-const VERSION = 100; // major and minor version that the structures below are those of: 1.0
-
-// ---- C's side ----
-
-const beside = `${__dirname}/libsampling.so`;
-const lib = koffi.load(process.env.SAMPLING_LIBRARY ?? (fs.existsSync(beside) ? beside : 'libsampling.so'));
-const declare = (name, result, ...parameters) => lib.func(`${result} samp_${name}(${parameters.join(', ')})`);
-
-const version = declare('version', 'int');
-if (Math.floor(version() / 100) !== VERSION)
-    throw new Error(`libsampling is version ${version()}, sampling.js is for ${VERSION / 100}`);
-
-koffi.struct('samp_logprob', { token: 'int32_t', rank: 'int32_t', logprob: 'float' });
-koffi.struct('samp_logprob_set', {
-    top_logprobs: 'void *', n_top: 'int32_t', n_top_found: 'int32_t', chosen: 'samp_logprob', cumulative_logprob: 'double',
-});
-koffi.struct('samp_logprobs', { raw: 'samp_logprob_set', processed: 'samp_logprob_set' });
-koffi.struct('samp_logits', {
-    data: 'const void *', dtype: 'int', n_rows: 'size_t', n_vocab: 'size_t', stride: 'size_t', row_index: 'const void *',
-    mask: 'const void *', mask_stride: 'size_t', logprobs: 'void *', n_threads: 'int32_t',
-});
-koffi.struct('samp_draft', {
-    n: 'size_t', tokens: 'const void *', probs: 'const void *', ids: 'const void *', n_top: 'size_t',
-});
-koffi.struct('samp_text_error', {
-    status: 'int', line: 'size_t', column: 'size_t', message: koffi.array('char', 160),
-});
-koffi.struct('samp_request', {
-    error: 'samp_text_error', field: koffi.array('char', 64), seeded: 'bool', with_prompt: 'bool',
-    thinking_budget: 'int32_t',
-});
-
-koffi.struct('samp_grammar_usage', {
-    n_states: 'size_t', n_entries: 'size_t', n_masks: 'size_t', n_hits: 'size_t', n_renewals: 'size_t', n_bytes: 'size_t',
-    max_bytes: 'size_t',
-});
-koffi.struct('samp_sequence', { tokens: 'void *', n: 'size_t', bias: 'float' });
-koffi.struct('samp_loop', { min_period: 'int32_t', max_period: 'int32_t', copies: 'int32_t', last_n: 'int32_t', every: 'int32_t' });
-koffi.struct('samp_thinking', {
-    start: 'void *', n_start: 'size_t', end: 'void *', n_end: 'size_t', force: 'void *', n_force: 'size_t',
-});
-koffi.struct('samp_thinking_plan', {
-    total: 'int32_t', soft: 'int32_t', soft_ratio: 'float', grace: 'int32_t', note: 'void *', n_note: 'size_t', ends: 'void *',
-    n_ends: 'size_t', ramp: 'int', bias: 'float', loop: 'void *', loop_from: 'int32_t',
-});
-koffi.struct('samp_schedule', {
-    count: 'int', from: 'int32_t', to: 'int32_t', begin: 'int32_t', where: 'int', spans: 'void *', n_spans: 'size_t',
-    inside: 'int32_t', until: 'void *', n_until: 'size_t', vocab: 'void *', loop: 'void *',
-});
-koffi.struct('samp_watermark', {
-    kind: 'int', key: 'uint64_t', context_width: 'int32_t', scope: 'int', history: 'int32_t', alpha: 'double', depth: 'int32_t',
-    gamma: 'double', delta: 'float', seed: 'uint64_t',
-});
-koffi.struct('samp_watermark_result', { score: 'double', p_value: 'double', n_scored: 'size_t', ln_p: 'double' });
-koffi.struct('samp_watermark_span', {
-    begin: 'size_t', end: 'size_t', result: 'samp_watermark_result', p_value: 'double', ln_p: 'double',
-});
-
-const LIST = ['const void *tokens', 'size_t n'];
-const c = {
-    errorText: declare('error_text', 'int', 'int status', 'const char *field', 'void *buf', 'size_t size'),
-    childSeed: declare('child_seed', 'uint64_t', 'uint64_t seed', 'uint64_t i'),
-    settingsNew: declare('settings_new', 'void *'),
-    settingsFree: declare('settings_free', 'void', 'void *settings'),
-    settingsSet: declare('settings_set', 'int', 'void *settings', 'const char *name', 'const char *value',
-        '_Out_ const char **field'),
-    settingsGet: declare('settings_get', 'int', 'void *settings', 'const char *name', 'void *buf', 'size_t size'),
-    settingsTakes: declare('settings_takes', 'int', 'const char *name', 'void *buf', 'size_t size'),
-    settingsUseVocab: declare('settings_use_vocab', 'int', 'void *settings', 'void *vocab'),
-    settingsParams: declare('settings_params', 'void *', 'void *settings'),
-    settingsFrom: declare('settings_from', 'int', 'void *settings', 'int peer', 'const char *json',
-        'const char **handled', '_Out_ samp_request *request'),
-    checkParams: declare('check_params', 'int', 'void *params', '_Out_ const char **field'),
-    chainFromParams: declare('chain_from_params', 'void *', 'void *params', '_Out_ int *status'),
-    chainUpdate: declare('chain_update', 'int', 'void *chain', 'void *params'),
-    chainInsert: declare('chain_insert', 'int', 'void *chain', 'int32_t i', 'void *s'),
-    vocabInit: declare('vocab_init', 'void *', 'const void *bytes', 'const void *lengths', 'int32_t n',
-        'const void *eog', 'size_t n_eog', 'int32_t eos', 'int32_t eot', '_Out_ int *status'),
-    vocabFree: declare('vocab_free', 'void', 'void *vocab'),
-    indexInit: declare('vocab_index_init', 'void *', 'void *vocab', '_Out_ int *status'),
-    indexFree: declare('vocab_index_free', 'void', 'void *index'),
-    grammarInit: declare('grammar_init', 'void *', 'int kind', 'const char *text', 'const char *root',
-        '_Out_ samp_text_error *error'),
-    grammarFree: declare('grammar_free', 'void', 'void *grammar'),
-    initGrammar: declare('init_grammar', 'void *', 'void *index', 'void *grammar'),
-    initLazy: declare('init_grammar_lazy', 'void *', 'void *index', 'void *grammar', 'const char **words', 'size_t n',
-        'const void *tokens', 'size_t n_tokens'),
-    initLazyPatterns: declare('init_grammar_lazy_patterns', 'void *', 'void *index', 'void *grammar',
-        'const char **patterns', 'size_t n', 'const void *tokens', 'size_t n_tokens'),
-    grammarMask: declare('grammar_mask', 'int', 'void *s', 'void *bits'),
-    grammarIsComplete: declare('grammar_is_complete', 'int', 'void *s'),
-    grammarIsAwaiting: declare('grammar_is_awaiting', 'int', 'void *s'),
-    grammarForced: declare('grammar_forced', 'int64_t', 'void *s', 'void *bytes', 'size_t size'),
-    grammarDraft: declare('grammar_draft', 'int64_t', 'void *s', 'void *tokens', 'size_t n'),
-    grammarCertain: declare('grammar_certain', 'int64_t', 'void *s', 'void *tokens', 'size_t n'),
-    grammarPrepare: declare('grammar_prepare', 'int', 'void *s', 'int64_t budget'),
-    grammarStats: declare('grammar_stats', 'int', 'void *s', '_Out_ samp_grammar_usage *usage'),
-    setGrammarLimits: declare('set_grammar_limits', 'int', 'void *s', 'size_t max_bytes', 'int64_t max_steps'),
-    initBannedSequences: declare('init_banned_sequences', 'void *', 'void *sequences', 'size_t n', 'uint flags'),
-    initSequenceBias: declare('init_sequence_bias', 'void *', 'void *sequences', 'size_t n'),
-    initBannedStrings: declare('init_banned_strings', 'void *', 'void *vocab', 'const char **strings', 'size_t n', 'uint flags'),
-    initBannedPattern: declare('init_banned_pattern', 'void *', 'void *vocab', 'const char *pattern', 'uint flags',
-        '_Out_ samp_text_error *error'),
-    initSuppressedTokens: declare('init_suppressed_tokens', 'void *', ...LIST),
-    initBeginSuppressedTokens: declare('init_begin_suppressed_tokens', 'void *', ...LIST, 'int32_t begin'),
-    initMinTokens: declare('init_min_tokens', 'void *', ...LIST, 'int32_t n_min', 'int32_t begin'),
-    initAllowedTokens: declare('init_allowed_tokens', 'void *', ...LIST),
-    initForcedPrefix: declare('init_forced_prefix', 'void *', ...LIST, 'int32_t begin'),
-    initEogBias: declare('init_eog_bias', 'void *', ...LIST, 'float bias'),
-    initLengthPenalty: declare('init_length_penalty', 'void *', ...LIST, 'int32_t start', 'float factor', 'int32_t begin'),
-    initTopPDecay: declare('init_top_p_decay', 'void *', 'float p', 'float decay', 'float lowest', ...LIST, 'size_t min_keep'),
-    initNoRepeatNgram: declare('init_no_repeat_ngram', 'void *', 'int32_t n', 'int32_t last_n'),
-    initLoopBreaker: declare('init_loop_breaker', 'void *', 'int32_t min_period', 'int32_t max_period', 'int32_t copies',
-        'int32_t last_n', 'int32_t every', 'float penalty'),
-    initLoopBreakerCusum: declare('init_loop_breaker_cusum', 'void *', 'int32_t n', 'int32_t last_n', 'float loss', 'float alarm',
-        'float penalty'),
-    initLoopWatch: declare('init_loop_watch', 'void *', 'void *loop'),
-    initThinking: declare('init_thinking', 'void *', 'void *vocab', 'void *spans', 'size_t n', 'int32_t budget', 'int32_t open',
-        'const samp_thinking_plan *plan'),
-    initSchedule: declare('init_schedule', 'void *', 'const samp_schedule *when', 'void *member'),
-    initWatermark: declare('init_watermark', 'void *', 'const samp_watermark *mark'),
-    initWatermarkDraft: declare('init_watermark_draft', 'void *', 'const samp_watermark *mark'),
-    rewindLength: declare('rewind_length', 'int32_t', 'void *s'),
-    loopLength: declare('loop_length', 'int32_t', 'void *s'),
-    thinkingLeft: declare('thinking_left', 'int32_t', 'void *s'),
-    thinkingNow: declare('thinking_now', 'int32_t', 'void *s'),
-    thinkingUsed: declare('thinking_used', 'int32_t', 'void *s'),
-    thinkingEnd: declare('thinking_end', 'int', 'void *s'),
-    scheduleHolds: declare('schedule_holds', 'int32_t', 'void *s'),
-    defaultWatermark: declare('default_watermark', 'samp_watermark', 'int kind'),
-    watermarkSet: declare('watermark_set', 'int', '_Inout_ samp_watermark *mark', 'const char *name', 'const char *value'),
-    watermarkDetectKeys: declare('watermark_detect_keys', 'int', 'const samp_watermark *mark', 'const void *keys',
-        'size_t n_keys', 'const void *text', 'size_t n', 'void *out'),
-    watermarkFind: declare('watermark_find', 'int', 'const samp_watermark *mark', 'const void *text', 'size_t n',
-        'size_t window', '_Out_ samp_watermark_span *out'),
-    name: declare('name', 'const char *', 'void *s'),
-    chainN: declare('chain_n', 'int32_t', 'void *chain'),
-    chainGet: declare('chain_get', 'void *', 'void *chain', 'int32_t i'),
-    chainAdd: declare('chain_add', 'int', 'void *chain', 'void *s'),
-    chainRemove: declare('chain_remove', 'void *', 'void *chain', 'int32_t i'),
-    sample: declare('sample', 'int32_t', 'void *chain', 'const void *logits', 'size_t n_vocab'),
-    sampleBatch: declare('sample_batch', 'int', 'void **rows', 'const samp_logits *logits', 'void *out'),
-    verify: declare('verify', 'int32_t', 'void *s', 'const void *logits', 'size_t n_vocab', 'const samp_draft *draft',
-        'int method', 'void *out'),
-    verifyBlock: declare('verify_block', 'int32_t', 'void *s', 'const void *logits', 'size_t n_vocab',
-        'const samp_draft *draft', 'void *out'),
-    accept: declare('accept', 'int', 'void *s', 'int32_t token'),
-    rollback: declare('rollback', 'int', 'void *s', 'int32_t n'),
-    setRollback: declare('set_rollback', 'int', 'void *s', 'int32_t depth'),
-    reset: declare('reset', 'void', 'void *s'),
-    clone: declare('clone', 'void *', 'void *s'),
-    free: declare('free', 'void', 'void *s'),
-    status: declare('status', 'int', 'void *s', '_Out_ const char **field'),
-    stateSize: declare('state_size', 'size_t', 'void *s'),
-    stateSave: declare('state_save', 'int', 'void *s', 'void *bytes', 'size_t size'),
-    stateLoad: declare('state_load', 'int', 'void *s', 'const void *bytes', 'size_t size'),
-    getPosition: declare('get_position', 'uint64_t', 'void *s'),
-    setPosition: declare('set_position', 'int', 'void *s', 'uint64_t position'),
-    getSeed: declare('get_seed', 'uint64_t', 'void *s'),
-    prev: declare('prev', 'size_t', 'void *s', 'void *out', 'size_t n'),
-    describe: declare('describe', 'int', 'void *s', 'void *buf', 'size_t size'),
-};
+const VERSION = 100; // major and minor version that the functions and structures below are those of: 1.0
 
 // ---- errors ----
 
 const CODES = 'OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT E_FULL E_NAME E_ADDRESS'.split(' ');
-const E_NULL = -1, E_RANGE = -2, E_NOMEM = -5, E_DTYPE = -7, E_UNSUPPORTED = -9, E_FORMAT = -10;
+const E_NULL = -1, E_RANGE = -2, E_NAN = -3, E_NOMEM = -5, E_DTYPE = -7, E_UNSUPPORTED = -9, E_FORMAT = -10, E_NAME = -12;
 
-// The text that write(buffer, size) writes, which returns its length.
-function textOf(write, field) {
-    const size = check(write(null, 0), field), buffer = Buffer.alloc(size + 1);
-    write(buffer, size + 1);
-    return buffer.toString('utf8', 0, size);
+// The text that write(buffer, size) writes, which returns its length. name: the setting that it is about.
+function textOf(write, name = null) {
+    try {
+        const size = write(null, 0), buffer = Buffer.alloc(size + 1);
+        write(buffer, size + 1);
+        return buffer.toString('utf8', 0, size);
+    } catch (error) {
+        throw error.field === null && name !== null ? new SamplingError(error.status, name) : error;
+    }
 }
 
-// status: a samp_status, negative; code: 'SAMP_E_RANGE'; field: which setting, or null.
+// status: a samp_status, negative; code: 'SAMP_E_RANGE'; field: which setting or argument, or null.
 class SamplingError extends Error {
-    constructor(status, field = null, text = null) {
-        super(text ?? textOf((buffer, size) => c.errorText(status, field, buffer, size)));
+    constructor(status, field = null, text = null, cause = undefined) {
+        super(text ?? textOf((buffer, size) => c.error_text(status, field, buffer, size)), cause && { cause });
         this.name = 'SamplingError';
         this.status = status;
         this.code = `SAMP_${CODES[-status] ?? status}`;
@@ -209,157 +51,642 @@ class BatchError extends SamplingError {
     }
 }
 
-function check(status, field = null) {
-    if (status < 0) throw new SamplingError(Number(status), field);
-    return Number(status);
+const wrong = (field, text, status = E_RANGE, cause = undefined) => new SamplingError(status, field, `${field}: ${text}`, cause);
+
+// A value in an error's text.
+function said(value) {
+    try {
+        return (typeof value === 'string' ? JSON.stringify(value) : String(value)).slice(0, 80);
+    } catch {
+        return `a strange ${typeof value}`;
+    }
 }
-const wrong = (field, text, status = E_RANGE) => new SamplingError(status, field, `${field}: ${text}`);
 
-// ---- what owns something of C's: freed once, when nothing refers to it; samplers by close() too ----
+// ---- the library ----
 
-// What is kept is freed later: it is borrowed.
-const registry = new FinalizationRegistry((owned) => owned.free(owned.handle));
-
-class Owner {
-    #owned = null;
-    own(handle, free, keep) {
-        if (!handle) throw new SamplingError(E_NOMEM);
-        this.#owned = { handle, free, keep };
-        registry.register(this, this.#owned, this.#owned);
+// What use() finds; what it lacks is an error that says what to do.
+function needed(field, advice, use) {
+    try {
+        return use();
+    } catch (cause) {
+        throw wrong(field, `${advice} (${cause.message.split('\n')[0]})`, E_UNSUPPORTED, cause);
     }
-    get handle() {
-        return this.#owned?.handle ?? null;
+}
+
+// koffi is a module of the program, also where this file lies elsewhere.
+const koffi = needed('koffi', 'it is missing: npm install koffi', () =>
+    require(require.resolve('koffi', { paths: [__dirname, require.main?.path ?? process.cwd()] })));
+
+const beside = `${__dirname}/libsampling.so`;
+const library = process.env.SAMPLING_LIBRARY || (fs.existsSync(beside) ? beside : 'libsampling.so');
+const lib = needed('library', `${library} does not load: put libsampling.so ("make lib") beside sampling.js, install it ("make install"), ` +
+    'or say where it is, by the environment variable SAMPLING_LIBRARY', () => koffi.load(library));
+
+// ---- objects of C's ----
+
+// One object of C's: kind 'sampler', 'vocab', 'vocab_index', 'grammar' or 'settings'; handle: its address, 0 when it is gone.
+// refs: how many use it, the JavaScript object that it belongs to and holders that keep it. keeps: holders of what C goes on to
+// read for it. The last one who lets go of it frees it, whatever order that is in. It knows no JavaScript object.
+class Holder {
+    constructor(kind, handle) {
+        this.kind = kind;
+        this.handle = handle;
+        this.refs = 1;
+        this.keeps = new Set();
     }
-    // C owns it now.
+    keep(others) {
+        for (const one of others)
+            if (!this.keeps.has(one)) {
+                this.keeps.add(one);
+                one.refs++;
+            }
+    }
     release() {
-        const owned = this.#owned;
-        this.#owned = null;
-        if (owned) registry.unregister(owned);
-        return owned?.handle ?? null;
+        if (--this.refs > 0) return;
+        if (this.handle) FREE[this.kind](this); // 0: C owns it
+        for (const one of this.keeps) one.release();
     }
-    // Free it now.
-    free() {
-        const free = this.#owned?.free, handle = this.release();
-        if (handle) free(handle);
+}
+const FREE = {
+    sampler: (holder) => c.free(holder), vocab: (holder) => c.vocab_free(holder), vocab_index: (holder) => c.vocab_index_free(holder),
+    grammar: (holder) => c.grammar_free(holder), settings: (holder) => c.settings_free(holder),
+};
+
+// What is not closed lets go when nothing refers to it.
+const registry = new FinalizationRegistry((holder) => holder.release());
+
+// An object that has a holder, until it is closed.
+class Owner {
+    #holder;
+    constructor(holder) {
+        this.#holder = holder;
+        registry.register(this, holder, holder);
+    }
+    // Let go of it now: it is freed with the last object that uses it.
+    close() {
+        const holder = this.#holder;
+        if (holder === null) return;
+        this.#holder = null;
+        registry.unregister(holder);
+        holder.release();
+    }
+    // null: it is closed; undefined: it is none.
+    static holder(value) {
+        if (typeof value !== 'object' || value === null) return undefined;
+        return #holder in value ? value.#holder : value instanceof Holder ? value : undefined;
+    }
+}
+const holderOf = Owner.holder;
+delete Owner.holder;
+if (Symbol.dispose)
+    Object.defineProperty(Owner.prototype, Symbol.dispose, { value: function dispose() { this.close(); } });
+
+// ---- values, as C takes them ----
+
+// Members of a typed array, whatever its user has done to it.
+const getter = (of, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(of, name).get);
+const TYPED = Object.getPrototypeOf(Int8Array.prototype);
+const lengthOf = getter(TYPED, 'length'), bufferOf = getter(TYPED, 'buffer');
+const tagOf = getter(TYPED, Symbol.toStringTag); // 'Float32Array'; undefined: this is no typed array
+const byteLengthOf = getter(ArrayBuffer.prototype, 'byteLength');
+
+// May other threads write to this typed array?
+function isShared(array) {
+    try {
+        byteLengthOf(bufferOf(array));
+        return false;
+    } catch {
+        return true; // a SharedArrayBuffer has no such member
     }
 }
 
-// ---- arrays, where they are ----
+const FLT_MAX = (2 - 2 ** -23) * 2 ** 127, I32 = ['int32_t', -(2 ** 31), 2 ** 31 - 1], MOST = 2n ** 64n - 1n;
+const NUMBERS = { // koffi's type, the least value, the largest
+    i32: I32, token: I32, int: I32, u32: ['uint32_t', 0, 2 ** 32 - 1], unsigned: ['uint', 0, 2 ** 32 - 1],
+    i64: ['int64_t', -(2n ** 63n), 2n ** 63n - 1n], u64: ['uint64_t', 0, MOST], size: ['size_t', 0, MOST],
+    f32: ['float', -Infinity, Infinity], f64: ['double', -Infinity, Infinity],
+};
+const ARRAYS = {
+    f32: ['Float32Array'], i32: ['Int32Array'], token: ['Int32Array'], u32: ['Uint32Array', 'Int32Array'], u64: ['BigUint64Array'],
+    byte: ['Uint8Array'], void: ['Float32Array', 'Float64Array', 'Uint16Array', 'Float16Array'],
+};
+const OBJECTS = ['sampler', 'vocab', 'vocab_index', 'grammar', 'settings', 'params'];
+const NONE = new Int32Array(4); // never NULL
+const enums = {}, structs = {}, table = {}, c = Object.create(table); // members of a prototype are found fastest
 
-const DTYPES = { float32: 0, float16: 1, bfloat16: 2, float64: 3 };
+// The functions below make take(value, n), which returns the value as koffi takes it, or throws an error that names the field.
+// They run no code of users', so that nothing changes between a check and the call. n: the argument behind this one.
 
-// One typed array of logits or probabilities, and what its elements are. Lists are copied, lists of rows side by side.
+// range: '0..', '1..4096', '(0..1]', or nothing.
+function takeNumber(type, range, field) {
+    const isOpen = range?.startsWith('('), [low, high] = (range ?? '').replace(/[(\]]/g, '').split('..');
+    const least = low ? Number(low) : NUMBERS[type][1], most = high ? Number(high) : NUMBERS[type][2];
+    const refuse = (value, what) => {
+        throw wrong(field, `${said(value)} is not ${what} in ${isOpen ? '(' : '['}${least}, ${most}]`);
+    };
+    if (type === 'f32' || type === 'f64')
+        return (value) => {
+            const x = typeof value === 'bigint' ? Number(value) : value;
+            if (Number.isNaN(x)) throw wrong(field, 'it is NaN', E_NAN);
+            if (typeof x !== 'number' || x < least || x > most || (isOpen && x === least)) refuse(value, 'a number');
+            if (type === 'f32' && Math.abs(x) > FLT_MAX && Number.isFinite(x)) refuse(value, 'a float');
+            return x;
+        };
+    return (value) => {
+        const isWhole = typeof value === 'number' ? Number.isSafeInteger(value) : typeof value === 'bigint';
+        if (!isWhole || value < least || value > most)
+            refuse(value, Number.isInteger(value) && !isWhole ? 'exact, as a BigInt is,' : 'a whole number');
+        return value;
+    };
+}
+
+const takeBool = (field) => (value) => {
+    if (typeof value !== 'boolean') throw wrong(field, `${said(value)} is neither true nor false`);
+    return value;
+};
+
+const takeText = (field) => (value) => {
+    if (typeof value !== 'string') throw wrong(field, `${said(value)} is no string`, E_FORMAT);
+    if (/[\0\p{Cs}]/u.test(value)) // C would read another text
+        throw wrong(field, value.includes('\0') ? 'byte 0' : 'half a surrogate pair', E_FORMAT);
+    return value;
+};
+
+const takeWord = (words, field) => (value) => {
+    const i = words.indexOf(value);
+    if (i < 0) throw wrong(field, `${said(value)} is none of ${words.join(', ')}`);
+    return i;
+};
+
+const takeObject = (kind, field) => (value) => {
+    const holder = holderOf(value);
+    if (holder && holder.kind === kind && holder.handle) return holder.handle;
+    throw wrong(field, holder === null ? 'it is closed' : `${said(value)} is no ${kind}`, E_NULL);
+};
+
+const takeStruct = ({ members }) => (of) => {
+    const values = {};
+    for (const [name, { take }] of members) values[name] = take(of[name]);
+    return values;
+};
+
+// Numbers are a typed array, which C reads or writes where it is.
+const takeNumbers = ([is, ...others], isCounted, field) => (array, n) => {
+    const tag = tagOf(array);
+    if ((tag !== is && !others.includes(tag)) || (isCounted && lengthOf(array) < n)) throw wrong(field, `this is not ${is} with ${n} elements`);
+    return lengthOf(array) ? array : NONE;
+};
+
+// An argument, or a member of a struct, by what functions.txt says of it: type is koffi's. next: the name of the one behind it.
+function parameter(field, text, next, isMember) {
+    const [, out, owned, , word, shape, optional, range] =
+        /^(out |inout |value )?(kept |taken )?(const )?(\w+)(?:\[([^\]]*)\])?(\?)?(?: (\S+))?$/.exec(text);
+    const name = word === 'texts' ? 'text' : word, of = structs[name], isObject = OBJECTS.includes(name), isList = shape !== undefined;
+    const made = (type, take) => {
+        const none = type === 'uintptr_t' ? 0 : null, orNone = (value, n) => (value === null || value === undefined ? none : take(value, n));
+        return { name, field, owned, out, of, isObject, isList, type, take: optional ? orNone : take };
+    };
+    const pointer = (type, way = 'in') => koffi[way](koffi.pointer(type)), each = (take) => (all) => all.map((one) => take(one));
+    if (name === 'char') return made(koffi.array('char', Number(shape)), null);
+    if (name === 'status' || name === 'field') return made(pointer(name === 'status' ? 'int' : 'const char *', 'out'), () => [null]);
+    if (name === 'text' && !isList) return made('const char *', takeText(field));
+    if (name === 'text') return made(pointer('const char *'), (all) => [...all.map(takeText(field)), null]);
+    if (of && out === 'value ') return made(of.type, takeStruct(of));
+    if (of && out && isMember) return made('void *', (at) => at); // memory of koffi's
+    if (of && out) return made(pointer(of.type, out.trim()), isList ? (all) => all : out === 'out ' ? () => ({}) : takeStruct(of));
+    if (of) return made(pointer(of.type), isList ? each(takeStruct(of)) : takeStruct(of));
+    if (isObject) return isList ? made(pointer('uintptr_t'), each(takeObject(name, field))) : made('uintptr_t', takeObject(name, field));
+    if (isList) return made(out ? 'void *' : 'const void *', takeNumbers(ARRAYS[name], shape === next, field));
+    if (name in enums) return made('int', takeWord(enums[name], field));
+    return name === 'bool' ? made('bool', takeBool(field)) : made(NUMBERS[name][0], takeNumber(name, range, field));
+}
+
+const enumeration = (name, ...words) => (enums[name] = words);
+
+function struct(name, members) {
+    const all = Object.entries(members).map(([field, text]) => [field, parameter(field, text, undefined, true)]);
+    structs[name] = { members: all, type: koffi.struct(Object.fromEntries(all.map(([field, { type }]) => [field, type]))) };
+}
+
+// What C has written, with the words of enumerations.
+function worded({ members }, values) {
+    for (const [field, { name }] of members) if (name in enums) values[field] = enums[name][values[field]];
+    return values;
+}
+
+// c.NAME is samp_NAME: it takes the arguments in C's order, but for `out status`, `out field` and `out text_error` at the end, and
+// throws what goes wrong.
+function fn(name, result, parameters) {
+    const fields = Object.keys(parameters), all = fields.map((field, i) => parameter(field, parameters[field], fields[i + 1]));
+    const [, how, kind, least = 0] = /^(new |lent |value )?(\w+)(?: (-?\d+)\.\.)?$/.exec(result);
+    const type = how === 'value ' ? structs[kind].type : how ? 'uintptr_t' : { status: 'int', text: 'const char *', void: 'void' }[kind] ?? NUMBERS[kind][0];
+    const raw = needed('library', `${library} has no samp_${name}`, () => lib.func(`samp_${name}`, type, all.map((one) => one.type)));
+    const numbers = all.filter((one) => one.name in NUMBERS && !one.isList), blamed = numbers.length === 1 && !all.some((one) => one.of) ? numbers[0].field : null;
+    const fails = ['status', 'i32', 'i64', 'token'].includes(kind) ? Number(least) : -Infinity, [t, u, v] = all.map((one) => one.take);
+    const done = (value, field = null) => {
+        if (value < fails) throw new SamplingError(Number(value), field ?? (value === E_RANGE ? blamed : null));
+        return value;
+    };
+    if (how === 'value ') table[name] = (a) => worded(structs[kind], raw(t(a)));
+    else if (kind === 'void' && all[0].owned === 'taken ') table[name] = (holder) => raw(holder.handle); // it frees this
+    else if (how || all.some((one) => one.owned || (one.out && !one.isList))) table[name] = owning(raw, all, how, kind, done);
+    else if (all.length === 0) table[name] = () => done(raw());
+    else if (all.length === 1) table[name] = (a) => done(raw(t(a)));
+    else if (all.length === 2) table[name] = (a, b) => done(raw(t(a, b), u(b)));
+    else if (all.length === 3) table[name] = (a, b, d) => done(raw(t(a, b), u(b, d), v(d)));
+    else table[name] = (...given) => done(raw(...all.map(({ take }, i) => take(given[i], given[i + 1]))));
+}
+
+// The same where C makes an object, goes on to read one, takes one over, or writes a struct.
+function owning(raw, all, how, kind, done) {
+    const at = (name) => all.findIndex((one) => one.name === name), takes = all.findIndex((one) => one.owned === 'taken ');
+    const text = all[at('text')]?.field, keeping = all.flatMap((one, i) => [
+        ...(one.owned === 'kept ' ? [(given) => given[i]] : []),
+        ...(one.of && !one.isList ? one.of.members.filter(([, { owned }]) => owned === 'kept ').map(([field]) => (given) => given[i][field]) : []),
+    ]);
+    return (...given) => {
+        const taken = holderOf(given[takes]);
+        let values;
+        try {
+            values = all.map((one, i) => one.take(given[i], given[i + 1]));
+        } catch (error) {
+            taken?.release();
+            throw error;
+        }
+        const result = raw(...values), first = holderOf(given[0]), owner = !how ? first : result ? new Holder(kind, result) : null;
+        if (how === 'lent ') return Object.assign(owner, { keeps: first.keeps, isLent: true });
+        for (const of of keeping) {
+            const kept = holderOf(of(given));
+            if (kept) owner?.keep(kept.isLent ? kept.keeps : [kept]);
+        }
+        if (how && first?.kind === kind) owner?.keep(first.keeps); // a copy, or a member
+        if (taken) {
+            owner?.keep(taken.keeps);
+            taken.handle = 0; // C owns it
+            taken.release();
+        }
+        all.forEach((one, i) => one.out && one.of && !one.isList && given[i] && Object.assign(given[i], worded(one.of, values[i])));
+        if (!how) return done(result, values[at('field')]?.[0]);
+        try {
+            const { status = values[at('status')]?.[0], line, column, message } = values[at('text_error')] ?? {};
+            if (message) throw wrong(text === 'text' ? kind : text, `line ${line}, column ${column}: ${message}`, status);
+            if (owner && kind === 'sampler') c.status(owner);
+            else if (status < 0) throw new SamplingError(status);
+            if (!owner) throw new SamplingError(E_NOMEM);
+            return owner;
+        } catch (error) {
+            owner?.release();
+            throw error;
+        }
+    };
+}
+
+// ---- C's side: made from functions.txt by "make bindings" ----
+enumeration('dtype', 'f32', 'f16', 'bf16', 'f64');
+enumeration('verify_method', 'exact', 'ratio');
+enumeration('grammar_kind', 'gbnf', 'json_schema', 'regex', 'structural_tag');
+enumeration('peer', 'openai', 'vllm', 'transformers', 'llama_server', 'ollama', 'anthropic', 'sglang');
+enumeration('ramp', 'none', 'linear', 'exponential');
+enumeration('unit', 'tokens', 'lines');
+enumeration('area', 'anywhere', 'inside', 'outside');
+enumeration('watermark_kind', 'gumbel', 'gumbel_dual', 'sbw_selfhash', 'sbw_lefthash', 'synthid');
+enumeration('watermark_scope', 'once_in_text', 'once_in_all', 'always');
+struct('logprob', { token: 'token', rank: 'i32', logprob: 'f32' });
+struct('logprob_set', { top_logprobs: 'out logprob[n_top]?', n_top: 'i32', n_top_found: 'i32', chosen: 'value logprob', cumulative_logprob: 'f64' });
+struct('logprobs', { raw: 'value logprob_set', processed: 'value logprob_set' });
+struct('logits', {
+    data: 'void[]', dtype: 'dtype', n_rows: 'size', n_vocab: 'size', stride: 'size', row_index: 'i32[n_rows]?', mask: 'u32[]?', mask_stride: 'size',
+    logprobs: 'out logprobs[n_rows]?', n_threads: 'i32 0..',
+});
+struct('draft', { n: 'size', tokens: 'token[n]?', probs: 'f32[]?', ids: 'token[]?', n_top: 'size' });
+struct('text_error', { status: 'int', line: 'size', column: 'size', message: 'char[160]' });
+struct('request', { error: 'value text_error', field: 'char[64]', seeded: 'bool', with_prompt: 'bool', thinking_budget: 'i32' });
+struct('grammar_usage', {
+    n_states: 'size', n_entries: 'size', n_masks: 'size', n_hits: 'size', n_renewals: 'size', n_bytes: 'size', max_bytes: 'size',
+});
+struct('sequence', { tokens: 'token[n]', n: 'size 1..1024', bias: 'f32' });
+struct('loop', { min_period: 'i32 1..65536', max_period: 'i32 1..65536', copies: 'i32 2..65536', last_n: 'i32 1..4194304', every: 'i32 1..' });
+struct('thinking', {
+    start: 'token[n_start]', n_start: 'size 1..1024', end: 'token[n_end]', n_end: 'size 1..1024', force: 'token[n_force]?', n_force: 'size 0..1024',
+});
+struct('thinking_plan', {
+    total: 'i32 0..', soft: 'i32 0..', soft_ratio: 'f32 0..1', grace: 'i32 0..', note: 'token[n_note]?', n_note: 'size 0..1024', ends: 'sequence[n_ends]?',
+    n_ends: 'size 0..1024', ramp: 'ramp', bias: 'f32 0..', loop: 'loop?', loop_from: 'i32 0..',
+});
+struct('schedule', {
+    count: 'unit', from: 'i32', to: 'i32', begin: 'i32 0..', where: 'area', spans: 'thinking[n_spans]?', n_spans: 'size 0..1024', inside: 'i32 0..',
+    until: 'token[n_until]?', n_until: 'size', vocab: 'kept const vocab?', loop: 'loop?',
+});
+struct('watermark', {
+    kind: 'watermark_kind', key: 'u64', context_width: 'i32 1..64', scope: 'watermark_scope', history: 'i32 1..4194304', alpha: 'f64 0..1', depth: 'i32 1..32',
+    gamma: 'f64', delta: 'f32 0..', seed: 'u64',
+});
+struct('watermark_result', { score: 'f64', p_value: 'f64', n_scored: 'size', ln_p: 'f64' });
+struct('watermark_span', { begin: 'size', end: 'size', result: 'value watermark_result', p_value: 'f64', ln_p: 'f64' });
+fn('sample', 'token', { s: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size' });
+fn('sample_batch', 'status', { rows: 'sampler[]', logits: 'logits', out: 'out token[]' });
+fn('verify', 'i32', { s: 'sampler', logits: 'f32[]', n_vocab: 'size', draft: 'draft', method: 'verify_method', out: 'out token[]' });
+fn('error_text', 'status', { status: 'int', field: 'text?', buf: 'out byte[size]?', size: 'size' });
+fn('version', 'int', {});
+fn('check_params', 'status', { params: 'const params', field: 'out field' });
+fn('chain_from_params', 'new sampler', { params: 'kept const params', status: 'out status' });
+fn('chain_update', 'status', { chain: 'sampler', params: 'kept const params' });
+fn('settings_new', 'new settings', {});
+fn('settings_free', 'void', { settings: 'taken settings?' });
+fn('settings_params', 'lent params', { settings: 'const settings' });
+fn('settings_set', 'status', { settings: 'settings', name: 'text', value: 'text?', field: 'out field' });
+fn('settings_get', 'status', { settings: 'const settings', name: 'text', buf: 'out byte[size]?', size: 'size' });
+fn('settings_takes', 'status', { name: 'text', buf: 'out byte[size]?', size: 'size' });
+fn('settings_use_vocab', 'status', { settings: 'settings', vocab: 'kept const vocab?' });
+fn('vocab_init', 'new vocab', {
+    bytes: 'byte[]', n_bytes: 'u32[n_vocab]', n_vocab: 'i32 0..', eog: 'token[n_eog]', n_eog: 'size', eos: 'token', eot: 'token', status: 'out status',
+});
+fn('vocab_free', 'void', { vocab: 'taken vocab?' });
+fn('chain_add', 'status', { chain: 'sampler', s: 'taken sampler' });
+fn('chain_insert', 'status', { chain: 'sampler', i: 'i32', s: 'taken sampler' });
+fn('chain_get', 'lent sampler', { chain: 'const sampler', i: 'i32' });
+fn('chain_n', 'i32', { chain: 'const sampler' });
+fn('chain_remove', 'new sampler', { chain: 'sampler', i: 'i32' });
+fn('status', 'status', { s: 'const sampler', field: 'out field' });
+fn('get_seed', 'u64', { s: 'const sampler' });
+fn('child_seed', 'u64', { seed: 'u64', i: 'u64' });
+fn('get_position', 'u64', { s: 'const sampler' });
+fn('set_position', 'status', { s: 'sampler', position: 'u64' });
+fn('prev', 'size', { chain: 'const sampler', out: 'out token[n]', n: 'size' });
+fn('rollback', 'status', { s: 'sampler', n: 'i32 0..' });
+fn('set_rollback', 'status', { s: 'sampler', depth: 'i32 0..1048576' });
+fn('state_size', 'size', { s: 'const sampler' });
+fn('state_save', 'status', { s: 'const sampler', bytes: 'out byte[size]', size: 'size' });
+fn('state_load', 'status', { s: 'sampler', bytes: 'byte[size]', size: 'size' });
+fn('describe', 'status', { s: 'const sampler', buf: 'out byte[size]?', size: 'size' });
+fn('name', 'text', { s: 'const sampler' });
+fn('accept', 'status', { s: 'sampler', token: 'token' });
+fn('reset', 'void', { s: 'sampler' });
+fn('clone', 'new sampler', { s: 'const sampler' });
+fn('free', 'void', { s: 'taken sampler?' });
+fn('grammar_init', 'new grammar', { kind: 'grammar_kind', text: 'text', root: 'text?', error: 'out text_error' });
+fn('grammar_free', 'void', { grammar: 'taken grammar?' });
+fn('vocab_index_init', 'new vocab_index', { vocab: 'kept const vocab', status: 'out status' });
+fn('vocab_index_free', 'void', { index: 'taken vocab_index?' });
+fn('init_grammar', 'new sampler', { index: 'kept const vocab_index', grammar: 'kept const grammar' });
+fn('init_grammar_lazy', 'new sampler', {
+    index: 'kept const vocab_index', grammar: 'kept const grammar', words: 'texts[n_words]', n_words: 'size', tokens: 'token[n_tokens]', n_tokens: 'size',
+});
+fn('init_grammar_lazy_patterns', 'new sampler', {
+    index: 'kept const vocab_index', grammar: 'kept const grammar', patterns: 'texts[n_patterns]', n_patterns: 'size', tokens: 'token[n_tokens]', n_tokens: 'size',
+});
+fn('grammar_is_awaiting', 'status', { s: 'const sampler' });
+fn('set_grammar_limits', 'status', { s: 'sampler', max_bytes: 'size 65536..', max_steps: 'i64 1024..' });
+fn('grammar_stats', 'status', { s: 'const sampler', usage: 'out grammar_usage' });
+fn('grammar_mask', 'status', { s: 'sampler', bits: 'out u32[]' });
+fn('grammar_prepare', 'status', { s: 'sampler', budget: 'i64 1..' });
+fn('grammar_is_complete', 'status', { s: 'const sampler' });
+fn('grammar_forced', 'i64', { s: 'sampler', bytes: 'out byte[size]?', size: 'size' });
+fn('grammar_draft', 'i64', { grammar: 'sampler', tokens: 'out token[n_max]?', n_max: 'size' });
+fn('grammar_certain', 'i64', { grammar: 'sampler', tokens: 'out token[n_max]?', n_max: 'size' });
+fn('settings_from', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?', request: 'out request?' });
+fn('verify_block', 'i32', { s: 'sampler', logits: 'f32[]', n_vocab: 'size', draft: 'draft', out: 'out token[]' });
+fn('init_sequence_bias', 'new sampler', { sequences: 'sequence[n]', n: 'size 0..65536' });
+fn('init_banned_sequences', 'new sampler', { sequences: 'sequence[n]', n: 'size 0..65536', flags: 'unsigned' });
+fn('init_banned_strings', 'new sampler', { vocab: 'kept const vocab', strings: 'texts[n]', n: 'size 0..65536', flags: 'unsigned' });
+fn('init_banned_pattern', 'new sampler', { vocab: 'kept const vocab', pattern: 'text', flags: 'unsigned', error: 'out text_error' });
+fn('rewind_length', 'i32', { s: 'const sampler' });
+fn('init_suppressed_tokens', 'new sampler', { tokens: 'token[n]', n: 'size' });
+fn('init_begin_suppressed_tokens', 'new sampler', { tokens: 'token[n]', n: 'size', begin: 'i32 0..' });
+fn('init_min_tokens', 'new sampler', { tokens: 'token[n]', n: 'size', n_min: 'i32 0..', begin: 'i32 0..' });
+fn('init_allowed_tokens', 'new sampler', { tokens: 'token[n]', n: 'size' });
+fn('init_forced_prefix', 'new sampler', { tokens: 'token[n]', n: 'size', begin: 'i32 0..' });
+fn('init_eog_bias', 'new sampler', { tokens: 'token[n]', n: 'size', bias: 'f32' });
+fn('init_length_penalty', 'new sampler', { tokens: 'token[n]', n: 'size', start: 'i32 0..', factor: 'f32 (0..', begin: 'i32 0..' });
+fn('init_top_p_decay', 'new sampler', { p: 'f32 (0..1]', decay: 'f32 (0..1]', lowest: 'f32 (0..1]', resets: 'token[n]', n: 'size', min_keep: 'size' });
+fn('init_no_repeat_ngram', 'new sampler', { n: 'i32 0..4194304', last_n: 'i32 0..4194304' });
+fn('init_loop_breaker', 'new sampler', {
+    min_period: 'i32 1..65536', max_period: 'i32 1..65536', copies: 'i32 2..65536', last_n: 'i32 1..4194304', every: 'i32 1..', penalty: 'f32 0..',
+});
+fn('init_loop_breaker_cusum', 'new sampler', { n: 'i32 1..', last_n: 'i32 1..4194304', loss: 'f32 0..', alarm: 'f32 (0..', penalty: 'f32 0..' });
+fn('init_loop_watch', 'new sampler', { loop: 'loop' });
+fn('loop_length', 'i32', { s: 'const sampler' });
+fn('thinking_left', 'i32 -1..', { s: 'const sampler' });
+fn('init_thinking', 'new sampler', {
+    vocab: 'kept const vocab?', spans: 'thinking[n_spans]', n_spans: 'size 0..1024', budget: 'i32', open: 'i32 -1..', plan: 'thinking_plan?',
+});
+fn('thinking_end', 'status', { s: 'sampler' });
+fn('thinking_now', 'i32', { s: 'const sampler' });
+fn('thinking_used', 'i32', { s: 'const sampler' });
+fn('init_schedule', 'new sampler', { when: 'schedule', member: 'taken sampler' });
+fn('schedule_holds', 'i32', { s: 'const sampler' });
+fn('default_watermark', 'value watermark', { kind: 'watermark_kind' });
+fn('watermark_set', 'status', { mark: 'inout watermark', name: 'text', value: 'text' });
+fn('init_watermark', 'new sampler', { mark: 'watermark' });
+fn('init_watermark_draft', 'new sampler', { mark: 'watermark' });
+fn('watermark_detect_keys', 'status', { mark: 'watermark', keys: 'u64[n_keys]', n_keys: 'size', text: 'token[n]', n: 'size', out: 'out watermark_result[n_keys]' });
+fn('watermark_find', 'status', { mark: 'watermark', text: 'token[n]', n: 'size', window: 'size 1..', out: 'out watermark_span' });
+// ---- end of C's side ----
+
+if (Math.floor(c.version() / 100) !== VERSION)
+    throw wrong('library', `${library} is version ${c.version()}, sampling.js is for ${VERSION / 100}`, E_UNSUPPORTED);
+
+// ---- values, as users give them: what is read becomes a copy, whatever getters, iterators and proxies do meanwhile ----
+
+const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+const whole = (value, field, range = '0..') => takeNumber('i32', range, field)(value);
+
+// read(), whose mistakes in types are errors of this field.
+function reading(field, read) {
+    try {
+        return read();
+    } catch (cause) {
+        if (cause instanceof TypeError || cause instanceof RangeError) throw wrong(field, cause.message, E_FORMAT, cause);
+        throw cause;
+    }
+}
+
+// An object's members, with defaults for those that it lacks. Another name is an error, unless `others` are wanted too.
+function options(given, defaults, field = 'options', others = null) {
+    if (given === undefined) return defaults;
+    const all = { ...defaults };
+    reading(field, () => {
+        const kind = typeof given === 'object' && given !== null ? Object.getPrototypeOf(given) : undefined;
+        if (kind === undefined || (kind !== null && Object.getPrototypeOf(kind) !== null)) throw wrong(field, `${said(given)} is no plain object`, E_FORMAT);
+        for (const name of Object.keys(given)) {
+            const of = Object.hasOwn(defaults, name) ? all : others;
+            if (!of) throw wrong(snake(name), `none of ${Object.keys(defaults).map(snake).join(', ')}`, E_NAME);
+            const value = given[name];
+            if (of === others || value !== undefined) of[name] = value;
+        }
+    });
+    return all;
+}
+
+// A list of one's own, of a list, a typed array or what is iterated.
+function listOf(of, field) {
+    return reading(field, () => {
+        if (typeof of === 'object' && of !== null && (Symbol.iterator in of || (of.length >= 0 && of.length < 2 ** 28))) return Array.from(of);
+        throw wrong(field, `${said(of)} is neither a typed array nor a list`, E_DTYPE);
+    });
+}
+
+// A typed array of one's own: of numbers that may be (a float may be any).
+function numbersOf(of, field, Kind, low, high) {
+    const list = Array.isArray(of) || tagOf(of) === 'Int32Array' ? of : listOf(of, field), n = list.length;
+    if (!(n >= 0 && n < 2 ** 28)) throw wrong(field, `${said(n)} numbers`);
+    const out = new Kind(n);
+    for (let i = 0; i < n; i++) {
+        const one = list[i];
+        if (typeof one !== 'number' && (typeof one !== 'bigint' || low === undefined)) throw wrong(field, `${said(one)} is no number`, E_DTYPE);
+        const x = Number(one);
+        if (low !== undefined && !(Number.isInteger(x) && x >= low && x <= high))
+            throw wrong(field, `${said(one)} is not a whole number in [${low}, ${high}]`);
+        out[i] = x;
+    }
+    return out;
+}
+const integers = (of, field, low = -(2 ** 31), high = 2 ** 31 - 1) => reading(field, () => numbersOf(of, field, Int32Array, low, high));
+
+const DTYPES = new Map([['float32', 'f32'], ['float16', 'f16'], ['bfloat16', 'bf16'], ['float64', 'f64']]);
+const FLOATS = { Float32Array: 'float32', Float64Array: 'float64', Float16Array: 'float16' };
+
+// One typed array of logits or probabilities, and what its elements are: { data, dtype, rows }. It is read where it is, if no
+// other thread may write to it. Lists are copied, lists of rows side by side: then rows is how many.
 function floats(of, dtype, field = 'logits') {
-    if (dtype !== undefined && !(dtype in DTYPES))
-        throw wrong('dtype', `${dtype} is none of ${Object.keys(DTYPES).join(', ')}`, E_DTYPE);
-    const is = of instanceof Float32Array ? 'float32' : of instanceof Float64Array ? 'float64'
-        : globalThis.Float16Array && of instanceof globalThis.Float16Array ? 'float16' : null;
-    if (of instanceof Uint16Array) {
-        if (dtype !== 'float16' && dtype !== 'bfloat16')
-            throw wrong('dtype', "two bytes are 'float16' or 'bfloat16'? Say dtype", E_DTYPE);
-        return { data: of, dtype: DTYPES[dtype] };
-    }
-    if (is) {
+    if (dtype !== undefined && !DTYPES.has(dtype)) throw wrong('dtype', `${said(dtype)} is none of ${[...DTYPES.keys()].join(', ')}`, E_DTYPE);
+    const tag = tagOf(of), is = tag === 'Uint16Array' && (dtype === 'float16' || dtype === 'bfloat16') ? dtype : FLOATS[tag];
+    if (is !== undefined) {
         if (dtype !== undefined && dtype !== is) throw wrong('dtype', `the array's is ${is}, not ${dtype}`, E_DTYPE);
-        return { data: of, dtype: DTYPES[is] };
+        return { data: isShared(of) ? new globalThis[tag](of) : of, dtype: DTYPES.get(is), rows: undefined };
     }
-    if (of == null || typeof of.length !== 'number') throw wrong(field, 'neither a typed array nor a list', E_DTYPE);
-    if (of.length && typeof of[0] === 'object') {
-        const rows = Array.from(of, (row) => floats(row, dtype, field)), n = rows[0].data.length;
-        if (rows.some((row) => row.data.length !== n || row.dtype !== rows[0].dtype))
-            throw wrong(field, 'rows of different lengths or types');
-        const data = new rows[0].data.constructor(n * rows.length);
-        rows.forEach((row, r) => data.set(row.data, r * n));
-        return { data, dtype: rows[0].dtype, rows: rows.length };
-    }
-    return { data: Float32Array.from(of), dtype: 0 };
+    if (tag === 'Uint16Array') throw wrong('dtype', "two bytes are 'float16' or 'bfloat16'? Say dtype", E_DTYPE);
+    if (tag === 'Uint8Array' || tag === 'Int8Array' || tag === 'Uint8ClampedArray') throw wrong(field, `a ${tag} has bytes, not numbers`, E_DTYPE);
+    return reading(field, () => {
+        const list = Array.isArray(of) ? of : listOf(of, field);
+        if (typeof list[0] === 'object' && list[0] !== null) return sideBySide(Array.from(list, (row) => floats(row, dtype, field)), field);
+        if (dtype !== undefined && dtype !== 'float32') throw wrong('dtype', `a list's is float32, not ${dtype}`, E_DTYPE);
+        return { data: numbersOf(list, field, Float32Array), dtype: 'f32', rows: undefined };
+    });
 }
 
-function integers(of, field) {
-    if (of instanceof Int32Array) return of;
-    const all = Array.from(of).flat();
-    if (!all.every((one) => Number.isInteger(one) && one >= -(2 ** 31) && one < 2 ** 31))
-        throw wrong(field, 'not whole numbers of 32 bits');
-    return Int32Array.from(all);
+function sideBySide(rows, field) {
+    const n = lengthOf(rows[0].data), tag = tagOf(rows[0].data);
+    if (rows.some((row) => lengthOf(row.data) !== n || row.dtype !== rows[0].dtype || row.rows !== undefined))
+        throw wrong(field, 'rows of different lengths or types');
+    const data = new globalThis[tag](n * rows.length);
+    rows.forEach((row, r) => data.set(row.data, r * n));
+    return { data, dtype: rows[0].dtype, rows: rows.length };
 }
 
-// Words of 32 bits, from a bool for each token too; words from row to row.
+// f32 of whatever there is.
+function widened({ data, dtype }) {
+    if (dtype === 'f32') return data;
+    if (dtype !== 'bf16' && tagOf(data) !== 'Uint16Array') return new Float32Array(data);
+    const words = new Uint32Array(1), float = new Float32Array(words.buffer);
+    return Float32Array.from(new Uint16Array(data), (h) => {
+        if (dtype === 'bf16') return ((words[0] = h << 16), float[0]);
+        const sign = h & 0x8000 ? -1 : 1, exponent = h >>> 10 & 31, fraction = h & 1023;
+        if (exponent === 31) return fraction ? NaN : sign * Infinity;
+        return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : fraction * 2 ** -24);
+    });
+}
+
+// Words of 32 bits, from a bool for each token too; as many words for each row.
 function bits(mask, rows, nVocab) {
-    const words = Math.ceil(nVocab / 32);
-    if (mask instanceof Uint32Array || mask instanceof Int32Array) {
-        if (mask.length % rows || mask.length / rows < words)
-            throw wrong('mask', `${mask.length} words, not ${rows} times ${words}`);
-        return mask;
+    const words = Math.ceil(nVocab / 32), isWords = (one) => ARRAYS.u32.includes(tagOf(one));
+    if (isWords(mask)) {
+        const own = isShared(mask) ? new Uint32Array(mask) : mask, n = lengthOf(own);
+        if (n % rows || n / rows < words) throw wrong('mask', `${n} words, not ${rows} times ${words}`);
+        return own;
     }
-    const isRow = (one) => ArrayBuffer.isView(one) || Array.isArray(one);
-    const all = rows === 1 && !isRow(mask[0]) ? [mask] : Array.from(mask), out = new Uint32Array(rows * words);
+    let all = listOf(mask, 'mask');
+    if (rows === 1 && (typeof all[0] !== 'object' || all[0] === null)) all = [all];
     if (all.length !== rows) throw wrong('mask', `${all.length} rows, not ${rows}`);
+    const out = new Uint32Array(rows * words);
     all.forEach((row, r) => {
-        if (row instanceof Uint32Array || row instanceof Int32Array) {
-            if (row.length < words) throw wrong('mask', `${row.length} words, not ${words}`);
-            out.set(row.subarray(0, words), r * words);
+        if (isWords(row)) {
+            const own = new Uint32Array(row);
+            if (own.length < words) throw wrong('mask', `${own.length} words, not ${words}`);
+            out.set(own.subarray(0, words), r * words);
             return;
         }
-        if (row.length !== nVocab) throw wrong('mask', `${row.length} tokens, not ${nVocab}`);
-        for (let i = 0; i < nVocab; i++) if (row[i]) out[r * words + (i >>> 5)] |= 1 << (i & 31);
+        const own = listOf(row, 'mask');
+        if (own.length !== nVocab) throw wrong('mask', `${own.length} tokens, not ${nVocab}`);
+        own.forEach((one, i) => {
+            if (one !== true && one !== false && one !== 0 && one !== 1) throw wrong('mask', `${said(one)} is no bool`);
+            if (one) out[r * words + (i >>> 5)] |= 1 << (i & 31);
+        });
     });
     return out;
 }
 
-function bytesOf(text) {
-    if (text == null) return Buffer.alloc(0);
-    return typeof text === 'string' ? Buffer.from(text) : Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+function jsonOf(of, field) {
+    if (typeof of === 'string') return of;
+    const text = reading(field, () => JSON.stringify(of));
+    if (text === undefined) throw wrong(field, `${said(of)} is no JSON`, E_FORMAT);
+    return text;
 }
-const some = (array) => (array.length ? array : new Int32Array(4)); // never NULL
+const patternOf = (pattern) => (pattern instanceof RegExp ? pattern.source : pattern);
 
 // ---- vocabularies and grammars ----
 
-// The tokens' bytes, for dry, infill and grammars: strings, Uint8Arrays, or null for control tokens.
-class Vocab extends Owner {
-    #index = { handle: null };
-    constructor(tokens, { eos = null, eot = null, eog = null } = {}) {
-        super();
-        const pieces = Array.from(tokens, bytesOf), status = [0];
-        this.length = pieces.length;
-        this.eog = Array.from(eog ?? [eos, eot].filter((token) => token !== null));
-        const lengths = Uint32Array.from(pieces, (piece) => piece.length), ends = integers(this.eog, 'eog');
-        const handle = c.vocabInit(some(Buffer.concat(pieces)), some(lengths), pieces.length, some(ends), ends.length,
-            eos ?? -1, eot ?? -1, status);
-        check(status[0], status[0] === E_RANGE ? 'eog' : null);
-        this.own(handle, freeVocab(this.#index), null);
+// What a private constructor takes: a holder, and what else the object knows.
+class Made {
+    constructor(holder, more = {}) {
+        Object.assign(this, { holder, ...more });
     }
-    // Made when a grammar needs it for the first time.
-    index() {
-        if (!this.handle) throw new SamplingError(E_NULL, 'vocab');
-        if (!this.#index.handle) {
-            const status = [0];
-            this.#index.handle = c.indexInit(this.handle, status);
-            check(status[0]);
-        }
-        return this.#index.handle;
-    }
-}
-// Must not know the object itself, or that would never go.
-function freeVocab(index) {
-    return (handle) => {
-        c.indexFree(index.handle);
-        c.vocabFree(handle);
-        index.handle = null;
-    };
 }
 
-const KINDS = { gbnf: 0, json_schema: 1, regex: 2, structural_tag: 3 };
+let isVocab, indexOf; // indexOf: made when a grammar needs it for the first time, and kept
+
+// The tokens' bytes, for dry, infill and grammars: strings, Uint8Arrays, or null for control tokens.
+class Vocab extends Owner {
+    #index = null;
+    #length;
+    #eog;
+    constructor(tokens, given) {
+        const { eos, eot, eog } = options(given, { eos: null, eot: null, eog: null });
+        const pieces = listOf(tokens, 'tokens').map((piece) => {
+            if (piece === null) return NONE.subarray(0, 0);
+            if (typeof piece === 'string' && !/\p{Cs}/u.test(piece)) return Buffer.from(piece);
+            if (tagOf(piece) === 'Uint8Array') return isShared(piece) ? new Uint8Array(piece) : piece;
+            throw wrong('tokens', `${said(piece)} is neither a whole string nor a Uint8Array nor null`, E_DTYPE);
+        });
+        const most = pieces.length - 1, id = (token, field) => (token === null ? -1 : Number(whole(token, field, `-1..${most}`)));
+        const ends = [id(eos, 'eos'), id(eot, 'eot')], last = integers(eog ?? ends.filter((token) => token >= 0), 'eog', 0, most);
+        const lengths = Uint32Array.from(pieces, (piece) => lengthOf(piece));
+        const bytes = new Uint8Array(lengths.reduce((sum, n) => sum + n, 0));
+        let at = 0;
+        pieces.forEach((piece, i) => {
+            bytes.set(piece, at);
+            at += lengths[i];
+        });
+        super(c.vocab_init(bytes, lengths, pieces.length, last, last.length, ...ends));
+        this.#length = pieces.length;
+        this.#eog = last;
+    }
+    get length() {
+        return this.#length;
+    }
+    get eog() {
+        return [...this.#eog];
+    }
+    close() {
+        this.#index?.close();
+        this.#index = null;
+        super.close();
+    }
+    static {
+        isVocab = (value) => typeof value === 'object' && value !== null && #index in value;
+        indexOf = (vocab) => {
+            if (!isVocab(vocab)) throw wrong('vocab', `${said(vocab)} is no Vocab`, E_NULL);
+            vocab.#index ??= new Owner(c.vocab_index_init(vocab));
+            return vocab.#index;
+        };
+    }
+}
 
 // What a text may be.
 class Grammar extends Owner {
     constructor(text, kind = 'gbnf', root = null) {
-        super();
-        if (!(kind in KINDS)) throw wrong('kind', `${kind} is none of ${Object.keys(KINDS).join(', ')}`);
-        if (text.includes('\0')) throw wrong('grammar', 'byte 0', E_FORMAT);
-        const error = {}, handle = c.grammarInit(KINDS[kind], text, root, error);
-        if (!handle)
-            throw wrong('grammar', `line ${error.line}, column ${error.column}: ${error.message}`, error.status);
-        this.own(handle, c.grammarFree, null);
+        super(c.grammar_init(kind, text, root));
     }
     // llama.cpp's GBNF; root: the rule to begin with.
     static fromString(gbnf, root = null) {
@@ -367,387 +694,340 @@ class Grammar extends Owner {
     }
     // A schema as text or object; style: 'ordered', 'compact', 'spaced', with blanks between.
     static fromJsonSchema(schema, style = null) {
-        return new Grammar(typeof schema === 'string' ? schema : JSON.stringify(schema), 'json_schema', style);
+        return new Grammar(jsonOf(schema, 'grammar'), 'json_schema', style);
     }
     // The whole text matches it. A RegExp's flags are not looked at.
     static fromRegex(pattern) {
-        return new Grammar(pattern instanceof RegExp ? pattern.source : pattern, 'regex');
+        return new Grammar(patternOf(pattern), 'regex');
     }
     // Calls of tools in free text: a structural tag as text or object, as XGrammar and vLLM's response_format have it;
     // style: of the schemas in it.
     static fromStructuralTag(tag, style = null) {
-        return new Grammar(typeof tag === 'string' ? tag : JSON.stringify(tag), 'structural_tag', style);
+        return new Grammar(jsonOf(tag, 'grammar'), 'structural_tag', style);
     }
 }
 
 // ---- samplers ----
 
+const STAGES = ['not', 'open', 'soft', 'note', 'grace', 'ends'];
+
 class Sampler extends Owner {
-    // Free it now. Else it is freed when nothing refers to it.
-    close() {
-        this.free();
-    }
     // Tell of a token that was not sampled here, or of several: a prompt's.
     accept(token) {
-        for (const one of typeof token === 'number' ? [token] : token) check(c.accept(this.handle, one));
+        if (typeof token === 'object') for (const one of integers(token, 'token', 0)) c.accept(this, one);
+        else c.accept(this, token);
     }
     reset() {
-        c.reset(this.handle);
+        c.reset(this);
     }
     // Take back the last n tokens, as if they had never been drawn.
     rollback(n = 1) {
-        check(c.rollback(this.handle, n));
+        c.rollback(this, n);
     }
     // How many can be taken back from now on.
     setRollback(depth) {
-        check(c.setRollback(this.handle, depth));
+        c.set_rollback(this, depth);
     }
     // What it has become, as bytes: the same on every machine.
     save() {
-        const state = new Uint8Array(Number(c.stateSize(this.handle)));
-        check(c.stateSave(this.handle, some(state), state.length));
+        const state = new Uint8Array(Number(c.state_size(this)));
+        c.state_save(this, state, state.length);
         return state;
     }
     load(state) {
-        check(c.stateLoad(this.handle, some(state), state.length));
+        if (tagOf(state) !== 'Uint8Array') throw wrong('state', `${said(state)} is no Uint8Array`, E_DTYPE);
+        const own = isShared(state) ? new Uint8Array(state) : state;
+        c.state_load(this, own, lengthOf(own));
     }
+    // A BigInt beyond 2^53.
     get position() {
-        return Number(c.getPosition(this.handle));
+        return c.get_position(this);
     }
     set position(position) {
-        if (position < 0 || BigInt(position) >= 2n ** 64n) throw wrong('position', 'not in [0, 2^64)');
-        check(c.setPosition(this.handle, position));
+        c.set_position(this, position);
     }
     get seed() {
-        return BigInt(c.getSeed(this.handle));
+        return BigInt(c.get_seed(this));
     }
     describe() {
-        return textOf((buffer, size) => c.describe(this.handle, buffer, size));
+        return textOf((buffer, size) => c.describe(this, buffer, size));
     }
     // How many of the last tokens rollback() should take back, as what is banned has come to stand in them.
     rewindLength() {
-        return check(c.rewindLength(this.handle));
+        return c.rewind_length(this);
     }
     // The period of the loop that the text is in, as the first loop breaker or watch finds it; 0: in none.
     loopLength() {
-        return check(c.loopLength(this.handle));
+        return c.loop_length(this);
     }
     // How many tokens the open span of thinking may still have; null: none is open.
     thinkingLeft() {
-        const left = c.thinkingLeft(this.handle);
-        return left === -1 && c.thinkingNow(this.handle) === 0 ? null : check(left);
+        const left = c.thinking_left(this);
+        return left < 0 ? null : left;
     }
     // Its stage: 'not', 'open', 'soft', 'note', 'grace' or 'ends'.
     thinkingNow() {
-        return STAGES[check(c.thinkingNow(this.handle))];
+        return STAGES[c.thinking_now(this)];
     }
     // How many tokens have been thought.
     thinkingUsed() {
-        return check(c.thinkingUsed(this.handle));
+        return c.thinking_used(this);
     }
     // End the open span now: its end is forced.
     thinkingEnd() {
-        check(c.thinkingEnd(this.handle));
+        c.thinking_end(this);
     }
     // Is it the time of the first schedule?
     scheduleHolds() {
-        return check(c.scheduleHolds(this.handle)) === 1;
+        return c.schedule_holds(this) === 1;
     }
 }
-const STAGES = ['not', 'open', 'soft', 'note', 'grace', 'ends'];
-
-if (Symbol.dispose)
-    Object.defineProperty(Sampler.prototype, Symbol.dispose, { value: function dispose() { this.close(); } });
 
 // A grammar at work on one text: which tokens may come next. With triggers it waits for one, and allows all until then.
 class Matcher extends Sampler {
-    constructor(vocab, grammar, { triggerWords, triggerPatterns, triggerTokens, from } = {}) {
-        super();
-        this.vocab = vocab;
-        this.grammar = grammar;
+    #vocab;
+    #grammar;
+    #words;
+    constructor(vocab, grammar, triggers) {
+        const made = vocab instanceof Made ? vocab : new Made(Matcher.#make(vocab, grammar, triggers), { vocab, grammar });
+        super(made.holder);
+        this.#vocab = made.vocab;
+        this.#grammar = made.grammar;
+        this.#words = Math.ceil(made.vocab.length / 32);
+    }
+    static #make(vocab, grammar, triggers) {
+        const { triggerWords, triggerPatterns, triggerTokens } = options(triggers, { triggerWords: null, triggerPatterns: null, triggerTokens: null });
         if (triggerWords && triggerPatterns) throw wrong('trigger_patterns', 'there are trigger_words already');
-        const keep = [vocab, grammar], index = vocab.index(), field = [null];
-        if (from) {
-            this.own(c.clone(from), c.free, keep);
-            return;
-        }
-        if (triggerWords || triggerPatterns || triggerTokens) {
-            const texts = triggerWords ?? triggerPatterns ?? [], tokens = integers(triggerTokens ?? [], 'trigger_tokens');
-            const make = triggerPatterns ? c.initLazyPatterns : c.initLazy;
-            this.own(make(index, grammar.handle, [...texts, null], texts.length, some(tokens), tokens.length), c.free, keep);
-        } else this.own(c.initGrammar(index, grammar.handle), c.free, keep);
-        const status = c.status(this.handle, field);
-        if (status < 0) {
-            this.close();
-            throw new SamplingError(status, field[0]);
-        }
+        if (!triggerWords && !triggerPatterns && !triggerTokens) return c.init_grammar(indexOf(vocab), grammar);
+        const texts = listOf(triggerWords ?? triggerPatterns ?? [], triggerPatterns ? 'trigger_patterns' : 'trigger_words');
+        const tokens = integers(triggerTokens ?? [], 'trigger_tokens'), make = triggerPatterns ? c.init_grammar_lazy_patterns : c.init_grammar_lazy;
+        return make(indexOf(vocab), grammar, texts, texts.length, tokens, tokens.length);
+    }
+    get vocab() {
+        return this.#vocab;
+    }
+    get grammar() {
+        return this.#grammar;
     }
     clone() {
-        check(c.status(this.handle, [null]));
-        return new Matcher(this.vocab, this.grammar, { from: this.handle });
+        return new Matcher(new Made(c.clone(this), { vocab: this.#vocab, grammar: this.#grammar }));
     }
     // The tokens that may follow: bit i % 32 of word i / 32 is token i. Into out (a Uint32Array or Int32Array) if it is given.
-    mask(out = new Uint32Array(Math.ceil(this.vocab.length / 32))) {
-        if (!(out instanceof Uint32Array || out instanceof Int32Array) || out.length < Math.ceil(this.vocab.length / 32))
-            throw wrong('out', `not a Uint32Array of ${Math.ceil(this.vocab.length / 32)}`);
-        check(c.grammarMask(this.handle, some(out)));
+    mask(out = new Uint32Array(this.#words)) {
+        if (!ARRAYS.u32.includes(tagOf(out)) || lengthOf(out) < this.#words) throw wrong('out', `not a Uint32Array of ${this.#words}`);
+        if (isShared(out)) TYPED.set.call(out, this.mask());
+        else c.grammar_mask(this, out);
         return out;
     }
     allows(token) {
-        return token >= 0 && token < this.vocab.length && (this.mask()[token >>> 5] >>> (token & 31) & 1) === 1;
+        const one = Number(whole(token, 'token', '..'));
+        return one >= 0 && one < this.#vocab.length && (this.mask()[one >>> 5] >>> (one & 31) & 1) === 1;
     }
     isComplete() {
-        return check(c.grammarIsComplete(this.handle)) === 1;
+        return c.grammar_is_complete(this) === 1;
     }
     isAwaiting() {
-        return check(c.grammarIsAwaiting(this.handle)) === 1;
+        return c.grammar_is_awaiting(this) === 1;
     }
     // The bytes that must follow, whatever comes.
     forced() {
-        const bytes = new Uint8Array(4096), n = check(c.grammarForced(this.handle, bytes, 4096));
+        const bytes = new Uint8Array(4096), n = c.grammar_forced(this, bytes, 4096);
         return bytes.slice(0, n);
     }
     // What must follow as tokens, n at most: a draft for Chain's verify.
     draft(n = 64) {
-        const out = new Int32Array(n);
-        return [...out.subarray(0, check(c.grammarDraft(this.handle, some(out), n)))];
+        return tokensOf(n, 4096, (out, most) => c.grammar_draft(this, out, most));
     }
     // Those at its front that nothing else could be: they need no step of the model.
     certain(n = 64) {
-        const out = new Int32Array(n);
-        return [...out.subarray(0, check(c.grammarCertain(this.handle, some(out), n)))];
+        return tokensOf(n, 4096, (out, most) => c.grammar_certain(this, out, most));
     }
     // Do a part of the next mask's work ahead, `budget` steps of some ten nanoseconds. Is the mask there?
     prepare(budget) {
-        return check(c.grammarPrepare(this.handle, budget)) === 1;
+        return c.grammar_prepare(this, budget) === 1;
     }
     // What all samplers of this grammar have learnt together, and its memory.
     stats() {
         const of = {};
-        check(c.grammarStats(this.handle, of));
-        return Object.fromEntries(Object.entries(of).map(([name, n]) => [name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()), Number(n)]));
+        c.grammar_stats(this, of);
+        return Object.fromEntries(Object.entries(of).map(([name, n]) => [camel(name), Number(n)]));
     }
     // How much the grammar may hold for all its samplers, and how many steps a call on this one may take.
     setLimits(maxBytes, maxSteps) {
-        check(c.setGrammarLimits(this.handle, maxBytes, maxSteps));
+        c.set_grammar_limits(this, maxBytes, maxSteps);
     }
+}
+
+// The tokens that write(out, n) writes, n of them at most, of which there are never more than `most`.
+function tokensOf(n, most, write) {
+    const size = Math.min(Number(takeNumber('size', '0..', 'n')(n)), most), out = new Int32Array(size);
+    return [...out.subarray(0, Number(write(out, size)))];
 }
 
 // ---- constraints ----
 
-const word = (words, one, field) => {
-    if (!(one in words)) throw wrong(field, `${one} is none of ${Object.keys(words).join(', ')}`);
-    return words[one];
-};
+// { tokens, n, bias } for C.
+function sequence(tokens, bias, field) {
+    const own = integers(tokens, field);
+    return { tokens: own, n: own.length, bias };
+}
 
-// use(memory) with memory of C's, which is freed then: lists of tokens and of structs, whose pointers go into others.
-function withMemory(use) {
-    const blocks = [], block = (type, n) => {
-        blocks.push(koffi.alloc(type, Math.max(n, 1)));
-        return blocks[blocks.length - 1];
-    };
-    const memory = {
-        tokens(of, field) {
-            const all = integers(of, field), at = block('int32_t', all.length);
-            if (all.length) koffi.encode(at, koffi.array('int32_t', all.length), [...all]);
-            return { at, n: all.length };
-        },
-        structs(type, all) {
-            const at = block(type, all.length), size = koffi.sizeof(type);
-            all.forEach((one, i) => koffi.encode(at, i * size, type, one));
-            return at;
-        },
-        sequences(all, field) {
-            return memory.structs('samp_sequence', all.map(([tokens, bias]) => {
-                const { at, n } = memory.tokens(tokens, field);
-                return { tokens: at, n, bias };
-            }));
-        },
-        spans(all) {
-            return memory.structs('samp_thinking', all.map((span) => {
-                if (span.length !== 2 && span.length !== 3) throw wrong('spans', 'each is [start, end] or [start, end, force]');
-                const [start, end, force] = span.map((tokens) => memory.tokens(tokens, 'spans'));
-                return {
-                    start: start.at, n_start: start.n, end: end.at, n_end: end.n, force: force?.at ?? null, n_force: force?.n ?? 0,
-                };
-            }));
-        },
-        loop(of) {
-            return of && memory.structs('samp_loop', [loopOf(of)]);
-        },
-    };
-    try {
-        return use(memory);
-    } finally {
-        blocks.forEach(koffi.free);
-    }
+function spansOf(spans) {
+    return listOf(spans, 'spans').map((span) => {
+        const parts = listOf(span, 'spans').map((tokens) => integers(tokens, 'spans'));
+        if (parts.length !== 2 && parts.length !== 3) throw wrong('spans', 'each is [start, end] or [start, end, force]');
+        const [start, end, force = null] = parts;
+        return { start, n_start: start.length, end, n_end: end.length, force, n_force: force?.length ?? 0 };
+    });
 }
 
 // What a loop is: a piece of minPeriod to maxPeriod tokens, `copies` times over, in the last lastN; looked for behind every
 // `every` tokens.
-function loopOf({ minPeriod = 4, maxPeriod = 128, copies = 3, lastN = 512, every = 16 } = {}) {
+function loopOf(loop) {
+    const { minPeriod, maxPeriod, copies, lastN, every } = options(loop, { minPeriod: 4, maxPeriod: 128, copies: 3, lastN: 512, every: 16 }, 'loop');
     return { min_period: minPeriod, max_period: maxPeriod, copies, last_n: lastN, every };
 }
 
-const flagsOf = (rewind, anyCase) => Number(rewind) | Number(anyCase) << 1;
+// samp_init_banned_...'s flags, of { rewind, anyCase }.
+function flagsOf(how, defaults) {
+    const { rewind, anyCase = false } = options(how, defaults);
+    return takeBool('rewind')(rewind) | takeBool('any_case')(anyCase) << 1;
+}
 
 // What masks, forces or weighs tokens by what has come before: for new Chain(vocab, { constraints: [...] }), which takes copies.
 // Constraint.thinking(...), .schedule(...), .bannedPattern(...) and so on, named as samp_init_... is. Tokens are lists of numbers.
 class Constraint extends Sampler {
-    #keep;
-    constructor(handle, keep = null) {
-        super();
-        const field = [null];
-        this.#keep = keep;
-        this.own(handle, c.free, keep);
-        const status = c.status(this.handle, field);
-        if (status < 0) {
-            this.close();
-            throw new SamplingError(status, field[0]);
-        }
+    constructor(made) {
+        if (!(made instanceof Made)) throw wrong('constraint', 'made by Constraint.thinking and its like', E_UNSUPPORTED);
+        super(made.holder);
+    }
+    static #of(holder) {
+        return new Constraint(new Made(holder));
     }
     clone() {
-        check(c.status(this.handle, [null]));
-        return new Constraint(c.clone(this.handle), this.#keep);
-    }
-    get keep() {
-        return this.#keep;
+        return Constraint.#of(c.clone(this));
     }
     // At most `budget` tokens of thinking, and how it comes to its end. spans: what begins and ends it, each [start, end] or
     // [start, end, force]. vocab: tells where lines end. inside: the number of the span in which the text begins. total: of all
     // spans together. soft, softRatio: from so many tokens, or that share, on the note is said behind a line's end, and a bias
     // grows on the end (ramp 'linear' or 'exponential', to bias). grace: tokens more for the last line. ends: sequences that
     // end any span. loop: one ends it, from loopFrom tokens on.
-    static thinking(spans, budget, {
-        vocab = null, inside = null, total = 0, soft = 0, softRatio = 0, grace = 0, note = [], ends = [], ramp = 'none', bias = 0,
-        loop = null, loopFrom = 0,
-    } = {}) {
-        return withMemory((memory) => {
-            const said = memory.tokens(note, 'note');
-            return new Constraint(c.initThinking(vocab?.handle ?? null, memory.spans(spans), spans.length, budget, inside ?? -1, {
-                total, soft, soft_ratio: softRatio, grace, note: said.n ? said.at : null, n_note: said.n,
-                ends: memory.sequences(ends.map((tokens) => [tokens, 0]), 'ends'), n_ends: ends.length,
-                ramp: word({ none: 0, linear: 1, exponential: 2 }, ramp ?? 'none', 'ramp'), bias, loop: memory.loop(loop),
-                loop_from: loopFrom,
-            }), [vocab]);
-        });
+    static thinking(spans, budget, plan) {
+        const { vocab, inside, total, soft, softRatio, grace, note, ends, ramp, bias, loop, loopFrom } = options(plan, {
+            vocab: null, inside: null, total: 0, soft: 0, softRatio: 0, grace: 0, note: [], ends: [], ramp: null, bias: 0, loop: null, loopFrom: 0,
+        }, 'plan');
+        const all = spansOf(spans), said = integers(note, 'note'), lasts = listOf(ends, 'ends').map((tokens) => sequence(tokens, 0, 'ends'));
+        return Constraint.#of(c.init_thinking(vocab, all, all.length, budget, inside === null ? -1 : whole(inside, 'inside'), {
+            total, soft, soft_ratio: softRatio, grace, note: said.length ? said : null, n_note: said.length, ends: lasts, n_ends: lasts.length,
+            ramp: ramp ?? 'none', bias, loop: loop && loopOf(loop), loop_from: loopFrom,
+        }));
     }
     // `what` at work at times only: a Constraint (a copy), or settings, such as { temperature: 1.5 }. count: 'tokens' or 'lines' n,
     // from the beginning or the last border of a span; start <= n < stop (0: for ever). where: 'anywhere', 'inside' or
     // 'outside' of spans. until: over once one of these tokens has come. loop: n is 0 behind a loop that was found, too.
-    static schedule(what, {
-        count = 'tokens', start = 0, stop = 0, begin = 0, where = 'anywhere', spans = [], inside = null, until = [], vocab = null,
-        loop = null,
-    } = {}) {
-        return withMemory((memory) => {
-            const last = memory.tokens(until, 'until');
-            const when = {
-                count: word({ tokens: 0, lines: 1 }, count, 'count'), from: start, to: stop, begin,
-                where: word({ anywhere: 0, inside: 1, outside: 2 }, where, 'where'), spans: memory.spans(spans),
-                n_spans: spans.length, inside: inside === null ? 0 : inside + 1, until: last.at, n_until: last.n,
-                vocab: vocab?.handle ?? null, loop: memory.loop(loop),
-            };
-            const member = what instanceof Constraint ? what.clone() : stepsOf(what, vocab), { keep } = member;
-            return new Constraint(c.initSchedule(when, member.release()), [vocab, keep]);
-        });
+    static schedule(what, when) {
+        const { count, start, stop, begin, where, spans, inside, until, vocab, loop } = options(when, {
+            count: 'tokens', start: 0, stop: 0, begin: 0, where: 'anywhere', spans: [], inside: null, until: [], vocab: null, loop: null,
+        }, 'when');
+        const all = spansOf(spans), last = integers(until, 'until');
+        const of = {
+            count, from: start, to: stop, begin, where, spans: all, n_spans: all.length, inside: inside === null ? 0 : Number(whole(inside, 'inside')) + 1,
+            until: last, n_until: last.length, vocab, loop: loop && loopOf(loop),
+        };
+        return Constraint.#of(c.init_schedule(of, what instanceof Constraint ? c.clone(what) : stepsOf(what, vocab)));
     }
     // Finds loops and changes nothing: loopLength() tells.
-    static loopWatch(loop = {}) {
-        return withMemory((memory) => new Constraint(c.initLoopWatch(memory.loop(loop))));
+    static loopWatch(loop) {
+        return Constraint.#of(c.init_loop_watch(loopOf(loop)));
     }
     // In a loop, penalty less for the token that goes on with it.
-    static loopBreaker(loop = {}, penalty = Infinity) {
-        return new Constraint(c.initLoopBreaker(...Object.values(loopOf(loop)), penalty));
+    static loopBreaker(loop, penalty = Infinity) {
+        return Constraint.#of(c.init_loop_breaker(...Object.values(loopOf(loop)), penalty));
     }
     // The same for loops without a fixed period.
-    static loopBreakerCusum({ n = 6, lastN = 4096, loss = 0.25, alarm = 15, penalty = Infinity } = {}) {
-        return new Constraint(c.initLoopBreakerCusum(n, lastN, loss, alarm, penalty));
+    static loopBreakerCusum(how) {
+        const { n, lastN, loss, alarm, penalty } = options(how, { n: 6, lastN: 4096, loss: 0.25, alarm: 15, penalty: Infinity });
+        return Constraint.#of(c.init_loop_breaker_cusum(n, lastN, loss, alarm, penalty));
     }
     // No text that a regular expression matches. rewind: only seen when it is there; see rewindLength().
-    static bannedPattern(vocab, pattern, { rewind = false, anyCase = false } = {}) {
-        const error = {}, text = pattern instanceof RegExp ? pattern.source : pattern;
-        if (text.includes('\0')) throw wrong('pattern', 'byte 0', E_FORMAT);
-        const handle = c.initBannedPattern(vocab.handle, text, flagsOf(rewind, anyCase), error);
-        if (error.status) {
-            if (handle) c.free(handle);
-            throw wrong('pattern', `line ${error.line}, column ${error.column}: ${error.message}`, error.status);
-        }
-        return new Constraint(handle, [vocab]);
+    static bannedPattern(vocab, pattern, how) {
+        return Constraint.#of(c.init_banned_pattern(vocab, patternOf(pattern), flagsOf(how, { rewind: false, anyCase: false })));
     }
     // None of these strings, whatever tokens spell it.
-    static bannedStrings(vocab, strings, { rewind = false, anyCase = false } = {}) {
-        return new Constraint(c.initBannedStrings(vocab.handle, [...strings, null], strings.length, flagsOf(rewind, anyCase)), [vocab]);
+    static bannedStrings(vocab, strings, how) {
+        const all = listOf(strings, 'strings');
+        return Constraint.#of(c.init_banned_strings(vocab, all, all.length, flagsOf(how, { rewind: false, anyCase: false })));
     }
     // None of these sequences of tokens.
-    static bannedSequences(sequences, { rewind = false } = {}) {
-        const all = Array.from(sequences, (tokens) => [tokens, -Infinity]);
-        return withMemory((memory) => new Constraint(c.initBannedSequences(memory.sequences(all, 'sequences'), all.length, flagsOf(rewind, false))));
+    static bannedSequences(sequences, how) {
+        const all = listOf(sequences, 'sequences').map((tokens) => sequence(tokens, -Infinity, 'sequences'));
+        return Constraint.#of(c.init_banned_sequences(all, all.length, flagsOf(how, { rewind: false })));
     }
     // [[tokens, bias], ...]: for the token that would complete a sequence.
     static sequenceBias(biases) {
-        const all = [...biases];
-        return withMemory((memory) => new Constraint(c.initSequenceBias(memory.sequences(all, 'sequences'), all.length)));
+        const all = listOf(biases, 'sequences').map((pair) => {
+            const [tokens, bias, ...more] = listOf(pair, 'sequences');
+            if (more.length) throw wrong('sequences', 'each is [tokens, bias]');
+            return sequence(tokens, bias, 'sequences');
+        });
+        return Constraint.#of(c.init_sequence_bias(all, all.length));
     }
     static #listed(make, tokens, ...more) {
         const all = integers(tokens, 'tokens');
-        return new Constraint(make(some(all), all.length, ...more));
+        return Constraint.#of(make(all, all.length, ...more));
     }
     // Never these tokens.
     static suppressedTokens(tokens) {
-        return Constraint.#listed(c.initSuppressedTokens, tokens);
+        return Constraint.#listed(c.init_suppressed_tokens, tokens);
     }
     // Not these at the position begin.
     static beginSuppressedTokens(tokens, begin = 0) {
-        return Constraint.#listed(c.initBeginSuppressedTokens, tokens, begin);
+        return Constraint.#listed(c.init_begin_suppressed_tokens, tokens, begin);
     }
     // Not these, usually vocab.eog, before nMin tokens.
     static minTokens(tokens, nMin, begin = 0) {
-        return Constraint.#listed(c.initMinTokens, tokens, nMin, begin);
+        return Constraint.#listed(c.init_min_tokens, tokens, nMin, begin);
     }
     // Only these tokens.
     static allowedTokens(tokens) {
-        return Constraint.#listed(c.initAllowedTokens, tokens);
+        return Constraint.#listed(c.init_allowed_tokens, tokens);
     }
     // These tokens first, one after the other.
     static forcedPrefix(tokens, begin = 0) {
-        return Constraint.#listed(c.initForcedPrefix, tokens, begin);
+        return Constraint.#listed(c.init_forced_prefix, tokens, begin);
     }
     // A bias on these, usually vocab.eog.
     static eogBias(tokens, bias) {
-        return Constraint.#listed(c.initEogBias, tokens, bias);
+        return Constraint.#listed(c.init_eog_bias, tokens, bias);
     }
     // These, usually vocab.eog, are more likely the longer the text is beyond start tokens.
     static lengthPenalty(tokens, start, factor, begin = 0) {
-        return Constraint.#listed(c.initLengthPenalty, tokens, start, factor, begin);
+        return Constraint.#listed(c.init_length_penalty, tokens, start, factor, begin);
     }
     // topP whose p falls along a sentence.
     static topPDecay(p, decay, lowest, resets = [], minKeep = 0) {
         const all = integers(resets, 'resets');
-        return new Constraint(c.initTopPDecay(p, decay, lowest, some(all), all.length, minKeep));
+        return Constraint.#of(c.init_top_p_decay(p, decay, lowest, all, all.length, minKeep));
     }
     // No n tokens that stand in the last lastN already.
     static noRepeatNgram(n, lastN = 4096) {
-        return new Constraint(c.initNoRepeatNgram(n, lastN));
+        return Constraint.#of(c.init_no_repeat_ngram(n, lastN));
     }
 }
 
 // A chain of what settings say, without what draws; the usual numbers of the others are off.
 function stepsOf(settings, vocab) {
-    const values = { temp: 1, top_k: 0, top_p: 1, min_p: 0 };
-    for (const [name, value] of Object.entries(settings)) {
-        if (['mirostat', 'adaptive_target', 'seed', 'rng'].includes(nameOf(name)))
-            throw wrong(name, 'what draws does so at all times', E_UNSUPPORTED);
-        values[nameOf(name)] = value;
-    }
-    const chain = new Chain(vocab, values);
-    c.free(c.chainRemove(chain.handle, c.chainN(chain.handle) - 1));
+    const values = valuesOf(settings);
+    for (const name of ['mirostat', 'adaptive_target', 'seed', 'rng'])
+        if (values.has(name)) throw wrong(name, 'what draws does so at all times', E_UNSUPPORTED);
+    const chain = chainFrom(new Map([...valuesOf({ temp: 1, top_k: 0, top_p: 1, min_p: 0 }), ...values]), vocab);
+    c.chain_remove(chain, c.chain_n(chain) - 1).release();
     return chain;
 }
 
 // ---- watermarks ----
 
-const MARKS = { gumbel: 0, gumbel_dual: 1, sbw_selfhash: 2, sbw_lefthash: 3, synthid: 4 };
-const resultOf = (of) => ({ score: of.score, pValue: of.p_value, nScored: Number(of.n_scored), lnP: of.ln_p });
+let markOf, selects; // the sampler of a Watermark, with this seed for draws without a mark; does it select a token?
 
 // The mark of a secret key, for new Chain(vocab, { watermark }), and its detector. kind: 'gumbel', 'gumbel_dual', 'synthid' (these
 // draw in place of the chain's last sampler), 'sbw_selfhash', 'sbw_lefthash' (a bias). seed: of draws without a mark; null: the
@@ -756,35 +1036,21 @@ class Watermark {
     #mark;
     #seeded;
     #drafts = false;
-    constructor(key, kind = 'gumbel', { seed = null, ...numbers } = {}) {
-        this.#mark = c.defaultWatermark(word(MARKS, kind, 'kind'));
-        this.#seeded = seed !== null;
-        for (const [name, value] of Object.entries({ key, seed: seed ?? 0, ...numbers })) {
-            const of = nameOf(name), status = c.watermarkSet(this.#mark, of, String(value));
-            if (status < 0) throw new SamplingError(status, of);
-        }
-        c.free(this.sampler(0));
+    constructor(key, kind = 'gumbel', numbers) {
+        const given = options(numbers, {
+            seed: null, contextWidth: null, scope: null, history: null, alpha: null, depth: null, gamma: null, delta: null,
+        }, 'numbers');
+        this.#mark = { ...c.default_watermark(kind), key };
+        this.#seeded = given.seed !== null;
+        for (const [name, value] of Object.entries(given)) if (value !== null) this.#mark[snake(name)] = value;
+        markOf(this, null).release();
     }
     // The mark for the small model that drafts ('gumbel_dual').
     forDraft() {
         const other = new Watermark(0);
-        other.#mark = this.#mark;
-        other.#seeded = this.#seeded;
-        other.#drafts = true;
-        c.free(other.sampler(0));
+        [other.#mark, other.#seeded, other.#drafts] = [this.#mark, this.#seeded, true];
+        markOf(other, null).release();
         return other;
-    }
-    sampler(seed) {
-        const mark = this.#seeded ? this.#mark : { ...this.#mark, seed }, field = [null];
-        const handle = (this.#drafts ? c.initWatermarkDraft : c.initWatermark)(mark);
-        if (!handle) throw new SamplingError(E_NOMEM);
-        const status = c.status(handle, field);
-        if (status >= 0) return handle;
-        c.free(handle);
-        throw new SamplingError(status, field[0]);
-    }
-    get selects() {
-        return this.#mark.kind !== MARKS.sbw_selfhash && this.#mark.kind !== MARKS.sbw_lefthash;
     }
     // Does this text, the tokens as they were generated without the prompt, carry the mark?
     detect(text) {
@@ -792,25 +1058,31 @@ class Watermark {
     }
     // The same for each of these keys in place of its own.
     detectKeys(keys, text) {
-        const all = Array.from(keys, BigInt), tokens = integers(text, 'text');
-        if (!all.every((key) => key >= 0n && key < 2n ** 64n)) throw wrong('keys', 'not in [0, 2^64)');
-        const size = koffi.sizeof('samp_watermark_result'), out = koffi.alloc('samp_watermark_result', Math.max(all.length, 1));
-        try {
-            check(c.watermarkDetectKeys(this.#mark, BigUint64Array.from(all.length ? all : [0n]), all.length, some(tokens), tokens.length, out));
-            return all.map((_, i) => resultOf(koffi.decode(out, i * size, 'samp_watermark_result')));
-        } finally {
-            koffi.free(out);
-        }
+        const all = BigUint64Array.from(listOf(keys, 'keys').map(takeNumber('u64', '', 'keys')), BigInt), tokens = integers(text, 'text', 0);
+        const out = Array.from({ length: Math.max(all.length, 1) }, () => ({}));
+        c.watermark_detect_keys(this.#mark, all, all.length, tokens, tokens.length, out);
+        return out.slice(0, all.length).map(resultOf);
     }
     // The piece of `window` tokens that is most likely marked.
     find(text, window = 200) {
-        const tokens = integers(text, 'text'), out = {};
-        check(c.watermarkFind(this.#mark, some(tokens), tokens.length, window, out));
+        const tokens = integers(text, 'text', 0), out = {};
+        c.watermark_find(this.#mark, tokens, tokens.length, window, out);
         return { begin: Number(out.begin), end: Number(out.end), result: resultOf(out.result), pValue: out.p_value, lnP: out.ln_p };
     }
+    static {
+        markOf = (watermark, seed) => {
+            const mark = watermark.#seeded || seed === null ? watermark.#mark : { ...watermark.#mark, seed };
+            return watermark.#drafts ? c.init_watermark_draft(mark) : c.init_watermark(mark);
+        };
+        selects = (watermark) => {
+            if (typeof watermark !== 'object' || !(#mark in watermark)) throw wrong('watermark', `${said(watermark)} is no Watermark`, E_NULL);
+            return !watermark.#mark.kind.startsWith('sbw');
+        };
+    }
 }
+const resultOf = (of) => ({ score: of.score, pValue: of.p_value, nScored: Number(of.n_scored), lnP: of.ln_p });
 
-// ---- chains ----
+// ---- settings ----
 
 // What vLLM, transformers, llama-cpp-python and node-llama-cpp call the settings; and the samplers' names, for a first value.
 const aliases = {
@@ -819,153 +1091,172 @@ const aliases = {
     presence_penalty: 'penalty_present', repeat_last_n: 'penalty_last_n', typical_p: 'typ_p', mirostat_mode: 'mirostat',
     tfs: 'tfs_z', dynatemp_exp: 'dynatemp_exponent', smoothing: 'smoothing_factor',
 };
-const nameOf = (name) => {
-    const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return aliases[snake] ?? snake;
-};
+function nameOf(name) {
+    const of = snake(takeText('name')(name));
+    return Object.hasOwn(aliases, of) ? aliases[of] : of;
+}
 
-// A value as the texts that samp_settings_set takes, one after the other.
+// A plain object's members, each read once.
+function membersOf(of, field) {
+    const members = Object.create(null);
+    options(of ?? null, {}, field, members);
+    return members;
+}
+
+// A value as the texts that samp_settings_set takes, one after the other; null: the default.
 function textsOf(name, value) {
-    const number = (x) => (x === Infinity ? 'inf' : x === -Infinity ? '-inf' : String(x));
-    if (name === 'logit_bias' && typeof value === 'object') {
-        const pairs = value instanceof Map ? [...value] : Array.isArray(value) ? value : Object.entries(value);
-        return pairs.map(([token, bias]) => `${token}${bias >= 0 ? '+' : ''}${number(bias)}`);
+    const number = (x) => (x === Infinity ? 'inf' : x === -Infinity ? '-inf' : String(x)), isList = typeof value === 'object' && value !== null;
+    if (value === null || value === undefined) return [null];
+    if (name === 'logit_bias' && isList) {
+        const pairs = Symbol.iterator in value ? listOf(value, name).map((pair) => listOf(pair, name)) : Object.entries(membersOf(value, name));
+        return pairs.map(([token, bias, ...more]) => {
+            if (more.length) throw wrong(name, 'each is a token and its bias');
+            const id = whole(typeof token === 'string' && /^\d+$/.test(token) ? Number(token) : token, name), x = takeNumber('f32', '', name)(bias);
+            return `${id}${x >= 0 ? '+' : ''}${number(x)}`;
+        });
     }
-    if (name === 'order' && Array.isArray(value)) return [value.join(';')];
-    if (Array.isArray(value)) return value.map(String);
-    if (typeof value === 'boolean') return [String(Number(value))];
-    return [typeof value === 'number' ? number(value) : String(value)];
+    if (name === 'order' && isList) return [listOf(value, name).map(takeText(name)).join(';')];
+    if (name === 'dry_breakers' && isList) return listOf(value, name).map(takeText(name));
+    if (typeof value === 'string' || name === 'order' || name === 'dry_breakers') return [takeText(name)(value)];
+    if (typeof value === 'boolean' && name === 'top_k_ties') return [String(Number(value))];
+    if (typeof value !== 'number' && typeof value !== 'bigint') throw wrong(name, `${said(value)} is neither a number nor a string`, E_FORMAT);
+    return [name === 'seed' ? String(takeNumber('u64', '', name)(value)) : number(value)];
+}
+
+// A Map from each setting's name to what it is called here, its value, and its texts.
+function valuesOf(settings) {
+    const values = new Map();
+    for (const [called, value] of Object.entries(membersOf(settings, 'settings'))) {
+        const name = nameOf(called);
+        if (values.has(name)) throw wrong(name, `it is said twice, as ${called} too`, E_NAME);
+        values.set(name, { called, value, texts: textsOf(name, value) });
+    }
+    return values;
 }
 
 // use(settings) with a samp_settings that has these values.
 function withSettings(values, vocab, use) {
-    const settings = c.settingsNew(), field = [null];
-    if (!settings) throw new SamplingError(E_NOMEM);
-    const set = (name, text) => {
-        if (text.includes('\0')) throw wrong(name, 'byte 0', E_FORMAT);
-        check(c.settingsSet(settings, name, text, field), field[0]);
-    };
+    const settings = c.settings_new();
     try {
-        if (vocab instanceof Vocab) check(c.settingsUseVocab(settings, vocab.handle));
-        else if (vocab != null) set('n_vocab', String(vocab));
-        for (const [name, value] of Object.entries(values))
-            if (value != null) for (const text of textsOf(nameOf(name), value)) set(nameOf(name), text);
-        check(c.checkParams(c.settingsParams(settings), field), field[0]);
+        if (isVocab(vocab)) c.settings_use_vocab(settings, vocab);
+        else if (vocab !== null) c.settings_set(settings, 'n_vocab', String(whole(vocab, 'vocab')));
+        for (const [name, { texts }] of values) for (const text of texts) c.settings_set(settings, name, text);
+        c.check_params(c.settings_params(settings));
         return use(settings);
     } finally {
-        c.settingsFree(settings);
+        settings.release();
     }
 }
+const chainFrom = (values, vocab) => withSettings(values, vocab, (settings) => c.chain_from_params(c.settings_params(settings)));
 
-const PEERS = { openai: 0, vllm: 1, transformers: 2, llama_server: 3, ollama: 4, anthropic: 5, sglang: 6 };
+// A chain's last sampler must draw, where a watermark is to draw in its place.
+function mustDraw(chain) {
+    if (c.name(c.chain_get(chain, c.chain_n(chain) - 1)) !== 'dist')
+        throw wrong('watermark', 'this kind needs a draw: temperature above 0, no mirostat, no adaptiveTarget', E_UNSUPPORTED);
+}
+
+// ---- chains ----
+
+let isChain, fits; // fits(chain, n): throws if a row of n does not
 
 // A chain of samplers: new Chain(vocab, { topK: 40, temperature: 0.8, dryBreakers: ['\n'], logitBias: { 7: -100 }, grammar }).
 // vocab: how many tokens there are, a Vocab, or a list for one; null: rows of any length. constraints: copies of these stand
 // behind the grammar. watermark: a Watermark, which draws in place of the last sampler, or stands behind the constraints.
 class Chain extends Sampler {
-    #values = {};
-    #keep = null;
-    #marks = false;
-    constructor(vocab = null, settings = {}, more = {}) {
-        super();
-        if (vocab !== null && typeof vocab === 'object' && !(vocab instanceof Vocab)) vocab = new Vocab(vocab);
-        const { grammar = null, constraints = [], watermark = null, ...values } = settings;
-        this.vocab = vocab;
-        if (more.from) { // a clone
-            this.#values = values;
-            this.#keep = more.keep;
-            this.own(c.clone(more.from), c.free, more.keep);
-            return;
-        }
-        if (more.request) this.#values = null;
-        else this.#values = values;
-        withSettings(values, vocab, (of) => {
-            const first = more.request?.(of) ?? [];
-            this.#make(c.settingsParams(of), grammar, [...first, ...constraints], watermark);
+    #vocab;
+    #values;
+    #marks;
+    constructor(vocab = null, settings = {}) {
+        const made = vocab instanceof Made ? vocab : Chain.#make(vocab, settings);
+        super(made.holder);
+        this.#vocab = made.vocab;
+        this.#values = made.values;
+        this.#marks = made.marks;
+    }
+    static #make(vocab, settings) {
+        const others = Object.create(null), more = options(settings, { grammar: null, constraints: [], watermark: null }, 'settings', others);
+        return Chain.#build(vocab, valuesOf(others), more, () => []);
+    }
+    // read(settings): more constraints, the first ones.
+    static #build(given, values, { grammar, constraints, watermark }, read) {
+        const vocab = typeof given !== 'object' || given === null || isVocab(given) ? given : new Vocab(given), own = listOf(constraints, 'constraints');
+        const holder = withSettings(values, vocab, (settings) => {
+            const all = [...read(settings), ...own], chain = c.chain_from_params(c.settings_params(settings));
+            try {
+                all.forEach((one, i) => {
+                    if (!(one instanceof Constraint)) throw wrong('constraints', `${said(one)} is no Constraint`, E_NULL);
+                    c.chain_insert(chain, i, c.clone(one));
+                });
+                if (watermark !== null) Chain.#mark(chain, watermark, all.length);
+                if (grammar instanceof Matcher) c.chain_insert(chain, 0, c.clone(grammar));
+                else if (grammar !== null) {
+                    if (!isVocab(vocab)) throw wrong('vocab', "a grammar needs a Vocab, to know the tokens' bytes", E_NULL);
+                    c.chain_insert(chain, 0, c.init_grammar(indexOf(vocab), grammar));
+                }
+                return chain;
+            } catch (error) {
+                chain.release();
+                throw error;
+            }
         });
+        return new Made(holder, { vocab, values, marks: watermark !== null && selects(watermark) });
     }
-    get keep() {
-        return this.#keep;
+    static #mark(chain, watermark, place) {
+        if (selects(watermark)) {
+            mustDraw(chain);
+            const mark = markOf(watermark, c.get_seed(chain));
+            c.chain_remove(chain, c.chain_n(chain) - 1).release();
+            c.chain_add(chain, mark);
+        } else c.chain_insert(chain, place, markOf(watermark, c.get_seed(chain)));
     }
-    #make(params, grammar, constraints, watermark) {
-        const status = [0];
-        let first = null;
-        if (grammar instanceof Grammar) {
-            if (!(this.vocab instanceof Vocab)) throw wrong('vocab', "a grammar needs a Vocab, to know the tokens' bytes", E_NULL);
-            first = new Matcher(this.vocab, grammar);
-        } else if (grammar) first = grammar.clone();
-        this.#keep = [this.vocab, first?.vocab, first?.grammar, ...constraints.map((one) => one.keep)];
-        const handle = c.chainFromParams(params, status);
-        this.own(handle, c.free, this.#keep);
-        check(status[0]);
-        constraints.forEach((one, i) => check(c.chainInsert(this.handle, i, one.clone().release())));
-        if (watermark) this.#mark(watermark, constraints.length);
-        if (first) check(c.chainInsert(this.handle, 0, first.release()));
+    get vocab() {
+        return this.#vocab;
     }
-    #mark(watermark, place) {
-        const mark = watermark.sampler(this.seed), last = c.chainN(this.handle) - 1;
-        this.#marks = watermark.selects;
-        if (!this.#marks) {
-            check(c.chainInsert(this.handle, place, mark));
-            return;
-        }
-        try {
-            this.#mustDraw();
-        } catch (error) {
-            c.free(mark);
-            throw error;
-        }
-        c.free(c.chainRemove(this.handle, last));
-        check(c.chainAdd(this.handle, mark));
-    }
-    #mustDraw() {
-        if (c.name(c.chainGet(this.handle, c.chainN(this.handle) - 1)) !== 'dist')
-            throw wrong('watermark', 'this kind needs a draw: temperature above 0, no mirostat, no adaptiveTarget', E_UNSUPPORTED);
+    get nVocab() {
+        return isVocab(this.#vocab) ? this.#vocab.length : this.#vocab;
     }
     clone() {
-        check(c.status(this.handle, [null]));
-        const other = new Chain(this.vocab, this.#values ?? {}, { from: this.handle, keep: this.#keep });
-        other.#values = this.#values;
-        other.#marks = this.#marks;
-        return other;
+        return new Chain(new Made(c.clone(this), { vocab: this.#vocab, values: this.#values, marks: this.#marks }));
     }
     // What a request to another program asks for, by its names, defaults and ranges. handled: fields that you see to.
     // thinking: what makes a Constraint of a number of tokens to think, if the request says one. .withPrompt tells whether the
     // prompt is to be accepted too.
-    static fromRequest(peer, request, {
-        vocab = null, grammar = null, handled = [], seed = null, thinking = null, constraints = [], watermark = null,
-    } = {}) {
-        if (!(peer in PEERS)) throw wrong('peer', `${peer} is none of ${Object.keys(PEERS).join(', ')}`);
-        const told = {}, text = typeof request === 'string' ? request : JSON.stringify(request);
-        const read = (settings) => {
-            const status = c.settingsFrom(settings, PEERS[peer], text, [...handled, null], told);
-            if (status >= 0 && told.thinking_budget >= 0 && !thinking)
-                throw wrong('thinking_budget', 'say thinking, or see to it yourself, by handled', E_UNSUPPORTED);
-            if (status >= 0) return told.thinking_budget >= 0 ? [thinking(told.thinking_budget)] : [];
-            const message = told.error.message || new SamplingError(status).message;
-            throw new SamplingError(status, told.field || null, told.field ? `${told.field}: ${message}` : message);
-        };
-        const chain = new Chain(vocab, { seed, grammar, constraints, watermark }, { request: read });
+    static fromRequest(peer, request, more) {
+        const { vocab, handled, seed, thinking, ...others } = options(more, {
+            vocab: null, grammar: null, handled: [], seed: null, thinking: null, constraints: [], watermark: null,
+        }, 'more');
+        const text = jsonOf(request, 'request'), names = listOf(handled, 'handled'), told = {};
+        if (thinking !== null && typeof thinking !== 'function') throw wrong('thinking', `${said(thinking)} is no function`);
+        const made = Chain.#build(vocab, valuesOf({ seed }), others, (settings) => {
+            try {
+                c.settings_from(settings, peer, text, names, told);
+            } catch (error) {
+                if (!told.error?.message) throw error;
+                throw wrong(told.field || 'request', told.error.message, error.status);
+            }
+            if (told.thinking_budget < 0) return [];
+            if (!thinking) throw wrong('thinking_budget', 'say thinking, or see to it yourself, by handled', E_UNSUPPORTED);
+            return [thinking(told.thinking_budget)];
+        });
+        const chain = new Chain(Object.assign(made, { values: null }));
         chain.withPrompt = told.with_prompt;
         return chain;
     }
-    get nVocab() {
-        return this.vocab instanceof Vocab ? this.vocab.length : this.vocab;
-    }
-    fits(n) {
-        if (this.vocab instanceof Vocab ? n < this.vocab.length : this.vocab !== null && n !== this.vocab)
-            throw wrong('logits', `there are ${n}, not ${this.nVocab}`);
-    }
     // The next token, which the chain has then accepted. mask: a Uint32Array of bits, or a bool for each token. logprobs:
     // the n most likely tokens too; then { token, logprobs }. dtype: of a Uint16Array, 'float16' or 'bfloat16'.
-    sample(logits, { mask = null, logprobs = null, dtype } = {}) {
-        const at = floats(logits, dtype);
+    sample(logits, given) {
+        if (given === undefined && tagOf(logits) === 'Float32Array' && !isShared(logits)) { // the same as below, at once
+            const n = lengthOf(logits);
+            this.#fits(n);
+            return c.sample(this, logits, n);
+        }
+        const { mask, logprobs, dtype } = options(given, { mask: null, logprobs: null, dtype: undefined }), at = floats(logits, dtype);
         if (at.rows !== undefined) throw wrong('logits', 'this is no row; sampleBatch takes many');
-        this.fits(at.data.length);
-        const n = at.data.length;
-        if (mask === null && logprobs === null && at.dtype === 0) return check(c.sample(this.handle, some(at.data), n));
+        const n = lengthOf(at.data);
+        this.#fits(n);
+        if (mask === null && logprobs === null && at.dtype === 'f32') return c.sample(this, at.data, n);
         try {
-            const told = batch([this], at, 1, n, n, mask, logprobs, null, 1);
+            const told = batch([this], at, { nVocab: n, stride: n, mask, logprobs, index: null, nThreads: 1 });
             return logprobs === null ? told[0] : { token: told.tokens[0], logprobs: told.logprobs[0] };
         } catch (error) {
             throw error instanceof BatchError ? error.errors.get(0) : error;
@@ -973,105 +1264,93 @@ class Chain extends Sampler {
     }
     // How much of a draft is right? The tokens that are accepted, and one more. logits: a row more than the draft has
     // tokens, side by side. method: 'exact', 'ratio' or 'block'; probs [n, nVocab], or [n, nTop] with ids.
-    verify(logits, draft, { probs = null, ids = null, method = 'exact', dtype } = {}) {
-        const at = floats(logits, dtype), tokens = integers(draft, 'draft'), n = tokens.length;
-        const nVocab = at.data.length / (n + 1);
-        if (at.dtype !== 0) at.data = Float32Array.from(widened(at));
-        if (!Number.isInteger(nVocab) || (at.rows ?? n + 1) !== n + 1)
-            throw wrong('logits', 'they must have a row more than the draft has tokens');
-        this.fits(nVocab);
-        if (!['exact', 'ratio', 'block'].includes(method)) throw wrong('method', `${method} is none of exact, ratio, block`);
-        const q = probs && floats(probs, undefined, 'probs'), which = ids && integers(ids, 'ids');
-        if (q && q.dtype !== 0) q.data = Float32Array.from(q.data);
-        if (q && q.data.length !== (which ? which.length : n * nVocab)) throw wrong('probs', `${q.data.length} do not fit`);
+    verify(logits, draft, given) {
+        const { probs, ids, method, dtype } = options(given, { probs: null, ids: null, method: 'exact', dtype: undefined });
+        const tokens = integers(draft, 'draft', 0), n = tokens.length, q = probs && widened(floats(probs, undefined, 'probs'));
+        const which = ids && integers(listOf(ids, 'ids').flatMap((row) => (typeof row === 'object' ? listOf(row, 'ids') : row)), 'ids');
+        const at = floats(logits, dtype), row = widened(at), nVocab = lengthOf(row) / (n + 1);
+        if (!Number.isInteger(nVocab) || (at.rows ?? n + 1) !== n + 1) throw wrong('logits', 'they must have a row more than the draft has tokens');
+        this.#fits(nVocab);
+        if (tokens.some((token) => token >= nVocab)) throw wrong('draft', `not all are below ${nVocab}`);
+        if (!['exact', 'ratio', 'block'].includes(method)) throw wrong('method', `${said(method)} is none of exact, ratio, block`);
+        if (q && lengthOf(q) !== (which ? which.length : n * nVocab)) throw wrong('probs', `${lengthOf(q)} do not fit`);
         if (which && (!q || which.length % n)) throw wrong('ids', 'they do not fit probs and the draft');
-        const out = new Int32Array(n + 1).fill(-1);
-        const of = {
-            n, tokens: some(tokens), probs: q && some(q.data), ids: which && some(which),
-            n_top: which && n ? which.length / n : 0,
-        };
-        const accepted = check(method === 'block' ? c.verifyBlock(this.handle, some(at.data), nVocab, of, out)
-            : c.verify(this.handle, some(at.data), nVocab, of, Number(method === 'ratio'), out));
+        const of = { n, tokens, probs: q, ids: which, n_top: which && n ? which.length / n : 0 }, out = new Int32Array(n + 1).fill(-1);
+        const accepted = method === 'block' ? c.verify_block(this, row, nVocab, of, out) : c.verify(this, row, nVocab, of, method, out);
         const taken = [...out.subarray(0, accepted)];
         if (out[accepted] < 0) throw new BatchError(taken, new Map([[accepted, new SamplingError(out[accepted])]]));
         return [...taken, out[accepted]];
     }
     // Other values for these settings, between two tokens; what the chain has seen stays. null: the default.
     update(settings) {
-        if (!this.#values) throw new SamplingError(E_UNSUPPORTED, null, 'a chain of fromRequest has no settings by name');
-        const values = { ...this.#values };
-        for (const [name, value] of Object.entries(settings)) {
-            for (const old of Object.keys(values)) if (nameOf(old) === nameOf(name)) delete values[old];
-            values[name] = value;
+        const values = new Map([...this.#named(), ...valuesOf(settings)]);
+        if (this.#marks) {
+            const trial = chainFrom(values, this.#vocab);
+            try {
+                mustDraw(trial);
+            } finally {
+                trial.release();
+            }
         }
-        if (this.#marks) new Chain(this.vocab, values).#mustDraw();
-        withSettings(values, this.vocab, (of) => check(c.chainUpdate(this.handle, c.settingsParams(of))));
-        if (this.#marks) c.free(c.chainRemove(this.handle, c.chainN(this.handle) - 2)); // the new draw, in front of the mark
+        withSettings(values, this.#vocab, (of) => c.chain_update(this, c.settings_params(of)));
+        if (this.#marks) c.chain_remove(this, c.chain_n(this) - 2).release(); // the new draw, in front of the mark
         this.#values = values;
     }
+    #named() {
+        c.status(this);
+        if (!this.#values) throw new SamplingError(E_UNSUPPORTED, null, 'a chain of fromRequest has no settings by name');
+        return this.#values;
+    }
     get settings() {
-        return { ...this.#values };
+        return Object.fromEntries(Array.from(this.#values?.values() ?? [], ({ called, value }) => [called, value]));
     }
     // A setting's value, as text.
     get(name) {
-        return withSettings(this.#values ?? {}, this.vocab,
-            (of) => textOf((buffer, size) => c.settingsGet(of, nameOf(name), buffer, size), name));
+        return withSettings(this.#named(), this.#vocab, (of) => textOf((buffer, size) => c.settings_get(of, nameOf(name), buffer, size), name));
     }
     // The last accepted tokens, n at most, the oldest first.
     prev(n = 64) {
-        const out = new Int32Array(n);
-        return [...out.subarray(0, Number(c.prev(this.handle, some(out), n)))];
+        return tokensOf(n, 2 ** 20, (out, most) => c.prev(this, out, most));
     }
-}
-
-// f32 of whatever there is.
-function widened({ data, dtype }) {
-    if (dtype === DTYPES.float64 || !(data instanceof Uint16Array)) return data;
-    const words = new Uint32Array(1), float = new Float32Array(words.buffer);
-    if (dtype === DTYPES.bfloat16) return Array.from(data, (bits16) => ((words[0] = bits16 << 16), float[0]));
-    return Array.from(data, (h) => {
-        const sign = h & 0x8000 ? -1 : 1, exponent = h >>> 10 & 31, fraction = h & 1023;
-        if (exponent === 31) return fraction ? NaN : sign * Infinity;
-        return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : fraction * 2 ** -24);
-    });
+    #fits(n) {
+        if (isVocab(this.#vocab) ? n < this.#vocab.length : this.#vocab !== null && n !== this.#vocab)
+            throw wrong('logits', `there are ${n}, not ${this.nVocab}`);
+    }
+    static {
+        isChain = (value) => typeof value === 'object' && value !== null && #marks in value;
+        fits = (chain, n) => chain.#fits(n);
+    }
 }
 
 // Room for the log-probabilities of some rows, which C writes: { at, read(r), free() }.
 function roomForLogprobs(rows, n) {
-    const set = koffi.sizeof('samp_logprob_set'), one = koffi.sizeof('samp_logprob'), all = koffi.sizeof('samp_logprobs');
-    const size = rows * (all + 2 * n * one), memory = koffi.alloc('uint8_t', Math.max(size, 1)), base = koffi.address(memory);
-    const view = new DataView(koffi.view(memory, Math.max(size, 1)));
-    const little = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-    const nTop = koffi.offsetof('samp_logprob_set', 'n_top'), found = koffi.offsetof('samp_logprob_set', 'n_top_found');
-    const chosen = koffi.offsetof('samp_logprob_set', 'chosen'), list = (r, k) => rows * all + (2 * r + k) * n * one;
-    new Uint8Array(view.buffer).fill(0);
-    for (let r = 0; r < rows; r++)
-        for (let k = 0; k < 2; k++) {
-            const at = r * all + k * set;
-            view.setInt32(at + nTop, n, little);
-            if (n) view.setBigUint64(at, BigInt(base) + BigInt(list(r, k)), little); // the address is the first member
-        }
-    const logprob = (at) => ({
-        token: view.getInt32(at, little), rank: view.getInt32(at + 4, little), logprob: view.getFloat32(at + 8, little),
-    });
-    const read = (r, k) => {
-        const at = r * all + k * set, length = n ? view.getInt32(at + found, little) : 0;
-        return { chosen: logprob(at + chosen), top: Array.from({ length }, (_, i) => logprob(list(r, k) + i * one)) };
+    const set = structs.logprobs.type, top = structs.logprob.type, all = koffi.sizeof(set), one = koffi.sizeof(top);
+    const sets = koffi.alloc(set, rows), lists = koffi.alloc(top, Math.max(2 * rows * n, 1)), base = koffi.address(lists);
+    const none = { n_top: n, n_top_found: 0, chosen: { token: 0, rank: 0, logprob: 0 }, cumulative_logprob: 0 };
+    const list = (r, k) => (2 * r + k) * n * one, empty = (r, k) => ({ top_logprobs: n ? base + BigInt(list(r, k)) : null, ...none });
+    for (let r = 0; r < rows; r++) koffi.encode(sets, r * all, set, { raw: empty(r, 0), processed: empty(r, 1) });
+    const read = ({ chosen, n_top_found: found }, at) => ({ chosen, top: found ? koffi.decode(lists, at, top, found) : [] });
+    return {
+        at: sets, free: () => [sets, lists].forEach(koffi.free),
+        read(r) {
+            const { raw, processed } = koffi.decode(sets, r * all, set);
+            return { raw: read(raw, list(r, 0)), processed: read(processed, list(r, 1)) };
+        },
     };
-    return { at: memory, read: (r) => ({ raw: read(r, 0), processed: read(r, 1) }), free: () => koffi.free(memory) };
 }
 
-function batch(chains, at, rows, nVocab, stride, mask, logprobs, index, nThreads) {
-    if (logprobs !== null && !(Number.isInteger(logprobs) && logprobs >= 0 && logprobs <= 1024))
-        throw wrong('logprobs', `${logprobs} is not in [0, 1024]`);
-    const words = mask === null ? null : bits(mask, rows, nVocab);
-    const room = logprobs === null ? null : roomForLogprobs(rows, logprobs);
+// What samp_sample_batch gives. All values are read by now, but for the mask; then nothing of users' runs until C has read data.
+function batch(chains, { data, dtype }, { nVocab, stride, index, mask, logprobs, nThreads }) {
+    const rows = chains.length, words = mask === null ? null : bits(mask, rows, nVocab);
+    const last = index ? index.reduce((most, r) => Math.max(most, r), 0) : rows - 1;
+    if (lengthOf(data) < last * stride + nVocab) throw wrong('logits', `${lengthOf(data)} numbers, not ${last + 1} rows of ${nVocab}`);
+    const room = logprobs === null ? null : roomForLogprobs(rows, Number(whole(logprobs, 'logprobs', '0..1024')));
     try {
         const out = new Int32Array(rows);
-        check(c.sampleBatch(chains.map((chain) => chain.handle), {
-            data: some(at.data), dtype: at.dtype, n_rows: rows, n_vocab: nVocab, stride, row_index: index, mask: words,
-            mask_stride: words ? words.length / rows : 0, logprobs: room?.at ?? null, n_threads: nThreads,
-        }, out));
+        c.sample_batch(chains, {
+            data, dtype, n_rows: rows, n_vocab: nVocab, stride, row_index: index, mask: words, mask_stride: words ? lengthOf(words) / rows : 0,
+            logprobs: room && room.at, n_threads: nThreads,
+        }, out);
         const tokens = [...out], told = room && tokens.map((token, r) => (token < 0 ? null : room.read(r)));
         if (tokens.some((token) => token < 0)) {
             const errors = new Map();
@@ -1087,25 +1366,29 @@ function batch(chains, at, rows, nVocab, stride, mask, logprobs, index, nThreads
 // A token for each chain: chain r reads row r of logits, or row rowIndex[r]. logits: one typed array with the rows side by
 // side, or `stride` elements from one to the next, each of nVocab; or a list of rows (which is copied).
 // A row that fails leaves its chain as it was; when all others have their tokens, it is a BatchError, which has them.
-function sampleBatch(chains, logits, options = {}) {
-    const { mask = null, logprobs = null, rowIndex = null, stride = null, nThreads = 0, dtype } = options;
-    let { nVocab = null } = options;
-    const rows = chains.length, at = floats(logits, dtype), index = rowIndex && integers(rowIndex, 'row_index');
+function sampleBatch(chains, logits, given) {
+    const { mask, logprobs, rowIndex, nVocab: n, stride, nThreads, dtype } = options(given, {
+        mask: null, logprobs: null, rowIndex: null, nVocab: null, stride: null, nThreads: 0, dtype: undefined,
+    });
+    const all = listOf(chains, 'chains'), rows = all.length, index = rowIndex && integers(rowIndex, 'row_index');
+    if (!all.every(isChain)) throw wrong('chains', 'not a list of Chains', E_NULL);
+    const at = floats(logits, dtype), length = lengthOf(at.data);
     if (!rows) return logprobs === null ? [] : { tokens: [], logprobs: [] };
-    nVocab ??= at.rows ? at.data.length / at.rows : index || stride ? chains[0].nVocab : at.data.length / rows;
-    const step = stride ?? nVocab, given = at.rows ?? Math.floor((at.data.length + step - nVocab) / step);
-    if (!Number.isInteger(nVocab) || nVocab < 1 || step < nVocab || (!index && given !== rows))
-        throw wrong('logits', `${at.data.length} numbers, not ${rows} rows of ${nVocab}`);
-    if (index && (index.length !== rows || index.some((r) => r < 0 || r >= given)))
-        throw wrong('row_index', `not ${rows} numbers in [0, ${given})`);
-    for (const chain of chains) chain.fits(nVocab);
-    return batch(chains, at, rows, nVocab, step, mask, logprobs, index, nThreads);
+    const one = at.rows ? length / at.rows : index || stride !== null ? all[0].nVocab : length / rows;
+    const nVocab = n === null ? one : Number(whole(n, 'n_vocab', '1..')), step = stride === null ? nVocab : Number(whole(stride, 'stride', '1..'));
+    const there = at.rows ?? Math.floor((length + step - nVocab) / step);
+    if (!Number.isInteger(nVocab) || nVocab < 1 || step < nVocab || (!index && there !== rows))
+        throw wrong('logits', `${length} numbers, not ${rows} rows of ${nVocab}`);
+    if (index && (index.length !== rows || index.some((r) => r < 0 || r >= there))) throw wrong('row_index', `not ${rows} numbers in [0, ${there})`);
+    for (const chain of all) fits(chain, nVocab);
+    return batch(all, at, { nVocab, stride: step, index, mask, logprobs, nThreads });
 }
 
 // Which values a setting takes, for a user to read.
-const takes = (name) => textOf((buffer, size) => c.settingsTakes(nameOf(name), buffer, size), name);
+const takes = (name) => textOf((buffer, size) => c.settings_takes(nameOf(name), buffer, size), name);
 // The seed of sample i of several from one request.
-const childSeed = (seed, i) => BigInt(c.childSeed(seed, i));
+const childSeed = (seed, i) => BigInt(c.child_seed(seed, i));
+const version = () => c.version();
 
 module.exports = {
     BatchError, Chain, Constraint, Grammar, Matcher, Sampler, SamplingError, Vocab, Watermark, aliases, childSeed, sampleBatch, takes, version,

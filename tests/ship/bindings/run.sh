@@ -83,6 +83,16 @@ else
     compare javascript node $here/tokens.js
     compare javascript_beside env -u SAMPLING_LIBRARY node "$dir/beside/tokens.js"
     promises javascript node --expose-gc $here/test_sampling.js
+    promises javascript node --expose-gc $here/test_wrong.js
+    asan=$("$CC" -print-file-name=libasan.so)
+    if [ "${asan#/}" != "$asan" ]; then # gcc's
+        "$CC" -std=c11 -O1 -g -fPIC -fvisibility=hidden -fsanitize=address -shared -I. $here/counted.c -o "$dir/libasan_js.so" -lm
+        said=$(SAMPLING_LIBRARY="$dir/libasan_js.so" LD_PRELOAD="$asan" ASAN_OPTIONS=detect_leaks=0 node --expose-gc $here/test_wrong.js missing) ||
+            fail "javascript under AddressSanitizer"
+        echo "bindings: javascript under AddressSanitizer: $said"
+    else
+        echo "bindings: SKIPPED javascript under AddressSanitizer, $CC has no libasan.so"
+    fi
     printf '#!/bin/sh\ncp %s/sampling.js "${1%%/*}" && node "$1"\n' "$here" > "$dir/js.sh"
     sh $here/pages.sh "$dir/pages_js" $here/javascript.md sh "$dir/js.sh"
 fi
