@@ -9,6 +9,7 @@
 // or what SAMPLING_LIBRARY names. Whatever goes wrong is a SamplingError, and never a token.
 'use strict';
 const fs = require('fs');
+const { runInThisContext } = require('vm');
 
 const VERSION = 100; // major and minor version that the functions and structures below are those of: 1.0
 
@@ -132,8 +133,11 @@ class Owner {
     }
     // null: it is closed; undefined: it is none.
     static holder(value) {
-        if (typeof value !== 'object' || value === null) return undefined;
-        return #holder in value ? value.#holder : value instanceof Holder ? value : undefined;
+        try {
+            return value.#holder; // faster than to ask first
+        } catch {
+            return value instanceof Holder ? value : undefined;
+        }
     }
 }
 const holderOf = Owner.holder;
@@ -148,17 +152,9 @@ const getter = (of, name) => Function.prototype.call.bind(Object.getOwnPropertyD
 const TYPED = Object.getPrototypeOf(Int8Array.prototype);
 const lengthOf = getter(TYPED, 'length'), bufferOf = getter(TYPED, 'buffer');
 const tagOf = getter(TYPED, Symbol.toStringTag); // 'Float32Array'; undefined: this is no typed array
-const byteLengthOf = getter(ArrayBuffer.prototype, 'byteLength');
 
-// May other threads write to this typed array?
-function isShared(array) {
-    try {
-        byteLengthOf(bufferOf(array));
-        return false;
-    } catch {
-        return true; // a SharedArrayBuffer has no such member
-    }
-}
+// May other threads write to this typed array? (Or it is one of another realm's; it is copied.)
+const isShared = (array) => !(bufferOf(array) instanceof ArrayBuffer);
 
 const FLT_MAX = (2 - 2 ** -23) * 2 ** 127, I32 = ['int32_t', -(2 ** 31), 2 ** 31 - 1], MOST = 2n ** 64n - 1n;
 const NUMBERS = { // koffi's type, the least value, the largest
@@ -175,12 +171,13 @@ const NONE = new Int32Array(4); // never NULL
 const enums = {}, structs = {}, table = {}, c = Object.create(table); // members of a prototype are found fastest
 
 // The functions below make take(value, n), which returns the value as koffi takes it, or throws an error that names the field.
-// They run no code of users', so that nothing changes between a check and the call. n: the argument behind this one.
+// They run no code of users', so that nothing changes between a check and the call. n: the argument behind this one, an array's
+// length; behind a last one it may be given.
 
 // range: '0..', '1..4096', '(0..1]', or nothing.
 function takeNumber(type, range, field) {
-    const isOpen = range?.startsWith('('), [low, high] = (range ?? '').replace(/[(\]]/g, '').split('..');
-    const least = low ? Number(low) : NUMBERS[type][1], most = high ? Number(high) : NUMBERS[type][2];
+    const isOpen = range?.startsWith('('), [from, to] = (range ?? '').replace(/[(\]]/g, '').split('..');
+    const least = from ? Number(from) : NUMBERS[type][1], most = to ? Number(to) : NUMBERS[type][2];
     const refuse = (value, what) => {
         throw wrong(field, `${said(value)} is not ${what} in ${isOpen ? '(' : '['}${least}, ${most}]`);
     };
@@ -192,11 +189,11 @@ function takeNumber(type, range, field) {
             if (type === 'f32' && Math.abs(x) > FLT_MAX && Number.isFinite(x)) refuse(value, 'a float');
             return x;
         };
+    const low = Number(least), high = Number(most); // a number is compared with a BigInt slowly
     return (value) => {
-        const isWhole = typeof value === 'number' ? Number.isSafeInteger(value) : typeof value === 'bigint';
-        if (!isWhole || value < least || value > most)
-            refuse(value, Number.isInteger(value) && !isWhole ? 'exact, as a BigInt is,' : 'a whole number');
-        return value;
+        if (typeof value === 'number' ? Number.isSafeInteger(value) && value >= low && value <= high : typeof value === 'bigint' && value >= least && value <= most)
+            return value;
+        return refuse(value, Number.isInteger(value) && !Number.isSafeInteger(value) ? 'exact, as a BigInt is,' : 'a whole number');
     };
 }
 
@@ -224,17 +221,27 @@ const takeObject = (kind, field) => (value) => {
     throw wrong(field, holder === null ? 'it is closed' : `${said(value)} is no ${kind}`, E_NULL);
 };
 
-const takeStruct = ({ members }) => (of) => {
-    const values = {};
-    for (const [name, { take }] of members) values[name] = take(of[name]);
-    return values;
+// Code of its own for each struct and function is much faster: (a0, a1 ...) => use([t0(a0, a1), t1(a1, a2) ...]).
+const compiled = (text, ...values) => runInThisContext(text)(...values);
+
+function takeStruct({ members }) {
+    const each = members.map(([name], i) => `${name}: takes[${i}](of.${name})`).join(', ');
+    return compiled(`(takes) => (of) => ({ ${each} })`, members.map(([, { take }]) => take));
+}
+
+const [Addresses, addressOf] = koffi.sizeof('void *') === 8 ? [BigUint64Array, BigInt] : [Uint32Array, Number];
+const takeObjects = (take) => (all) => {
+    const out = new Addresses(Math.max(all.length, 1));
+    for (let i = 0; i < all.length; i++) out[i] = addressOf(take(all[i]));
+    return out;
 };
 
 // Numbers are a typed array, which C reads or writes where it is.
 const takeNumbers = ([is, ...others], isCounted, field) => (array, n) => {
     const tag = tagOf(array);
-    if ((tag !== is && !others.includes(tag)) || (isCounted && lengthOf(array) < n)) throw wrong(field, `this is not ${is} with ${n} elements`);
-    return lengthOf(array) ? array : NONE;
+    const length = tag === is || others.includes(tag) ? lengthOf(array) : -1;
+    if (length < 0 || (isCounted && length < n)) throw wrong(field, `this is not ${is} with ${n} elements`);
+    return length ? array : NONE;
 };
 
 // An argument, or a member of a struct, by what functions.txt says of it: type is koffi's. next: the name of the one behind it.
@@ -255,8 +262,9 @@ function parameter(field, text, next, isMember) {
     if (of && out && isMember) return made('void *', (at) => at); // memory of koffi's
     if (of && out) return made(pointer(of.type, out.trim()), isList ? (all) => all : out === 'out ' ? () => ({}) : takeStruct(of));
     if (of) return made(pointer(of.type), isList ? each(takeStruct(of)) : takeStruct(of));
-    if (isObject) return isList ? made(pointer('uintptr_t'), each(takeObject(name, field))) : made('uintptr_t', takeObject(name, field));
-    if (isList) return made(out ? 'void *' : 'const void *', takeNumbers(ARRAYS[name], shape === next, field));
+    if (isObject && !isList) return made('uintptr_t', takeObject(name, field));
+    if (isObject) return made('const void *', takeObjects(takeObject(name, field)));
+    if (isList) return made(out ? 'void *' : 'const void *', takeNumbers(ARRAYS[name], shape === next || next === undefined, field));
     if (name in enums) return made('int', takeWord(enums[name], field));
     return name === 'bool' ? made('bool', takeBool(field)) : made(NUMBERS[name][0], takeNumber(name, range, field));
 }
@@ -282,19 +290,18 @@ function fn(name, result, parameters) {
     const type = how === 'value ' ? structs[kind].type : how ? 'uintptr_t' : { status: 'int', text: 'const char *', void: 'void' }[kind] ?? NUMBERS[kind][0];
     const raw = needed('library', `${library} has no samp_${name}`, () => lib.func(`samp_${name}`, type, all.map((one) => one.type)));
     const numbers = all.filter((one) => one.name in NUMBERS && !one.isList), blamed = numbers.length === 1 && !all.some((one) => one.of) ? numbers[0].field : null;
-    const fails = ['status', 'i32', 'i64', 'token'].includes(kind) ? Number(least) : -Infinity, [t, u, v] = all.map((one) => one.take);
+    const fails = ['status', 'i32', 'i64', 'token'].includes(kind) ? Number(least) : -Infinity;
     const done = (value, field = null) => {
         if (value < fails) throw new SamplingError(Number(value), field ?? (value === E_RANGE ? blamed : null));
         return value;
     };
-    if (how === 'value ') table[name] = (a) => worded(structs[kind], raw(t(a)));
+    if (how === 'value ') table[name] = (a) => worded(structs[kind], raw(all[0].take(a)));
     else if (kind === 'void' && all[0].owned === 'taken ') table[name] = (holder) => raw(holder.handle); // it frees this
     else if (how || all.some((one) => one.owned || (one.out && !one.isList))) table[name] = owning(raw, all, how, kind, done);
-    else if (all.length === 0) table[name] = () => done(raw());
-    else if (all.length === 1) table[name] = (a) => done(raw(t(a)));
-    else if (all.length === 2) table[name] = (a, b) => done(raw(t(a, b), u(b)));
-    else if (all.length === 3) table[name] = (a, b, d) => done(raw(t(a, b), u(b, d), v(d)));
-    else table[name] = (...given) => done(raw(...all.map(({ take }, i) => take(given[i], given[i + 1]))));
+    else {
+        const values = all.map((_, i) => `takes[${i}](a${i}, a${i + 1})`).join(', '), given = Array.from({ length: all.length + 1 }, (_, i) => `a${i}`);
+        table[name] = compiled(`(raw, done, takes) => (${given}) => done(raw(${values}))`, raw, done, all.map((one) => one.take));
+    }
 }
 
 // The same where C makes an object, goes on to read one, takes one over, or writes a struct.
@@ -506,17 +513,22 @@ function reading(field, read) {
 function options(given, defaults, field = 'options', others = null) {
     if (given === undefined) return defaults;
     const all = { ...defaults };
-    reading(field, () => {
-        const kind = typeof given === 'object' && given !== null ? Object.getPrototypeOf(given) : undefined;
-        if (kind === undefined || (kind !== null && Object.getPrototypeOf(kind) !== null)) throw wrong(field, `${said(given)} is no plain object`, E_FORMAT);
-        for (const name of Object.keys(given)) {
-            const of = Object.hasOwn(defaults, name) ? all : others;
-            if (!of) throw wrong(snake(name), `none of ${Object.keys(defaults).map(snake).join(', ')}`, E_NAME);
-            const value = given[name];
-            if (of === others || value !== undefined) of[name] = value;
-        }
-    });
+    for (const name of namesOf(given, field)) {
+        const of = Object.hasOwn(defaults, name) ? all : others;
+        if (!of) throw wrong(snake(name), `none of ${Object.keys(defaults).map(snake).join(', ')}`, E_NAME);
+        const value = given[name];
+        if (of === others || value !== undefined) of[name] = value;
+    }
     return all;
+}
+
+// A plain object's.
+function namesOf(of, field) {
+    try {
+        const kind = typeof of === 'object' && of !== null ? Object.getPrototypeOf(of) : undefined;
+        if (kind === null || (kind !== undefined && Object.getPrototypeOf(kind) === null)) return Object.keys(of);
+    } catch {} // a proxy that is revoked
+    throw wrong(field, `${said(of)} is no plain object`, E_FORMAT);
 }
 
 // A list of one's own, of a list, a typed array or what is iterated.
@@ -533,12 +545,12 @@ function numbersOf(of, field, Kind, low, high) {
     if (!(n >= 0 && n < 2 ** 28)) throw wrong(field, `${said(n)} numbers`);
     const out = new Kind(n);
     for (let i = 0; i < n; i++) {
-        const one = list[i];
-        if (typeof one !== 'number' && (typeof one !== 'bigint' || low === undefined)) throw wrong(field, `${said(one)} is no number`, E_DTYPE);
-        const x = Number(one);
-        if (low !== undefined && !(Number.isInteger(x) && x >= low && x <= high))
+        let one = list[i];
+        if (typeof one === 'bigint' && low !== undefined) one = Number(one);
+        if (typeof one !== 'number') throw wrong(field, `${said(one)} is no number`, E_DTYPE);
+        if (low !== undefined && !(one >= low && one <= high && Number.isInteger(one)))
             throw wrong(field, `${said(one)} is not a whole number in [${low}, ${high}]`);
-        out[i] = x;
+        out[i] = one;
     }
     return out;
 }
@@ -814,9 +826,7 @@ class Matcher extends Sampler {
     }
     // The tokens that may follow: bit i % 32 of word i / 32 is token i. Into out (a Uint32Array or Int32Array) if it is given.
     mask(out = new Uint32Array(this.#words)) {
-        if (!ARRAYS.u32.includes(tagOf(out)) || lengthOf(out) < this.#words) throw wrong('out', `not a Uint32Array of ${this.#words}`);
-        if (isShared(out)) TYPED.set.call(out, this.mask());
-        else c.grammar_mask(this, out);
+        c.grammar_mask(this, out, this.#words);
         return out;
     }
     allows(token) {
@@ -1313,7 +1323,7 @@ class Chain extends Sampler {
         return tokensOf(n, 2 ** 20, (out, most) => c.prev(this, out, most));
     }
     #fits(n) {
-        if (isVocab(this.#vocab) ? n < this.#vocab.length : this.#vocab !== null && n !== this.#vocab)
+        if (n !== this.#vocab && isVocab(this.#vocab) ? n < this.#vocab.length : this.#vocab !== null && n !== this.#vocab)
             throw wrong('logits', `there are ${n}, not ${this.nVocab}`);
     }
     static {
@@ -1324,20 +1334,26 @@ class Chain extends Sampler {
 
 // Room for the log-probabilities of some rows, which C writes: { at, read(r), free() }.
 function roomForLogprobs(rows, n) {
-    const set = structs.logprobs.type, top = structs.logprob.type, all = koffi.sizeof(set), one = koffi.sizeof(top);
-    const sets = koffi.alloc(set, rows), lists = koffi.alloc(top, Math.max(2 * rows * n, 1)), base = koffi.address(lists);
-    const none = { n_top: n, n_top_found: 0, chosen: { token: 0, rank: 0, logprob: 0 }, cumulative_logprob: 0 };
-    const list = (r, k) => (2 * r + k) * n * one, empty = (r, k) => ({ top_logprobs: n ? base + BigInt(list(r, k)) : null, ...none });
-    for (let r = 0; r < rows; r++) koffi.encode(sets, r * all, set, { raw: empty(r, 0), processed: empty(r, 1) });
-    const read = ({ chosen, n_top_found: found }, at) => ({ chosen, top: found ? koffi.decode(lists, at, top, found) : [] });
-    return {
-        at: sets, free: () => [sets, lists].forEach(koffi.free),
-        read(r) {
-            const { raw, processed } = koffi.decode(sets, r * all, set);
-            return { raw: read(raw, list(r, 0)), processed: read(processed, list(r, 1)) };
-        },
+    const { logprobs: { type }, logprob_set: { type: ofSet }, logprob: { type: ofOne } } = structs;
+    const all = koffi.sizeof(type), set = koffi.sizeof(ofSet), one = koffi.sizeof(ofOne), size = rows * (all + 2 * n * one);
+    const memory = koffi.alloc('uint8_t', size), base = koffi.address(memory), view = new DataView(koffi.view(memory, size));
+    const [nTop, found, chosen] = ['n_top', 'n_top_found', 'chosen'].map((name) => koffi.offsetof(ofSet, name));
+    const list = (r, k) => rows * all + (2 * r + k) * n * one;
+    new Uint8Array(view.buffer).fill(0);
+    for (let r = 0; r < rows; r++)
+        for (let k = 0; k < 2; k++) {
+            const at = r * all + k * set;
+            view.setInt32(at + nTop, n, LITTLE);
+            if (n) view.setBigUint64(at, base + BigInt(list(r, k)), LITTLE); // the address is the first member
+        }
+    const logprob = (at) => ({ token: view.getInt32(at, LITTLE), rank: view.getInt32(at + 4, LITTLE), logprob: view.getFloat32(at + 8, LITTLE) });
+    const read = (r, k) => {
+        const at = r * all + k * set, length = n ? view.getInt32(at + found, LITTLE) : 0;
+        return { chosen: logprob(at + chosen), top: Array.from({ length }, (_, i) => logprob(list(r, k) + i * one)) };
     };
+    return { at: memory, read: (r) => ({ raw: read(r, 0), processed: read(r, 1) }), free: () => koffi.free(memory) };
 }
+const LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 // What samp_sample_batch gives. All values are read by now, but for the mask; then nothing of users' runs until C has read data.
 function batch(chains, { data, dtype }, { nVocab, stride, index, mask, logprobs, nThreads }) {

@@ -128,7 +128,7 @@ const tests = {
         assert(matcher.isComplete() && matcher.allows(END));
         const out = new Int32Array(3);
         assert(matcher.mask(out) === out && matcher.mask()[0] === out[0] >>> 0);
-        fails(() => matcher.mask(new Uint32Array(2)), 'out');
+        fails(() => matcher.mask(new Uint32Array(2)), 'bits: ');
         const before = matcher.save(), copy = matcher.clone();
         fails(() => matcher.accept(letters('x')), 'outside its range');
         assert.deepEqual(matcher.save(), before);
