@@ -85,9 +85,9 @@ const lib = needed('library', `${library} does not load: put libsampling.so ("ma
 
 // ---- objects of C's ----
 
-// One object of C's: kind 'sampler', 'vocab', 'vocab_index', 'grammar' or 'settings'; handle: its address, 0 when it is gone.
-// refs: how many use it, the JavaScript object that it belongs to and holders that keep it. keeps: holders of what C goes on to
-// read for it. The last one who lets go of it frees it, whatever order that is in. It knows no JavaScript object.
+// One object of C's. handle: its address, 0 when C owns it. refs: how many use it, which are the JavaScript object that
+// it belongs to and the holders that keep it. keeps: the holders of what C goes on to read for it. It is freed when the
+// last user lets go of it, in whatever order they do. It refers to no JavaScript object, so that no circle holds it.
 class Holder {
     constructor(kind, handle) {
         this.kind = kind;
@@ -104,7 +104,7 @@ class Holder {
     }
     release() {
         if (--this.refs > 0) return;
-        if (this.handle) FREE[this.kind](this); // 0: C owns it
+        if (this.handle) FREE[this.kind](this);
         for (const one of this.keeps) one.release();
     }
 }
@@ -120,6 +120,7 @@ const registry = new FinalizationRegistry((holder) => holder.release());
 class Owner {
     #holder;
     constructor(holder) {
+        if (!(holder instanceof Holder)) throw wrong('constructor', 'this class is not to be made by hand', E_UNSUPPORTED);
         this.#holder = holder;
         registry.register(this, holder, holder);
     }
@@ -170,9 +171,9 @@ const OBJECTS = ['sampler', 'vocab', 'vocab_index', 'grammar', 'settings', 'para
 const NONE = new Int32Array(4); // never NULL
 const enums = {}, structs = {}, table = {}, c = Object.create(table); // members of a prototype are found fastest
 
-// The functions below make take(value, n), which returns the value as koffi takes it, or throws an error that names the field.
-// They run no code of users', so that nothing changes between a check and the call. n: the argument behind this one, an array's
-// length; behind a last one it may be given.
+// The functions below make take(value, n): it returns the value as koffi takes it, or throws an error that names the
+// field. It runs no code of users', so that nothing changes between a check and the call. n: the next argument, which
+// is an array's length.
 
 // range: '0..', '1..4096', '(0..1]', or nothing.
 function takeNumber(type, range, field) {
@@ -221,7 +222,7 @@ const takeObject = (kind, field) => (value) => {
     throw wrong(field, holder === null ? 'it is closed' : `${said(value)} is no ${kind}`, E_NULL);
 };
 
-// Code of its own for each struct and function is much faster: (a0, a1 ...) => use([t0(a0, a1), t1(a1, a2) ...]).
+// A function of its own for each struct and each function of C's: V8 inlines the calls in it, unlike those in a shared one.
 const compiled = (text, ...values) => runInThisContext(text)(...values);
 
 function takeStruct({ members }) {
@@ -244,7 +245,7 @@ const takeNumbers = ([is, ...others], isCounted, field) => (array, n) => {
     return length ? array : NONE;
 };
 
-// An argument, or a member of a struct, by what functions.txt says of it: type is koffi's. next: the name of the one behind it.
+// What functions.txt says of an argument or of a member of a struct. type: koffi's. next: the name of the next argument.
 function parameter(field, text, next, isMember) {
     const [, out, owned, , word, shape, optional, range] =
         /^(out |inout |value )?(kept |taken )?(const )?(\w+)(?:\[([^\]]*)\])?(\?)?(?: (\S+))?$/.exec(text);
@@ -282,8 +283,8 @@ function worded({ members }, values) {
     return values;
 }
 
-// c.NAME is samp_NAME: it takes the arguments in C's order, but for `out status`, `out field` and `out text_error` at the end, and
-// throws what goes wrong.
+// c.NAME is samp_NAME. It takes the arguments in C's order, without `out status`, `out field` and `out text_error` at
+// their end, whose errors it throws. Behind an array at the end the least length may be given.
 function fn(name, result, parameters) {
     const fields = Object.keys(parameters), all = fields.map((field, i) => parameter(field, parameters[field], fields[i + 1]));
     const [, how, kind, least = 0] = /^(new |lent |value )?(\w+)(?: (-?\d+)\.\.)?$/.exec(result);
@@ -493,7 +494,9 @@ fn('watermark_find', 'status', { mark: 'watermark', text: 'token[n]', n: 'size',
 if (Math.floor(c.version() / 100) !== VERSION)
     throw wrong('library', `${library} is version ${c.version()}, sampling.js is for ${VERSION / 100}`, E_UNSUPPORTED);
 
-// ---- values, as users give them: what is read becomes a copy, whatever getters, iterators and proxies do meanwhile ----
+// ---- values, as users give them ----
+
+// Lists and objects are read once, into copies: their getters, iterators and proxies may do anything meanwhile.
 
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
@@ -559,8 +562,8 @@ const integers = (of, field, low = -(2 ** 31), high = 2 ** 31 - 1) => reading(fi
 const DTYPES = new Map([['float32', 'f32'], ['float16', 'f16'], ['bfloat16', 'bf16'], ['float64', 'f64']]);
 const FLOATS = { Float32Array: 'float32', Float64Array: 'float64', Float16Array: 'float16' };
 
-// One typed array of logits or probabilities, and what its elements are: { data, dtype, rows }. It is read where it is, if no
-// other thread may write to it. Lists are copied, lists of rows side by side: then rows is how many.
+// One typed array of logits or probabilities, and what its elements are: { data, dtype, rows }. It is read where it is,
+// unless another thread may write to it. Lists are copied, lists of rows side by side; then rows is their number.
 function floats(of, dtype, field = 'logits') {
     if (dtype !== undefined && !DTYPES.has(dtype)) throw wrong('dtype', `${said(dtype)} is none of ${[...DTYPES.keys()].join(', ')}`, E_DTYPE);
     const tag = tagOf(of), is = tag === 'Uint16Array' && (dtype === 'float16' || dtype === 'bfloat16') ? dtype : FLOATS[tag];
@@ -724,7 +727,7 @@ class Grammar extends Owner {
 const STAGES = ['not', 'open', 'soft', 'note', 'grace', 'ends'];
 
 class Sampler extends Owner {
-    // Tell of a token that was not sampled here, or of several: a prompt's.
+    // Tell of a token that was not sampled here, or of several: a prompt's. Those before one that is refused stay accepted.
     accept(token) {
         if (typeof token === 'object') for (const one of integers(token, 'token', 0)) c.accept(this, one);
         else c.accept(this, token);
@@ -908,11 +911,10 @@ function flagsOf(how, defaults) {
 // Constraint.thinking(...), .schedule(...), .bannedPattern(...) and so on, named as samp_init_... is. Tokens are lists of numbers.
 class Constraint extends Sampler {
     constructor(made) {
-        if (!(made instanceof Made)) throw wrong('constraint', 'made by Constraint.thinking and its like', E_UNSUPPORTED);
-        super(made.holder);
+        super(made); // a holder
     }
     static #of(holder) {
-        return new Constraint(new Made(holder));
+        return new Constraint(holder);
     }
     clone() {
         return Constraint.#of(c.clone(this));
@@ -1167,7 +1169,7 @@ function mustDraw(chain) {
 
 // ---- chains ----
 
-let isChain, fits; // fits(chain, n): throws if a row of n does not
+let isChain, fits; // fits(chain, n) throws if a row of n tokens does not fit
 
 // A chain of samplers: new Chain(vocab, { topK: 40, temperature: 0.8, dryBreakers: ['\n'], logitBias: { 7: -100 }, grammar }).
 // vocab: how many tokens there are, a Vocab, or a list for one; null: rows of any length. constraints: copies of these stand
@@ -1255,7 +1257,7 @@ class Chain extends Sampler {
     // The next token, which the chain has then accepted. mask: a Uint32Array of bits, or a bool for each token. logprobs:
     // the n most likely tokens too; then { token, logprobs }. dtype: of a Uint16Array, 'float16' or 'bfloat16'.
     sample(logits, given) {
-        if (given === undefined && tagOf(logits) === 'Float32Array' && !isShared(logits)) { // the same as below, at once
+        if (given === undefined && tagOf(logits) === 'Float32Array' && !isShared(logits)) { // the same, faster
             const n = lengthOf(logits);
             this.#fits(n);
             return c.sample(this, logits, n);
@@ -1355,7 +1357,7 @@ function roomForLogprobs(rows, n) {
 }
 const LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-// What samp_sample_batch gives. All values are read by now, but for the mask; then nothing of users' runs until C has read data.
+// What samp_sample_batch gives. The mask is the last value that is read; lengths are checked behind it.
 function batch(chains, { data, dtype }, { nVocab, stride, index, mask, logprobs, nThreads }) {
     const rows = chains.length, words = mask === null ? null : bits(mask, rows, nVocab);
     const last = index ? index.reduce((most, r) => Math.max(most, r), 0) : rows - 1;

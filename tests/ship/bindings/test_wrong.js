@@ -1,6 +1,6 @@
-// What is wrong is a SamplingError that names it, and changes nothing: every method of sampling.js, found by introspection, with
-// every argument and option of a wrong type, shape or range; objects closed in every order; values that change while they are
-// read. Ranges are those of the table in sampling.js. SAMPLING_LIBRARY is counted.c's, or one with a sanitizer; node --expose-gc.
+// What is wrong is a SamplingError and changes nothing: every method of sampling.js, found by introspection, gets every
+// argument and option of a wrong type, shape or range (ranges are those of the table in sampling.js); objects are closed
+// in every order; values change while they are read. SAMPLING_LIBRARY is counted.c's; node --expose-gc.
 'use strict';
 const assert = require('assert');
 const fs = require('fs');
@@ -188,7 +188,7 @@ const tests = {
             assert(!isClass || of === 'Sampler' || seen.has(`new ${of}`), of);
         }
     },
-    // Each order of closing six objects that use one another; those that are left go on, and nothing is left in the end.
+    // Six objects that use one another are closed in every order: the others go on, and in the end nothing is left.
     everyOrder() {
         const make = () => {
             const of = { vocab: vocab(), grammar: grammar() };
@@ -281,6 +281,13 @@ const tests = {
         assert.throws(() => (one.vocab = { length: 1 }), TypeError);
         assert.throws(() => (one.vocab.length = 1), TypeError);
         assert.equal(one.mask()[0], 255);
+    },
+    // No object has an address that its user made up.
+    addresses() {
+        const made = { kind: 'sampler', handle: 4096, keeps: [], release() {} };
+        for (const Class of [Sampler, Constraint, Object.getPrototypeOf(Sampler), class extends Sampler {}, class extends Matcher { constructor() { super(made, made, made); } }])
+            refused(() => new Class(made), 'a class', made);
+        refused(() => new Chain(made), 'a chain', made);
     },
     // Numbers of 64 bits are exact or refused.
     exact() {
