@@ -500,7 +500,13 @@ if (Math.floor(c.version() / 100) !== VERSION)
 
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
-const whole = (value, field, range = '0..') => takeNumber('i32', range, field)(value);
+
+// A whole number in [low, high], as a Number.
+function whole(value, field, low = 0, high = 2 ** 31 - 1) {
+    const x = typeof value === 'bigint' ? Number(value) : value;
+    if (!Number.isInteger(x) || x < low || x > high) throw wrong(field, `${said(value)} is not a whole number in [${low}, ${high}]`);
+    return x;
+}
 
 // read(), whose mistakes in types are errors of this field.
 function reading(field, read) {
@@ -542,22 +548,17 @@ function listOf(of, field) {
     });
 }
 
-// A typed array of one's own: of numbers that may be (a float may be any).
-function numbersOf(of, field, Kind, low, high) {
-    const list = Array.isArray(of) || tagOf(of) === 'Int32Array' ? of : listOf(of, field), n = list.length;
-    if (!(n >= 0 && n < 2 ** 28)) throw wrong(field, `${said(n)} numbers`);
-    const out = new Kind(n);
-    for (let i = 0; i < n; i++) {
-        let one = list[i];
-        if (typeof one === 'bigint' && low !== undefined) one = Number(one);
-        if (typeof one !== 'number') throw wrong(field, `${said(one)} is no number`, E_DTYPE);
-        if (low !== undefined && !(one >= low && one <= high && Number.isInteger(one)))
-            throw wrong(field, `${said(one)} is not a whole number in [${low}, ${high}]`);
-        out[i] = one;
-    }
+// A typed array of one's own, of what take(one) returns.
+function numbersOf(of, field, Kind, take) {
+    const list = Array.isArray(of) || tagOf(of) === 'Int32Array' ? of : listOf(of, field), out = new Kind(whole(list.length, field, 0, 2 ** 28));
+    for (let i = 0; i < out.length; i++) out[i] = take(list[i]);
     return out;
 }
-const integers = (of, field, low = -(2 ** 31), high = 2 ** 31 - 1) => reading(field, () => numbersOf(of, field, Int32Array, low, high));
+const integers = (of, field, low = -(2 ** 31), high = 2 ** 31 - 1) => reading(field, () => numbersOf(of, field, Int32Array, (one) => whole(one, field, low, high)));
+const real = (one, field) => {
+    if (typeof one !== 'number') throw wrong(field, `${said(one)} is no number`, E_DTYPE);
+    return one;
+};
 
 const DTYPES = new Map([['float32', 'f32'], ['float16', 'f16'], ['bfloat16', 'bf16'], ['float64', 'f64']]);
 const FLOATS = { Float32Array: 'float32', Float64Array: 'float64', Float16Array: 'float16' };
@@ -577,7 +578,7 @@ function floats(of, dtype, field = 'logits') {
         const list = Array.isArray(of) ? of : listOf(of, field);
         if (typeof list[0] === 'object' && list[0] !== null) return sideBySide(Array.from(list, (row) => floats(row, dtype, field)), field);
         if (dtype !== undefined && dtype !== 'float32') throw wrong('dtype', `a list's is float32, not ${dtype}`, E_DTYPE);
-        return { data: numbersOf(list, field, Float32Array), dtype: 'f32', rows: undefined };
+        return { data: numbersOf(list, field, Float32Array, (one) => real(one, field)), dtype: 'f32', rows: undefined };
     });
 }
 
@@ -664,7 +665,7 @@ class Vocab extends Owner {
             if (tagOf(piece) === 'Uint8Array') return isShared(piece) ? new Uint8Array(piece) : piece;
             throw wrong('tokens', `${said(piece)} is neither a whole string nor a Uint8Array nor null`, E_DTYPE);
         });
-        const most = pieces.length - 1, id = (token, field) => (token === null ? -1 : Number(whole(token, field, `-1..${most}`)));
+        const most = pieces.length - 1, id = (token, field) => (token === null ? -1 : whole(token, field, -1, most));
         const ends = [id(eos, 'eos'), id(eot, 'eot')], last = integers(eog ?? ends.filter((token) => token >= 0), 'eog', 0, most);
         const lengths = Uint32Array.from(pieces, (piece) => lengthOf(piece));
         const bytes = new Uint8Array(lengths.reduce((sum, n) => sum + n, 0));
@@ -833,7 +834,7 @@ class Matcher extends Sampler {
         return out;
     }
     allows(token) {
-        const one = Number(whole(token, 'token', '..'));
+        const one = whole(token, 'token', -(2 ** 31));
         return one >= 0 && one < this.#vocab.length && (this.mask()[one >>> 5] >>> (one & 31) & 1) === 1;
     }
     isComplete() {
@@ -873,7 +874,7 @@ class Matcher extends Sampler {
 
 // The tokens that write(out, n) writes, n of them at most, of which there are never more than `most`.
 function tokensOf(n, most, write) {
-    const size = Math.min(Number(takeNumber('size', '0..', 'n')(n)), most), out = new Int32Array(size);
+    const size = Math.min(whole(n, 'n', 0, Number.MAX_SAFE_INTEGER), most), out = new Int32Array(size);
     return [...out.subarray(0, Number(write(out, size)))];
 }
 
@@ -943,7 +944,7 @@ class Constraint extends Sampler {
         }, 'when');
         const all = spansOf(spans), last = integers(until, 'until');
         const of = {
-            count, from: start, to: stop, begin, where, spans: all, n_spans: all.length, inside: inside === null ? 0 : Number(whole(inside, 'inside')) + 1,
+            count, from: start, to: stop, begin, where, spans: all, n_spans: all.length, inside: inside === null ? 0 : whole(inside, 'inside') + 1,
             until: last, n_until: last.length, vocab, loop: loop && loopOf(loop),
         };
         return Constraint.#of(c.init_schedule(of, what instanceof Constraint ? c.clone(what) : stepsOf(what, vocab)));
@@ -1070,7 +1071,7 @@ class Watermark {
     }
     // The same for each of these keys in place of its own.
     detectKeys(keys, text) {
-        const all = BigUint64Array.from(listOf(keys, 'keys').map(takeNumber('u64', '', 'keys')), BigInt), tokens = integers(text, 'text', 0);
+        const all = BigUint64Array.from(listOf(keys, 'keys').map(takeKey), BigInt), tokens = integers(text, 'text', 0);
         const out = Array.from({ length: Math.max(all.length, 1) }, () => ({}));
         c.watermark_detect_keys(this.#mark, all, all.length, tokens, tokens.length, out);
         return out.slice(0, all.length).map(resultOf);
@@ -1092,6 +1093,7 @@ class Watermark {
         };
     }
 }
+const takeKey = takeNumber('u64', '', 'keys');
 const resultOf = (of) => ({ score: of.score, pValue: of.p_value, nScored: Number(of.n_scored), lnP: of.ln_p });
 
 // ---- settings ----
@@ -1115,6 +1117,8 @@ function membersOf(of, field) {
     return members;
 }
 
+const takeBias = takeNumber('f32', '', 'logit_bias'), takeSeed = takeNumber('u64', '', 'seed');
+
 // A value as the texts that samp_settings_set takes, one after the other; null: the default.
 function textsOf(name, value) {
     const number = (x) => (x === Infinity ? 'inf' : x === -Infinity ? '-inf' : String(x)), isList = typeof value === 'object' && value !== null;
@@ -1123,7 +1127,7 @@ function textsOf(name, value) {
         const pairs = Symbol.iterator in value ? listOf(value, name).map((pair) => listOf(pair, name)) : Object.entries(membersOf(value, name));
         return pairs.map(([token, bias, ...more]) => {
             if (more.length) throw wrong(name, 'each is a token and its bias');
-            const id = whole(typeof token === 'string' && /^\d+$/.test(token) ? Number(token) : token, name), x = takeNumber('f32', '', name)(bias);
+            const id = whole(typeof token === 'string' && /^\d+$/.test(token) ? Number(token) : token, name), x = takeBias(bias);
             return `${id}${x >= 0 ? '+' : ''}${number(x)}`;
         });
     }
@@ -1132,7 +1136,7 @@ function textsOf(name, value) {
     if (typeof value === 'string' || name === 'order' || name === 'dry_breakers') return [takeText(name)(value)];
     if (typeof value === 'boolean' && name === 'top_k_ties') return [String(Number(value))];
     if (typeof value !== 'number' && typeof value !== 'bigint') throw wrong(name, `${said(value)} is neither a number nor a string`, E_FORMAT);
-    return [name === 'seed' ? String(takeNumber('u64', '', name)(value)) : number(value)];
+    return [name === 'seed' ? String(takeSeed(value)) : number(value)];
 }
 
 // A Map from each setting's name to what it is called here, its value, and its texts.
@@ -1362,7 +1366,7 @@ function batch(chains, { data, dtype }, { nVocab, stride, index, mask, logprobs,
     const rows = chains.length, words = mask === null ? null : bits(mask, rows, nVocab);
     const last = index ? index.reduce((most, r) => Math.max(most, r), 0) : rows - 1;
     if (lengthOf(data) < last * stride + nVocab) throw wrong('logits', `${lengthOf(data)} numbers, not ${last + 1} rows of ${nVocab}`);
-    const room = logprobs === null ? null : roomForLogprobs(rows, Number(whole(logprobs, 'logprobs', '0..1024')));
+    const room = logprobs === null ? null : roomForLogprobs(rows, whole(logprobs, 'logprobs', 0, 1024));
     try {
         const out = new Int32Array(rows);
         c.sample_batch(chains, {
@@ -1393,7 +1397,7 @@ function sampleBatch(chains, logits, given) {
     const at = floats(logits, dtype), length = lengthOf(at.data);
     if (!rows) return logprobs === null ? [] : { tokens: [], logprobs: [] };
     const one = at.rows ? length / at.rows : index || stride !== null ? all[0].nVocab : length / rows;
-    const nVocab = n === null ? one : Number(whole(n, 'n_vocab', '1..')), step = stride === null ? nVocab : Number(whole(stride, 'stride', '1..'));
+    const nVocab = n === null ? one : whole(n, 'n_vocab', 1), step = stride === null ? nVocab : whole(stride, 'stride', 1);
     const there = at.rows ?? Math.floor((length + step - nVocab) / step);
     if (!Number.isInteger(nVocab) || nVocab < 1 || step < nVocab || (!index && there !== rows))
         throw wrong('logits', `${length} numbers, not ${rows} rows of ${nVocab}`);
