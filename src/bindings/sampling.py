@@ -4,214 +4,37 @@ python.md has examples.
     chain = Chain(top_k=40, temperature=0.8)
     token = chain.sample(logits)            # an array of numpy's, of array's or a tensor of torch's is read where it is
 
-The library is libsampling.so (make lib) beside this file, else one that is installed (make install), or what
-SAMPLING_LIBRARY names. Only ctypes is needed. Whatever goes wrong is a SamplingError, and never a token. One object is
-for one thread at a time; different ones may work at once, as C runs without the interpreter's lock.
+The library is libsampling.so (make lib); python.md says where it is looked for. Only ctypes is needed. Whatever goes
+wrong is a SamplingError, and never a token. One object is for one thread at a time; different ones may work at once, as
+C runs without the interpreter's lock.
 """
 import array
 import collections
 import ctypes
 import json
 import math
+import operator
 import os
+import re
+import struct
 import sys
-from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t,
-                    c_ssize_t, c_uint32, c_uint64, c_void_p)
+import threading
+import types
+import weakref
+from ctypes import (POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64,
+                    c_size_t, c_ssize_t, c_uint, c_uint32, c_uint64, c_void_p)
 
-__all__ = ["BatchError", "Chain", "Constraint", "Grammar", "GrammarStats", "Logprob", "LogprobSet", "Logprobs", "Loop",
-           "Matcher", "Sampler", "SamplingError", "Vocab", "Watermark", "WatermarkResult", "WatermarkSpan", "aliases",
-           "child_seed", "sample_batch", "takes", "version"]
+__all__ = ["BatchError", "Chain", "Constraint", "Grammar", "GrammarStats", "LibraryError", "Logprob", "LogprobSet",
+           "Logprobs", "Loop", "Matcher", "Sampler", "SamplingError", "Vocab", "Watermark", "WatermarkResult",
+           "WatermarkSpan", "aliases", "child_seed", "sample_batch", "takes", "version"]
 
-VERSION = 1, 0  # major and minor version that the structures below are those of
-
-# ---- C's side -------------------------------------------------------------------------------------------------------
-
-
-class _Logprob(Structure):
-    _fields_ = [("token", c_int32), ("rank", c_int32), ("logprob", c_float)]
-
-
-class _LogprobSet(Structure):
-    _fields_ = [("top_logprobs", POINTER(_Logprob)), ("n_top", c_int32), ("n_top_found", c_int32),
-                ("chosen", _Logprob), ("cumulative_logprob", c_double)]
-
-
-class _Logprobs(Structure):
-    _fields_ = [("raw", _LogprobSet), ("processed", _LogprobSet)]
-
-
-class _Logits(Structure):
-    _fields_ = [("data", c_void_p), ("dtype", c_int), ("n_rows", c_size_t), ("n_vocab", c_size_t),
-                ("stride", c_size_t), ("row_index", c_void_p), ("mask", c_void_p), ("mask_stride", c_size_t),
-                ("logprobs", POINTER(_Logprobs)), ("n_threads", c_int32)]
-
-
-class _Draft(Structure):
-    _fields_ = [("n", c_size_t), ("tokens", c_void_p), ("probs", c_void_p), ("ids", c_void_p), ("n_top", c_size_t)]
-
-
-class _TextError(Structure):
-    _fields_ = [("status", c_int), ("line", c_size_t), ("column", c_size_t), ("message", c_char * 160)]
-
-
-class _Request(Structure):
-    _fields_ = [("error", _TextError), ("field", c_char * 64), ("seeded", ctypes.c_bool),
-                ("with_prompt", ctypes.c_bool), ("thinking_budget", ctypes.c_int32)]
-
-
-class _Usage(Structure):
-    _fields_ = [(name, c_size_t) for name in ("n_states", "n_entries", "n_masks", "n_hits", "n_renewals", "n_bytes",
-                                              "max_bytes")]
-
-
-class _Sequence(Structure):
-    _fields_ = [("tokens", c_void_p), ("n", c_size_t), ("bias", c_float)]
-
-
-class _Loop(Structure):
-    _fields_ = [(name, c_int32) for name in ("min_period", "max_period", "copies", "last_n", "every")]
-
-
-class _Thinking(Structure):
-    _fields_ = [("start", c_void_p), ("n_start", c_size_t), ("end", c_void_p), ("n_end", c_size_t),
-                ("force", c_void_p), ("n_force", c_size_t)]
-
-
-class _Plan(Structure):
-    _fields_ = [("total", c_int32), ("soft", c_int32), ("soft_ratio", c_float), ("grace", c_int32),
-                ("note", c_void_p), ("n_note", c_size_t), ("ends", POINTER(_Sequence)), ("n_ends", c_size_t),
-                ("ramp", c_int), ("bias", c_float), ("loop", POINTER(_Loop)), ("loop_from", c_int32)]
-
-
-class _Schedule(Structure):
-    _fields_ = [("count", c_int), ("start", c_int32), ("stop", c_int32), ("begin", c_int32), ("where", c_int),
-                ("spans", POINTER(_Thinking)), ("n_spans", c_size_t), ("inside", c_int32), ("until", c_void_p),
-                ("n_until", c_size_t), ("vocab", c_void_p), ("loop", POINTER(_Loop))]
-
-
-class _Mark(Structure):
-    _fields_ = [("kind", c_int), ("key", c_uint64), ("context_width", c_int32), ("scope", c_int), ("history", c_int32),
-                ("alpha", c_double), ("depth", c_int32), ("gamma", c_double), ("delta", c_float), ("seed", c_uint64)]
-
-
-class _MarkResult(Structure):
-    _fields_ = [("score", c_double), ("p_value", c_double), ("n_scored", c_size_t), ("ln_p", c_double)]
-
-
-class _MarkSpan(Structure):
-    _fields_ = [("begin", c_size_t), ("end", c_size_t), ("result", _MarkResult), ("p_value", c_double),
-                ("ln_p", c_double)]
-
-
-_beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libsampling.so")
-_lib = ctypes.CDLL(os.environ.get("SAMPLING_LIBRARY", _beside if os.path.exists(_beside) else "libsampling.so"))
-
-
-def _declare(name, result, *arguments):
-    function = getattr(_lib, "samp_" + name)
-    function.restype, function.argtypes = result, arguments
-    return function
-
-
-_version = _declare("version", c_int)
-if _version() // 100 != VERSION[0] * 100 + VERSION[1]:
-    raise ImportError(f"libsampling is version {_version()}, sampling.py is for {VERSION[0]}.{VERSION[1]}")
-
-_P, _S = c_void_p, POINTER(c_int)  # an object, a status that is written
-_error_text_ = _declare("error_text", c_int, c_int, c_char_p, c_char_p, c_size_t)
-_child_seed = _declare("child_seed", c_uint64, c_uint64, c_uint64)
-_settings_new = _declare("settings_new", _P)
-_settings_free = _declare("settings_free", None, _P)
-_settings_set = _declare("settings_set", c_int, _P, c_char_p, c_char_p, POINTER(c_char_p))
-_settings_get = _declare("settings_get", c_int, _P, c_char_p, c_char_p, c_size_t)
-_settings_takes = _declare("settings_takes", c_int, c_char_p, c_char_p, c_size_t)
-_settings_use_vocab = _declare("settings_use_vocab", c_int, _P, _P)
-_settings_params = _declare("settings_params", _P, _P)
-_settings_from = _declare("settings_from", c_int, _P, c_int, c_char_p, POINTER(c_char_p), POINTER(_Request))
-_check_params = _declare("check_params", c_int, _P, POINTER(c_char_p))
-_chain_from_params = _declare("chain_from_params", _P, _P, _S)
-_chain_update = _declare("chain_update", c_int, _P, _P)
-_chain_get = _declare("chain_get", _P, _P, c_int32)
-_chain_insert = _declare("chain_insert", c_int, _P, c_int32, _P)
-_vocab_init = _declare("vocab_init", _P, c_char_p, _P, c_int32, _P, c_size_t, c_int32, c_int32, _S)
-_vocab_free = _declare("vocab_free", None, _P)
-_index_init = _declare("vocab_index_init", _P, _P, _S)
-_index_free = _declare("vocab_index_free", None, _P)
-_grammar_init = _declare("grammar_init", _P, c_int, c_char_p, c_char_p, POINTER(_TextError))
-_grammar_free = _declare("grammar_free", None, _P)
-_init_grammar = _declare("init_grammar", _P, _P, _P)
-_init_lazy = _declare("init_grammar_lazy", _P, _P, _P, POINTER(c_char_p), c_size_t, _P, c_size_t)
-_init_lazy_patterns = _declare("init_grammar_lazy_patterns", _P, _P, _P, POINTER(c_char_p), c_size_t, _P, c_size_t)
-_grammar_mask = _declare("grammar_mask", c_int, _P, _P)
-_grammar_is_complete = _declare("grammar_is_complete", c_int, _P)
-_grammar_is_awaiting = _declare("grammar_is_awaiting", c_int, _P)
-_grammar_forced = _declare("grammar_forced", c_int64, _P, c_char_p, c_size_t)
-_grammar_draft = _declare("grammar_draft", c_int64, _P, _P, c_size_t)
-_grammar_certain = _declare("grammar_certain", c_int64, _P, _P, c_size_t)
-_grammar_prepare = _declare("grammar_prepare", c_int, _P, c_int64)
-_grammar_stats = _declare("grammar_stats", c_int, _P, POINTER(_Usage))
-_grammar_limits = _declare("set_grammar_limits", c_int, _P, c_size_t, c_int64)
-_init_banned_sequences = _declare("init_banned_sequences", _P, POINTER(_Sequence), c_size_t, ctypes.c_uint)
-_init_sequence_bias = _declare("init_sequence_bias", _P, POINTER(_Sequence), c_size_t)
-_init_banned_strings = _declare("init_banned_strings", _P, _P, POINTER(c_char_p), c_size_t, ctypes.c_uint)
-_init_banned_pattern = _declare("init_banned_pattern", _P, _P, c_char_p, ctypes.c_uint, POINTER(_TextError))
-_init_suppressed = _declare("init_suppressed_tokens", _P, _P, c_size_t)
-_init_begin_suppressed = _declare("init_begin_suppressed_tokens", _P, _P, c_size_t, c_int32)
-_init_min_tokens = _declare("init_min_tokens", _P, _P, c_size_t, c_int32, c_int32)
-_init_allowed = _declare("init_allowed_tokens", _P, _P, c_size_t)
-_init_forced = _declare("init_forced_prefix", _P, _P, c_size_t, c_int32)
-_init_eog_bias = _declare("init_eog_bias", _P, _P, c_size_t, c_float)
-_init_length = _declare("init_length_penalty", _P, _P, c_size_t, c_int32, c_float, c_int32)
-_init_top_p_decay = _declare("init_top_p_decay", _P, c_float, c_float, c_float, _P, c_size_t, c_size_t)
-_init_ngram = _declare("init_no_repeat_ngram", _P, c_int32, c_int32)
-_init_breaker = _declare("init_loop_breaker", _P, c_int32, c_int32, c_int32, c_int32, c_int32, c_float)
-_init_cusum = _declare("init_loop_breaker_cusum", _P, c_int32, c_int32, c_float, c_float, c_float)
-_init_loop_watch = _declare("init_loop_watch", _P, POINTER(_Loop))
-_init_thinking = _declare("init_thinking", _P, _P, POINTER(_Thinking), c_size_t, c_int32, c_int32, POINTER(_Plan))
-_init_schedule = _declare("init_schedule", _P, POINTER(_Schedule), _P)
-_init_watermark = _declare("init_watermark", _P, POINTER(_Mark))
-_init_watermark_draft = _declare("init_watermark_draft", _P, POINTER(_Mark))
-_rewind_length = _declare("rewind_length", c_int32, _P)
-_loop_length = _declare("loop_length", c_int32, _P)
-_thinking_left = _declare("thinking_left", c_int32, _P)
-_thinking_now = _declare("thinking_now", c_int32, _P)
-_thinking_used = _declare("thinking_used", c_int32, _P)
-_thinking_end = _declare("thinking_end", c_int, _P)
-_schedule_holds = _declare("schedule_holds", c_int32, _P)
-_default_watermark = _declare("default_watermark", _Mark, c_int)
-_watermark_set = _declare("watermark_set", c_int, POINTER(_Mark), c_char_p, c_char_p)
-_watermark_keys = _declare("watermark_detect_keys", c_int, POINTER(_Mark), POINTER(c_uint64), c_size_t, _P, c_size_t,
-                           POINTER(_MarkResult))
-_watermark_find = _declare("watermark_find", c_int, POINTER(_Mark), _P, c_size_t, c_size_t, POINTER(_MarkSpan))
-_name = _declare("name", c_char_p, _P)
-_chain_n = _declare("chain_n", c_int32, _P)
-_chain_remove = _declare("chain_remove", _P, _P, c_int32)
-_chain_add = _declare("chain_add", c_int, _P, _P)
-_sample = _declare("sample", c_int32, _P, _P, c_size_t)
-_sample_batch = _declare("sample_batch", c_int, POINTER(_P), POINTER(_Logits), _P)
-_verify = _declare("verify", c_int32, _P, _P, c_size_t, POINTER(_Draft), c_int, _P)
-_verify_block = _declare("verify_block", c_int32, _P, _P, c_size_t, POINTER(_Draft), _P)
-_accept = _declare("accept", c_int, _P, c_int32)
-_rollback = _declare("rollback", c_int, _P, c_int32)
-_set_rollback = _declare("set_rollback", c_int, _P, c_int32)
-_reset = _declare("reset", None, _P)
-_clone = _declare("clone", _P, _P)
-_free = _declare("free", None, _P)
-_status = _declare("status", c_int, _P, POINTER(c_char_p))
-_state_size = _declare("state_size", c_size_t, _P)
-_state_save = _declare("state_save", c_int, _P, _P, c_size_t)
-_state_load = _declare("state_load", c_int, _P, c_char_p, c_size_t)
-_get_position = _declare("get_position", c_uint64, _P)
-_set_position = _declare("set_position", c_int, _P, c_uint64)
-_get_seed = _declare("get_seed", c_uint64, _P)
-_prev = _declare("prev", c_size_t, _P, _P, c_size_t)
-_describe = _declare("describe", c_int, _P, c_char_p, c_size_t)
+VERSION = 1, 0  # major and minor version that the declarations below are those of
 
 # ---- errors ---------------------------------------------------------------------------------------------------------
 
 _NAMES = dict(enumerate("OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT "
                         "E_FULL E_NAME E_ADDRESS".split()))
-_NULL, _RANGE, _NOMEM, _DTYPE, _UNSUPPORTED = -1, -2, -5, -7, -9
+_NULL, _RANGE, _NAN, _NOMEM, _DTYPE, _UNSUPPORTED, _FORMAT = -1, -2, -3, -5, -7, -9, -10
 
 
 class SamplingError(ValueError):
@@ -220,6 +43,13 @@ class SamplingError(ValueError):
     def __init__(self, status, field=None, text=None):
         self.status, self.field, self.name = status, field, "SAMP_" + _NAMES.get(-status, str(status))
         super().__init__(_error_text(status, field) if text is None else text)
+
+    def __reduce__(self):  # errors travel between processes
+        return type(self), (self.status, self.field, str(self))
+
+
+class LibraryError(SamplingError, ImportError):
+    """libsampling.so is missing, or is another version."""
 
 
 class BatchError(SamplingError):
@@ -230,39 +60,276 @@ class BatchError(SamplingError):
         row, first = next(iter(errors.items()))
         super().__init__(first.status, first.field, f"row {row}: {first}")
 
+    def __reduce__(self):
+        return type(self), (self.tokens, self.errors, self.logprobs)
+
 
 def _error_text(status, field):
-    text, field = ctypes.create_string_buffer(400), field.encode() if field else None
-    size = _error_text_(status, field, text, len(text)) + 1
-    if size > len(text):
-        text = ctypes.create_string_buffer(size)
-        _error_text_(status, field, text, size)
-    return text.value.decode()
+    return _written(c.error_text, status, field and field.encode(errors="replace").replace(b"\0", b"?"))
 
 
-def _check(status, field=None):
-    if status < 0:
-        if status == _NOMEM:
-            raise MemoryError("sampling: out of memory")
-        field = field.value if isinstance(field, c_char_p) else field
-        raise SamplingError(status, field.decode() if isinstance(field, bytes) else field)
-    return status
-
-
-def _made(handle, status=None):
-    if not handle:
-        _check(status.value if status else _NOMEM)
+def _fail(status, field=None, names=()):
+    """Raises what a negative status of C means: field: what C calls wrong; names: the numbers that C was given."""
+    if status == _NOMEM:
         raise MemoryError("sampling: out of memory")
-    return handle
+    if field is None and status in (_RANGE, _NAN) and 0 < len(names) < 4:
+        field = " or ".join(names)
+    raise SamplingError(status, field.decode(errors="replace") if isinstance(field, bytes) else field)
+
+
+# ---- the library ----------------------------------------------------------------------------------------------------
+
+
+def _no_library(why):
+    return LibraryError(_UNSUPPORTED, "SAMPLING_LIBRARY", f"SAMPLING_LIBRARY: {why}")
+
+
+def _load():
+    """The library that SAMPLING_LIBRARY names, or the first that there is: beside this file, where make lib puts it,
+    where the system looks, where make install puts it."""
+    here, said, tried = os.path.dirname(os.path.abspath(__file__)), os.environ.get("SAMPLING_LIBRARY"), []
+    for place in [said] if said else [
+            folder and os.path.normpath(os.path.join(here, folder, "libsampling.so")) or "libsampling.so"
+            for folder in (".", "../../build", "", "../../lib", "../..", "/usr/local/lib", sys.prefix + "/lib")]:
+        try:
+            if "/" in place and not os.path.exists(place):
+                raise OSError("there is none")
+            return place, ctypes.CDLL(place)
+        except OSError as error:
+            tried.append(f"{place} ({error})")
+    raise _no_library('no libsampling.so can be loaded. Build it by "make lib", then put build/libsampling.so beside '
+                      'sampling.py, or "make install", or name the file by the environment variable SAMPLING_LIBRARY. '
+                      'Tried: ' + ", ".join(tried))
+
+
+def _raw(name, result=None, *arguments):
+    """C's samp_name itself, without checks."""
+    try:
+        function = getattr(_lib, "samp_" + name)
+    except AttributeError:
+        raise _no_library(f'{_path} has no samp_{name}: is it of "make lib", of this version?') from None
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+_path, _lib = _load()
+_version = _raw("version", c_int)()
+if _version // 100 != VERSION[0] * 100 + VERSION[1]:
+    raise _no_library(f"{_path} is version {_version}, sampling.py is for {VERSION[0]}.{VERSION[1]}")
+
+# ---- who frees what -------------------------------------------------------------------------------------------------
+# Objects of C are owned by holders. A holder keeps the holders of what its object borrows, and knows no object that a
+# user has. The table _owned keeps what is borrowed too, until the borrower is freed: so the collector, which goes
+# through a user's cycle in any order, finds no holder there that another one needs.
+
+_FREE = {kind: _raw(free, None, c_void_p) for kind, free in (
+    ("sampler", "free"), ("settings", "settings_free"), ("vocab", "vocab_free"), ("vocab_index", "vocab_index_free"),
+    ("grammar", "grammar_free"))}
+_owned = {}  # a weak reference to each holder: what frees its object, where the pointer is, the holders it keeps
+
+
+class _Held(c_void_p):
+    """A pointer to an object of C. The object is freed when nothing refers to its holder any more."""
+    kind, keeps, __hash__ = None, frozenset(), object.__hash__
+
+    @classmethod
+    def of(cls, kind, pointer, keeps):
+        cell = c_void_p(pointer)
+        self = cls.from_buffer(cell)  # the same pointer, which _release can reach
+        self.kind, self.keeps = kind, set(keeps)
+        _owned[weakref.ref(self, _release)] = _FREE[kind], cell, self.keeps
+        return self
+
+
+def _release(reference, owned=_owned):
+    free, cell, _ = owned.pop(reference)
+    pointer, cell.value = cell.value, None  # who has come back to life finds it closed
+    free(pointer)
+
+
+_CLOSED = _Held()
+
+
+class _Value:
+    """What never changes, so that a copy is the same object."""
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, _):
+        return self.__copy__()
+
+    def __reduce_ex__(self, _):
+        raise SamplingError(_UNSUPPORTED, None, f"a {type(self).__name__} can't be pickled")
+
+
+class _Object(_Value):
+    """What has an object of C."""
+    _held = _CLOSED
+
+    def close(self):
+        """Let go of it now: it is freed when nothing else needs it. Else this is done when nothing refers to it."""
+        self._held = _CLOSED
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+# ---- what C's arguments may be --------------------------------------------------------------------------------------
+
+_BOOLS = {"bool", "bool_"}  # Python's, numpy's
+_BAD = TypeError, ValueError, OverflowError, BufferError, AttributeError, RuntimeError
+
+
+class _reading:
+    """What goes wrong in a value that somebody passes is a SamplingError that names the argument."""
+
+    def __init__(self, name, status=_RANGE):
+        self.name, self.status = name, status
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, _, error, __):
+        if isinstance(error, _BAD) and not isinstance(error, SamplingError):
+            raise SamplingError(self.status, self.name, f"{self.name}: {error}") from error
+
+
+def _said(of):
+    """A value, in short."""
+    try:
+        text = repr(of)
+    except Exception:  # an int of too many digits, or whatever its class does
+        text = "a " + type(of).__name__
+    return text if len(text) < 60 else text[:56] + " ..."
+
+
+def _whole(of, name, low, high):
+    """A whole number in [low, high]: an int, or what Python takes for one (numpy.int64), but no bool."""
+    try:
+        number = None if type(of).__name__ in _BOOLS else operator.index(of)
+    except _BAD:
+        number = None
+    if number is None or not low <= number <= high:
+        why = "no whole number" if number is None else f"not in [{low}, {high}]"
+        raise SamplingError(_RANGE, name, f"{name}: {'it' if name in ('key', 'keys') else _said(of)} is {why}")
+    return number
+
+
+def _real(of, name, most=math.inf):
+    """A number: an int, a float, or what Python takes for one; finite ones are most at most."""
+    try:
+        number = None if type(of).__name__ in _BOOLS else c_double(of).value
+    except _BAD:
+        number = None
+    if number is None or most < abs(number) < math.inf:
+        why = "no number" if number is None else "too large for a float"
+        raise SamplingError(_RANGE, name, f"{name}: {_said(of)} is {why}")
+    return number
+
+
+def _flag(of, name):
+    if type(of).__name__ not in _BOOLS:
+        raise SamplingError(_RANGE, name, f"{name}: {_said(of)} is neither True nor False")
+    return bool(of)
+
+
+def _word(of, name, words):
+    if not isinstance(of, str) or of not in words:
+        raise SamplingError(_RANGE, name, f"{name}: {_said(of)} is none of {', '.join(words)}")
+    return words[of]
+
+
+def _piece(of, name):
+    """Bytes, or a text's."""
+    with _reading(name, _FORMAT):
+        if not isinstance(of, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"{_said(of)} is no text")
+        return str.encode(of) if isinstance(of, str) else bytes(of)
+
+
+def _text(of, name):
+    """A text as C takes it, which ends with a byte 0."""
+    if of is None:
+        raise SamplingError(_NULL, name, f"{name}: there is none")
+    text = _piece(of, name)
+    if b"\0" in text:
+        raise SamplingError(_FORMAT, name, f"{name}: a byte 0 in {_said(of)}")
+    return text
+
+
+def _list(of, name):
+    """The elements of a list, an array, a generator; but a text, or a dict, is no list."""
+    if type(of) in (list, tuple):
+        return of
+    with _reading(name):
+        if isinstance(of, (str, bytes, bytearray)) or hasattr(of, "keys") or not (
+                hasattr(of, "__iter__") or hasattr(of, "__len__")):  # ctypes' pointers have only __getitem__, for ever
+            raise TypeError(f"{_said(of)} is no list")
+        return list(of)
+
+
+def _is(of, classes, name):
+    """An object that a user passes, if it is of such a class and not closed."""
+    if not isinstance(of, classes):
+        classes = classes if isinstance(classes, tuple) else (classes,)
+        raise SamplingError(_NULL, name, f"{name}: {_said(of)} is no {' or '.join(of.__name__ for of in classes)}")
+    if not getattr(of, "_held", True):
+        raise SamplingError(_NULL, name, f"{name}: the {type(of).__name__} is closed")
+    return of
+
+
+def _holder(of, name, kind):
+    """The holder of an object that C is to get."""
+    held = getattr(of, "_held", of)
+    if type(held) is not _Held or held.kind != kind or not held:
+        closed = type(held) is _Held and not held
+        why = f"the {type(of).__name__} is closed" if closed else f"{_said(of)} is no {kind}"
+        raise SamplingError(_NULL, name, f"{name}: {why}")
+    return held
+
+
+class _Array:
+    """Elements that C reads: address, and n elements; of: what must stay as long."""
+
+    def __init__(self, of, n, keep=None):
+        self.of, self.n, self.address, self.keep = of, n, ctypes.addressof(of), keep
+
+
+class _Nothing:
+    address, n = None, 0
+
+
+def _texts(of, name):
+    texts = [_text(text, name) for text in _list(of, name)]
+    return _Array((c_char_p * (len(texts) + 1))(*texts, None), len(texts))
+
+
+def _structs(of):
+    """An array of these structs, or one of them."""
+    def make(structs, _):
+        structs = structs if isinstance(structs, list) else [structs]
+        return _Array((of * max(len(structs), 1))(*structs), len(structs), structs)
+    return make
+
+
+def _bytes(of, name):
+    with _reading(name):
+        text = of if isinstance(of, bytes) else memoryview(of).tobytes()  # not bytes(of): a number is no text
+        return _Array(ctypes.create_string_buffer(text, max(len(text), 1)), len(text))
 
 
 # ---- arrays, where they are -----------------------------------------------------------------------------------------
 
-_DTYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
-_FORMATS = {"f": "float32", "e": "float16", "d": "float64", "i": "int32", "I": "uint32", "l": "int64", "L": "uint64",
-            "h": "int16", "H": "uint16", "?": "bool", "B": "uint8", "b": "int8", "q": "int64", "Q": "uint64"}
-_F32 = "<f4" if sys.byteorder == "little" else ">f4"
-_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
+_DTYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}  # of logits
+_LETTERS = {"?": "bool", **dict.fromkeys("efdg", "float"), **dict.fromkeys("bhilqn", "int"),
+            **dict.fromkeys("BHILQN", "uint")}
+_NATIVE = "@=<" if sys.byteorder == "little" else "@=>!"
+_CODES = {"float16": "e", "float64": "d", "float32": "f", "int32": "i", "uint32": "I", "uint64": "Q"}
+_MOST = {"int32": (-2**31, 2**31 - 1), "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
 
 
 class _PyBuffer(Structure):
@@ -271,235 +338,579 @@ class _PyBuffer(Structure):
                 ("suboffsets", POINTER(c_ssize_t)), ("internal", c_void_p)]
 
 
-_get_buffer, _release_buffer = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
-_get_buffer.argtypes, _get_buffer.restype = [ctypes.py_object, POINTER(_PyBuffer), c_int], c_int
-_release_buffer.argtypes, _release_buffer.restype = [POINTER(_PyBuffer)], None
-_RECORDS_RO, _WRITABLE = 0x1C, 0x1
+# functions of one's own: those of ctypes.pythonapi are everybody's, and whoever comes last sets their types
+_get_buffer = ctypes.PYFUNCTYPE(c_int, ctypes.py_object, c_void_p, c_int)(("PyObject_GetBuffer", ctypes.pythonapi))
+_release_buffer = ctypes.PYFUNCTYPE(None, c_void_p)(("PyBuffer_Release", ctypes.pythonapi))
+_FULL_RO = 0x11C
+
+
+def _address(view):
+    """Where a memoryview's elements are, which it does not tell; it keeps them there."""
+    if view.c_contiguous and view.nbytes and not view.readonly:
+        return ctypes.addressof(c_char.from_buffer(view))
+    found = _PyBuffer()
+    _get_buffer(view, byref(found), _FULL_RO)
+    address = found.buf or 0
+    _release_buffer(byref(found))
+    return address
 
 
 class _Buffer:
-    """An object's memory: address, dtype (a name), shape, strides (in elements)."""
+    """An object's memory, which can be neither resized nor freed meanwhile: address, dtype (a name), shape, strides (in
+    bytes), n (how many elements)."""
 
     def __init__(self, of, writable=False):
-        self.of, self.view = of, None
+        self.of = of
         if hasattr(of, "data_ptr"):  # torch
-            if of.device.type != "cpu":
-                raise SamplingError(_DTYPE, None, f"a tensor on {of.device.type}: copy it with .cpu() first")
-            self.address, self.dtype = of.data_ptr(), str(of.dtype).rpartition(".")[2]
-            self.shape, self.strides = tuple(of.shape), tuple(of.stride())
+            self._tensor(of)
             return
-        bfloat16 = str(getattr(of, "dtype", "")) == "bfloat16"
-        if bfloat16:  # ml_dtypes' arrays have no buffers
-            self.of = of = of.view("uint16")
-        view = _PyBuffer()
-        _get_buffer(of, byref(view), _RECORDS_RO | (_WRITABLE if writable else 0))
-        self.view = view
-        form = (view.format or b"B").decode()
-        dtype = _FORMATS.get(form.lstrip("@=<" if sys.byteorder == "little" else "@=>!"), form)
-        if dtype in ("int64", "uint64") and view.itemsize == 4:
-            dtype = dtype.replace("64", "32")
-        self.address, self.dtype = view.buf or 0, "bfloat16" if bfloat16 else dtype
-        self.shape = tuple(view.shape[:view.ndim]) if view.ndim else ()
-        if view.strides:
-            self.strides = tuple(s // max(view.itemsize, 1) for s in view.strides[:view.ndim])
-        else:  # ctypes' arrays
-            self.strides = tuple(_product(self.shape[i + 1:]) for i in range(view.ndim))
+        if hasattr(of, "filled"):
+            raise SamplingError(_DTYPE, None, "a masked array: say what the hidden elements are, by .filled(number)")
+        bfloat16 = False
+        try:
+            self.view = view = memoryview(of)
+        except (BufferError, TypeError, ValueError):
+            bfloat16 = str(getattr(of, "dtype", "")) == "bfloat16"  # ml_dtypes' arrays have no buffers
+            if not bfloat16:
+                raise
+            self.view = view = memoryview(of.view("uint16"))
+        if view.suboffsets or writable and view.readonly:
+            raise BufferError("it can only be read" if writable else "it is in pieces")
+        self.address = _address(view)
+        form, self.size, self.shape, self.strides = view.format.lstrip(_NATIVE), view.itemsize, view.shape, view.strides
+        self.dtype = "bfloat16" if bfloat16 else _LETTERS[form] + str(8 * self.size) if form in _LETTERS else form
+        self.n = math.prod(self.shape)
 
-    def __del__(self):
-        if self.view is not None:
-            _release_buffer(byref(self.view))
+    def _tensor(self, of):
+        if of.device.type != "cpu":
+            raise SamplingError(_DTYPE, None, f"a tensor on {of.device.type}: copy it with .cpu() first")
+        if getattr(of, "is_neg", bool)() or getattr(of, "is_conj", bool)():  # its memory has other numbers
+            self.of = of = of.resolve_neg().resolve_conj()
+        self.address, self.size = of.data_ptr(), of.element_size()
+        self.dtype = str(of.dtype).rpartition(".")[2]
+        self.shape = tuple(of.shape)
+        self.strides, self.n = tuple(step * self.size for step in of.stride()), math.prod(self.shape)
+        if not self.address and self.n:
+            raise SamplingError(_DTYPE, None, "a tensor without memory")
+
+    def is_rows(self):
+        """Are the elements of a row side by side, the rows whole elements apart, all aligned? C can read it then."""
+        shape, strides, size = self.shape, self.strides, self.size
+        if len(shape) not in (1, 2) or self.address % size or shape[-1] > 1 and strides[-1] != size:
+            return False
+        return len(shape) < 2 or shape[0] < 2 or strides[0] % size == 0 and strides[0] >= shape[1] * size
 
     def is_dense(self):
-        step = 1
-        for n, stride in zip(self.shape[::-1], self.strides[::-1]):
-            if n > 1 and stride != step:
-                return False
-            step *= n
-        return True
+        return self.is_rows() and (len(self.shape) < 2 or self.shape[0] < 2 or
+                                   self.strides[0] == self.shape[1] * self.size)
 
 
-def _buffer(of):
+def _buffer(of, name):
+    """The buffer of an object that has a readable one, of one or two dimensions; None: it is to be copied."""
     if isinstance(of, (list, tuple)):
         return None
-    try:
-        return _Buffer(of)
-    except (BufferError, TypeError):
-        return None
+    with _reading(name, _DTYPE):
+        try:
+            at = _Buffer(of)
+        except (BufferError, TypeError, ValueError) as error:
+            if isinstance(error, SamplingError):
+                raise
+            return None
+        if len(at.shape) not in (1, 2):
+            raise TypeError(f"it has {len(at.shape)} dimensions")
+        if at.n > 2**30 and not at.is_rows():  # copies of what is there once
+            raise TypeError(f"it has {at.n} elements")
+        return at
 
 
 class _Copied:
     """The same interface for values that had to be copied."""
 
     def __init__(self, values, shape, dtype="float32"):
-        self.of = array.array({"float32": "f", "int32": "i", "uint32": "I"}[dtype], values)
+        self.of = array.array(_CODES[dtype], values)
         self.some = self.of if len(self.of) else array.array("d", [0])  # never NULL
-        self.address, self.dtype, self.shape = self.some.buffer_info()[0], dtype, shape
-        self.strides = tuple(_product(shape[i + 1:]) for i in range(len(shape)))
+        self.address, self.dtype, self.shape, self.n = self.some.buffer_info()[0], dtype, shape, len(self.of)
+        self.size = self.of.itemsize
+        self.strides = (self.size * shape[1], self.size) if len(shape) > 1 else (self.size,)
 
-    def is_dense(self):
+    def is_rows(self):
         return True
 
-
-def _product(numbers):
-    product = 1
-    for n in numbers:
-        product *= n
-    return product
+    is_dense = is_rows
 
 
-def _nested(of):
-    """Lists in lists, or whatever can be one: shape and values."""
-    if hasattr(of, "tolist"):
-        of = of.tolist()
-    of = list(of)
-    if not of or not hasattr(of[0], "__len__") and not hasattr(of[0], "__iter__"):
-        return (len(of),), of
-    parts = [_nested(part) for part in of]
-    if any(shape != parts[0][0] for shape, _ in parts):
-        raise SamplingError(_RANGE, None, "rows of different lengths")
-    return (len(of),) + parts[0][0], [value for _, values in parts for value in values]
+def _nested(of, name):
+    """A list, or a list of lists, or whatever can be one: shape and values."""
+    rows = _list(of.tolist() if hasattr(of, "tolist") else of, name)
+    if not rows or not hasattr(rows[0], "__len__") and not hasattr(rows[0], "__iter__"):
+        return (len(rows),), rows
+    rows = [_list(row.tolist() if hasattr(row, "tolist") else row, name) for row in rows]
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise SamplingError(_RANGE, name, f"{name}: rows of different lengths")
+    return (len(rows), len(rows[0])), [value for row in rows for value in row]
 
 
-def _copied(of, ctype):
-    shape, values = _nested(of)
-    return _Copied(values, shape, ctype)
-
-
-def _floats(of, dtype=None):
+def _floats(of, name, dtype=None):
     """Logits or probabilities: where they are if C can read them there, else a copy."""
-    at = _buffer(of)
-    if at is None:
-        return _copied(of, "float32")
+    at = _buffer(of, name)
     if dtype is not None:
         dtype = str(dtype).rpartition(".")[2]
         if dtype not in _DTYPES:
             raise SamplingError(_DTYPE, "dtype", f"dtype: {dtype} is none of {', '.join(_DTYPES)}")
-        if at.dtype in ("uint16", "int16") and _SIZES[dtype] == 2:
+        if at is not None and at.dtype in ("uint16", "int16") and dtype in ("float16", "bfloat16"):
             at.dtype = dtype
-        elif at.dtype != dtype:
+        elif at is not None and at.dtype != dtype:
             raise SamplingError(_DTYPE, "dtype", f"dtype: the array's is {at.dtype}, not {dtype}")
-    if at.dtype in ("uint16", "int16"):
-        raise SamplingError(_DTYPE, "dtype", 'dtype: two bytes are "float16" or "bfloat16"? Say dtype=')
-    if at.dtype in _DTYPES and at.shape and at.address % _SIZES[at.dtype] == 0:
-        wide = len(at.shape) < 2 or at.shape[0] <= 1 or at.strides[0] >= at.shape[-1]
-        if wide and (at.shape[-1] <= 1 or at.strides[-1] == 1):
+    if at is not None:
+        if at.dtype in ("uint16", "int16"):
+            raise SamplingError(_DTYPE, "dtype", 'dtype: two bytes are "float16" or "bfloat16"? Say dtype=')
+        if at.dtype in _DTYPES and at.is_rows():
             return at
-    if at.dtype == "bfloat16":
-        raise SamplingError(_DTYPE, None, "bfloat16 whose elements are not side by side")
-    return _copied(of, "float32")
+        if at.dtype == "bfloat16":
+            raise SamplingError(_DTYPE, name, f"{name}: bfloat16 whose elements are not side by side")
+    return _copied(of, name)
 
 
-def _dense_f32(of, dtype=None):
+
+def _copied(of, name):
+    with _reading(name, _DTYPE):
+        shape, values = _nested(of, name)
+        if _bools(values[:1]):
+            raise TypeError("True and False are no numbers")
+        return _Copied(values, shape)
+
+
+def _bools(values):
+    return not _BOOLS.isdisjoint(of.__name__ for of in set(map(type, values)))
+
+
+def _dense_f32(of, name, dtype=None):
     """The same, for functions that take float * alone."""
-    at = _floats(of, dtype)
+    at = _floats(of, name, dtype)
     if at.dtype == "float32" and at.is_dense():
         return at
-    if at.dtype != "bfloat16":
-        return _copied(of, "float32")
-    bits = (ctypes.c_uint16 * (_product(at.shape))).from_address(at.address) if at.is_dense() else None
-    if bits is None:
-        raise SamplingError(_DTYPE, None, "bfloat16 whose rows are not side by side")
-    words = array.array("I", (b << 16 for b in bits))
-    return _Copied(array.array("f", words.tobytes()), at.shape)
+    n, columns = at.shape if len(at.shape) > 1 else (1, at.shape[0])
+    rows = b"".join(ctypes.string_at(at.address + r * at.strides[0], columns * at.size) for r in range(n))
+    if at.dtype == "bfloat16":
+        values = array.array("f", array.array("I", (bits << 16 for bits in array.array("H", rows))).tobytes())
+    else:
+        values = struct.unpack(f"{at.n}{_CODES[at.dtype]}", rows)
+    return _Copied(values, at.shape)
 
 
-def _integers(of, what):
-    """Tokens, as int32."""
-    at = _buffer(of)
-    if at is not None and at.dtype == "int32" and at.is_dense():
-        return at
-    shape, values = _nested(of)
-    if any(not -2**31 <= v < 2**31 for v in values):
-        raise SamplingError(_RANGE, what)
-    return _Copied([int(v) for v in values], shape, "int32")
+def _integers(of, name, dtype="int32", dimensions=1):
+    """Tokens, or other whole numbers."""
+    at = _buffer(of, name)
+    if at is None or at.dtype != dtype or not at.is_dense():
+        shape, values = _nested(of, name)
+        try:
+            words = None if _bools(values) else array.array(_CODES[dtype], map(operator.index, values))
+        except _BAD:
+            words = None
+        at = _Copied([_whole(of, name, *_MOST[dtype]) for of in values] if words is None else words, shape, dtype)
+    if len(at.shape) != dimensions:
+        raise SamplingError(_RANGE, name, f"{name}: {at.shape} has not {dimensions} dimensions")
+    return at
+
+
+def _integers_of(dtype):
+    return lambda of, name: _integers(of, name, dtype)
 
 
 def _bits(mask, rows, n_vocab):
     """A mask, as words of 32 bits; bools are packed: address and words from row to row."""
     words = (n_vocab + 31) // 32
-    at = _buffer(mask)
-    if at is None or at.dtype == "bool" or at.dtype in ("uint8", "int8"):
-        shape, values = _nested(mask)
-        shape = shape if len(shape) > 1 else (1,) + shape
-        if shape != (rows, n_vocab):
+    at = _buffer(mask, "mask")
+    if at is None or at.dtype in ("bool8", "uint8", "int8", "bool"):
+        with _reading("mask", _DTYPE):
+            shape, values = _nested(mask, "mask")
+            if not all(of.__name__ in _BOOLS or hasattr(of, "__index__") for of in set(map(type, values))):
+                raise TypeError("it has neither words of 32 bits nor a bool for each token")
+        if (shape if len(shape) > 1 else (1,) + shape) != (rows, n_vocab):
             raise SamplingError(_RANGE, "mask", f"mask: it is {shape}, not {(rows, n_vocab)}")
         packed = []
         for r in range(rows):
             row = values[r * n_vocab:(r + 1) * n_vocab]
-            packed += [sum(1 << i for i, v in enumerate(row[w:w + 32]) if v) for w in range(0, n_vocab, 32)]
+            packed += [sum(1 << i for i, of in enumerate(row[w:w + 32]) if of) for w in range(0, n_vocab, 32)]
         at = _Copied(packed, (rows, words), "uint32")
     shape = at.shape if len(at.shape) > 1 else (1,) + at.shape
-    strides = at.strides if len(at.strides) > 1 else (shape[-1],) + at.strides
-    if at.dtype not in ("uint32", "int32") or len(shape) != 2 or shape[0] != rows or shape[1] < words:
+    if at.dtype not in ("uint32", "int32") or shape[0] != rows or shape[1] < words:
         raise SamplingError(_RANGE, "mask", f"mask: {at.dtype} {shape}, not uint32 {(rows, words)} or bool "
                                             f"{(rows, n_vocab)}")
-    if (words > 1 and strides[1] != 1) or (rows > 1 and strides[0] < words):
-        at = _copied(mask, "uint32")
-        strides = at.strides
-    return at, max(strides[0], words)
+    if not at.is_rows():
+        at = _Copied([word & 0xFFFFFFFF for word in _nested(mask, "mask")[1]], shape, "uint32")
+    return at, at.strides[0] // 4 if rows > 1 else words
 
 
-def _strings(texts):
-    texts = [t.encode() if isinstance(t, str) else bytes(t) for t in texts]
-    return (c_char_p * max(len(texts), 1))(*texts), len(texts)
+# ---- calls of C that are checked ------------------------------------------------------------------------------------
+# The section after this one says what C's functions take, in the words of functions.txt; _function makes c.NAME of each
+# line, which checks arguments and raises errors. Lengths of arrays that are passed are no arguments in Python, nor is
+# what only tells an error. Arrays that C writes are passed as they are.
+
+c = types.SimpleNamespace()
+_WHOLE = {"i32": (c_int32, -2**31, 2**31 - 1), "i64": (c_int64, -2**63, 2**63 - 1), "u32": (c_uint32, 0, 2**32 - 1),
+          "u64": (c_uint64, 0, 2**64 - 1), "size": (c_size_t, 0, 2 * sys.maxsize + 1),
+          "int": (c_int, -2**31, 2**31 - 1), "unsigned": (c_uint, 0, 2**32 - 1)}
+_WHOLE["token"], _WHOLE["status"] = _WHOLE["i32"], _WHOLE["int"]
+_REAL = {"f32": (c_float, (2 - 2**-23) * 2.0**127), "f64": (c_double, math.inf)}
+_CTYPES = {"text": c_char_p, "bool": c_bool, "void": None, "params": c_void_p, "texts": c_void_p,
+           **dict.fromkeys(_FREE, c_void_p), **{base: kind[0] for base, kind in {**_WHOLE, **_REAL}.items()}}
+_ELEMENTS = {"token": "int32", "i32": "int32", "u32": "uint32", "u64": "uint64"}
+_TOLD = {"status": c_int, "field": c_char_p, "text_error": lambda: c.text_error()}  # what only tells an error
+
+
+class _Kind:
+    """What an argument, a member or a result is."""
+    FORM = re.compile(r"((?:(?:out|inout|const|kept|taken|new|lent|value) )*)(\w+)(?:\[([^]]*)\])?(\?)?(?: of (\w+))?")
+
+    def __init__(self, text):
+        words, self.base, self.size, self.optional, self.whose = self.FORM.match(text).groups()
+        self.text, self.words, self.array = text, set(words.split()), self.size is not None
+        self.writes = bool(self.words & {"out", "inout"})
+        self.told = self.writes and not self.array and self.base in _TOLD
+        find = vars(c).get if self.array or self.told else vars(c).__getitem__
+        named = None if self.base in _CTYPES else find(self.base)
+        self.struct, self.enum = (named, None) if isinstance(named, type) else (None, named)
+        self.held = self.base in _FREE and not self.array
+        self.number = (self.base in _WHOLE or self.base in _REAL) and not self.writes
+
+    def ctype(self, member=False):
+        if member and self.base == "char":
+            return c_char * int(self.size)
+        if self.array or self.writes or self.struct and not member:
+            return c_void_p
+        return self.struct or (c_int if self.enum else _CTYPES[self.base])
+
+    def converter(self):
+        """What makes of a value what C takes, or a SamplingError; of arrays something with their address and n."""
+        base = self.base
+        if base == "texts" or self.array:
+            make = (_texts if base == "texts" else _structs(self.struct) if self.struct else
+                    _integers_of(_ELEMENTS[base]) if base in _ELEMENTS else _bytes)
+            return lambda of, name: (of if isinstance(of, (_Array, _Buffer, _Copied)) else
+                                     _Nothing if of is None and self.optional else make(of, name))
+        if self.number:
+            check, (_, *ends) = (_whole, _WHOLE[base]) if base in _WHOLE else (_real, _REAL[base])
+            return lambda of, name: check(of, name, *ends)
+        if self.enum:
+            return lambda of, name: _word(of, name, self.enum)
+        make = {"text": _text, "bool": _flag}.get(
+            base, (lambda of, name: _holder(of, name, base)) if self.held else (lambda of, name: of))
+        return (lambda of, name: None if of is None else make(of, name)) if self.optional else make
+
+
+class _Struct(Structure):
+    """A struct of C."""
+    kinds, keeps = {}, frozenset()
+
+    @classmethod
+    def of(cls, **members):
+        """One of checked values, which keeps what they point to."""
+        self = cls()
+        self.keeps, self.values = set(), []
+        for name, value in members.items():
+            name = name.rstrip("_")
+            kind, value = cls.kinds[name], cls.kinds[name].converter()(value, name)
+            self.values.append(value)
+            if kind.array and kind.size in cls.kinds:
+                setattr(self, kind.size, value.n)
+            if type(value) is _Held:
+                self.keeps.add(value)
+            setattr(self, name, value.address if kind.array else value.value if type(value) is _Held else value)
+        return self
+
+
+def _struct(name, /, **kinds):
+    kinds = {member.rstrip("_"): _Kind(kind) for member, kind in kinds.items()}  # from_, as "from" is a word of Python
+    fields = [(member, kind.ctype(True)) for member, kind in kinds.items()]
+    setattr(c, name, type(name, (_Struct,), {"_fields_": fields, "kinds": kinds}))
+
+
+def _enum(name, /, *words):
+    setattr(c, name, {word: value for value, word in enumerate(words)})
+
+
+def _function(name, result, /, **kinds):
+    result, kinds = _Kind(result), {a: _Kind(kind) for a, kind in kinds.items()}
+    lengths = {kind.size: a for a, kind in kinds.items() if kind.size in kinds and not kind.writes}
+    told = {kind.base: a for a, kind in kinds.items() if kind.told}
+    given = [a for a, kind in kinds.items() if not kind.told and a not in lengths]
+    raw = _raw(name, result.ctype(True), *[kind.ctype() for kind in kinds.values()])
+    scope = {"raw": raw, "byref": byref, "fail": _fail, "made": _made, "lent": _lent, "Held": _Held,
+             **{f"new_{kind}": _TOLD[kind] for kind in told}, **{f"_{a}": kinds[a].converter() for a in given}}
+    body, passed, borrowed = [f"{a} = new_{kind}()" for kind, a in told.items()], [], []
+    for a, kind in kinds.items():
+        if kind.told:
+            passed.append(f"byref({a})")
+        elif a in lengths:
+            passed.append(f"{lengths[a]}.n")
+        elif kind.writes or kind.struct and not kind.array:
+            passed.append(f"byref({a}) if {a} else None" if kind.struct and not kind.array else a)
+        else:
+            passed.append(f"{a}.address" if kind.array else a)
+            checked = f"_{a}({a}, {a!r})"
+            if kind.held and not kind.optional:  # what is right needs no call
+                body += [f"held = getattr({a}, '_held', {a})",
+                         f"{a} = held if type(held) is Held and held.kind == {kind.base!r} and held else {checked}"]
+            elif kind.base in _WHOLE and not kind.array:
+                low, high = _WHOLE[kind.base][1:]
+                body.append(f"if type({a}) is not int or not {low} <= {a} <= {high}: {a} = {checked}")
+            else:
+                body.append(f"{a} = {checked}")
+        if "kept" in kind.words and kind.held:
+            borrowed.append(f"{{{a}}}")
+        elif kind.words & {"kept", "taken"} or a == result.whose or kind.struct and not kind.writes and not kind.array:
+            borrowed.append(f"{a}.keeps")
+    body.append(f"result = raw({', '.join(passed)})")
+    body += [f"{a}.value = None" for a in given if "taken" in kinds[a].words]  # C has it, even if the call has failed
+    names = tuple(a for a in given if kinds[a].number)
+    if "new" in result.words:
+        body.append(f"return made(result, {result.base!r}, set().union({', '.join(borrowed)}), {told.get('status')}, "
+                    f"{told.get('text_error')}, {names})")
+    elif "lent" in result.words:
+        body.append(f"return lent(result, {result.base!r}, {result.whose}, {names})")
+    else:
+        if result.base in ("status", "int", "i32", "i64", "token"):
+            least = -1 if result.text.endswith(" -1..") else 0
+            field = f"{told['field']}.value" if "field" in told else "name" if "name" in given else None
+            body.append(f"if result < {least}: fail(result, {field}, {names})")
+        if any(kind.words & {"kept", "taken"} for kind in kinds.values()):
+            body += [f"{given[0]}.keeps.update({of})" for of in borrowed]
+        body.append("return result.decode()" if result.base == "text" else "return result")
+    exec(f"def {name}({', '.join(given)}):\n    " + "\n    ".join(body), scope)
+    scope[name].raw, scope[name].kinds = raw, kinds
+    setattr(c, name, scope[name])
+
+
+def _made(pointer, kind, keeps, status, error, names):
+    """The holder of a new object, if C has made one and it carries no error."""
+    held, field = _Held.of(kind, pointer, keeps) if pointer else None, c_char_p()
+    if error is not None and error.status not in (0, _NOMEM):
+        what = "pattern" if pointer or kind == "sampler" else kind
+        raise SamplingError(error.status, what, f"{what}: line {error.line}, column {error.column}: "
+                                                f"{error.message.decode(errors='replace')}")
+    if held is None:
+        _fail(status.value if status else _NOMEM, None, names)
+    if kind == "sampler":
+        code = _status(held, byref(field))
+        if code < 0:
+            _fail(code, field.value, names)
+    return held
+
+
+def _lent(pointer, kind, owner, names):
+    """A holder that frees nothing, and keeps its object's owner."""
+    if not pointer:
+        _fail(_RANGE, None, names)
+    held = _Held(pointer)
+    held.kind, held.keeps, held.owner = kind, owner.keeps, owner
+    return held
+
+
+_status = _raw("status", c_int, c_void_p, c_void_p)
+
+
+def _written(write, *arguments):
+    """The text that a function like snprintf writes."""
+    text = ctypes.create_string_buffer(400)
+    size = write(*arguments, text, len(text)) + 1
+    if size > len(text):
+        text = ctypes.create_string_buffer(size)
+        write(*arguments, text, size)
+    return text.value.decode()
+
+
+# ---- C's side: made from functions.txt by "make bindings" ----
+_enum("grammar_kind", "gbnf", "json_schema", "regex", "structural_tag")
+_enum("peer", "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang")
+_enum("ramp", "none", "linear", "exponential")
+_enum("unit", "tokens", "lines")
+_enum("area", "anywhere", "inside", "outside")
+_enum("verify_method", "exact", "ratio")
+_enum("watermark_kind", "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid")
+_enum("watermark_scope", "once_in_text", "once_in_all", "always")
+_enum("dtype", "f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+_struct("logprob", token="token", rank="i32 1..", logprob="f32")
+_struct("logprob_set", top_logprobs="out logprob[n_top]?", n_top="i32 0..1024", n_top_found="i32", chosen="logprob",
+        cumulative_logprob="f64")
+_struct("logprobs", raw="logprob_set", processed="logprob_set")
+_struct("logits", data="byte[rows x stride elements]", dtype="dtype", n_rows="size 0..", n_vocab="size 1..4194304",
+        stride="size n_vocab.. elements", row_index="i32[n_rows]? 0..", mask="u32[n_rows x mask_stride]?",
+        mask_stride="size (n_vocab+31)/32.. words", logprobs="out logprobs[n_rows]?", n_threads="i32 0..")
+_struct("draft", n="size 0..", tokens="token[n] 0..n_vocab-1", probs="f32[n x n_vocab or n x n_top]? 0..1",
+        ids="token[n x n_top]? 0..n_vocab-1", n_top="size 1..n_vocab")
+_struct("text_error", status="int", line="size 1..", column="size 1.. bytes", message="char[160]")
+_struct("grammar_usage", n_states="size", n_entries="size", n_masks="size", n_hits="size", n_renewals="size",
+        n_bytes="size", max_bytes="size")
+_struct("sequence", tokens="token[n] 0..", n="size 1..1024", bias="f32 -inf..")
+_struct("loop", min_period="i32 1..65536 tokens", max_period="i32 min_period..65536 tokens", copies="i32 2..65536",
+        last_n="i32 ..4194304 tokens", every="i32 1.. tokens")
+_struct("thinking", start="token[n_start] 0..", n_start="size 1..1024", end="token[n_end] 0..", n_end="size 1..1024",
+        force="token[n_force]? 0..", n_force="size 1..1024")
+_struct("thinking_plan", total="i32 0.. tokens", soft="i32 0.. tokens", soft_ratio="f32 0..1", grace="i32 0.. tokens",
+        note="token[n_note]? 0..", n_note="size 0..1024", ends="sequence[n_ends]?", n_ends="size 0..1024", ramp="ramp",
+        bias="f32 0..", loop="loop[1]?", loop_from="i32 0.. tokens")
+_struct("schedule", count="unit", from_="i32 0..", to="i32 0..", begin="i32 0.. tokens", where="area",
+        spans="thinking[n_spans]?", n_spans="size 0..1024", inside="i32 0..n_spans", until="token[n_until]? 0..",
+        n_until="size", vocab="kept const vocab?", loop="loop[1]?")
+_struct("watermark", kind="watermark_kind", key="u64", context_width="i32 1..64 tokens", scope="watermark_scope",
+        history="i32 1..4194304 tokens", alpha="f64 0..1", depth="i32 1..32", gamma="f64 (0..1)", delta="f32 0..",
+        seed="u64")
+_struct("watermark_result", score="f64", p_value="f64", n_scored="size", ln_p="f64")
+_struct("watermark_span", begin="size", end="size", result="watermark_result", p_value="f64", ln_p="f64")
+_struct("request", error="text_error", field="char[64]", seeded="bool", with_prompt="bool",
+        thinking_budget="i32 -1.. tokens")
+_function("sample", "token", s="sampler", logits="f32[n_vocab]", n_vocab="size 1..4194304")
+_function("sample_batch", "status", rows="sampler[logits.n_rows]", logits="logits", out="out token[logits.n_rows]")
+_function("verify", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304", draft="draft",
+          method="verify_method", out="out token[draft.n+1]")
+_function("verify_block", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304",
+          draft="draft", out="out token[draft.n+1]")
+_function("error_text", "int", status="int", field="text?", buf="out char[size]?", size="size")
+_function("check_params", "status", params="params", field="out field?")
+_function("chain_from_params", "new sampler of params", params="params", status="out status?")
+_function("chain_update", "status", chain="sampler", params="kept params")
+_function("settings_new", "new settings")
+_function("settings_params", "lent params of settings", settings="const settings")
+_function("settings_set", "status", settings="settings", name="text", value="text", field="out field?")
+_function("settings_get", "status", settings="const settings", name="text", buf="out char[size]?", size="size")
+_function("settings_takes", "status", name="text", buf="out char[size]?", size="size")
+_function("settings_use_vocab", "status", settings="settings", vocab="kept const vocab?")
+_function("settings_from", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
+          request="out request?")
+_function("vocab_init", "new vocab", bytes="char[sum of n_bytes]", n_bytes="u32[n_vocab]", n_vocab="i32 1..4194304",
+          eog="token[n_eog]? 0..n_vocab-1", n_eog="size", eos="token -1..n_vocab-1", eot="token -1..n_vocab-1",
+          status="out status?")
+_function("chain_add", "status", chain="sampler", s="taken sampler")
+_function("chain_insert", "status", chain="sampler", i="i32 0..chain_n", s="taken sampler")
+_function("chain_get", "lent sampler of chain", chain="const sampler", i="i32 0..chain_n-1")
+_function("chain_n", "i32", chain="const sampler")
+_function("chain_remove", "new sampler of chain", chain="sampler", i="i32 0..chain_n-1")
+_function("get_seed", "u64", s="const sampler")
+_function("child_seed", "u64", seed="u64", i="u64")
+_function("get_position", "u64", s="const sampler")
+_function("set_position", "status", s="sampler", position="u64")
+_function("prev", "size", chain="const sampler", out="out token[n]", n="size")
+_function("rollback", "status", s="sampler", n="i32 0.. tokens")
+_function("set_rollback", "status", s="sampler", depth="i32 0.. tokens")
+_function("state_size", "size", s="const sampler")
+_function("state_save", "status", s="const sampler", bytes="out byte[size]", size="size")
+_function("state_load", "status", s="sampler", bytes="byte[size]", size="size")
+_function("describe", "status", s="const sampler", buf="out char[size]?", size="size")
+_function("accept", "status", s="sampler", token="token 0..")
+_function("name", "text of s", s="const sampler")
+_function("reset", "void", s="sampler")
+_function("clone", "new sampler of s", s="const sampler")
+_function("grammar_init", "new grammar", kind="grammar_kind", text="text", root="text?", error="out text_error?")
+_function("vocab_index_init", "new vocab_index", vocab="kept const vocab", status="out status?")
+_function("init_grammar", "new sampler", index="kept const vocab_index", grammar="kept const grammar")
+_function("init_grammar_lazy", "new sampler", index="kept const vocab_index", grammar="kept const grammar",
+          words="texts[n_words]", n_words="size", tokens="token[n_tokens] 0..n_vocab-1", n_tokens="size")
+_function("init_grammar_lazy_patterns", "new sampler", index="kept const vocab_index", grammar="kept const grammar",
+          patterns="texts[n_patterns]", n_patterns="size", tokens="token[n_tokens] 0..n_vocab-1", n_tokens="size")
+_function("grammar_is_awaiting", "status", s="const sampler")
+_function("set_grammar_limits", "status", s="sampler", max_bytes="size", max_steps="i64 0..")
+_function("grammar_stats", "status", s="const sampler", usage="out grammar_usage")
+_function("grammar_mask", "status", s="sampler", bits="out u32[(n_vocab+31)/32]")
+_function("grammar_prepare", "status", s="sampler", budget="i64 0.. steps")
+_function("grammar_is_complete", "status", s="const sampler")
+_function("grammar_forced", "i64", s="sampler", bytes="out char[size]?", size="size")
+_function("grammar_draft", "i64", grammar="sampler", tokens="out token[n_max]", n_max="size")
+_function("grammar_certain", "i64", grammar="sampler", tokens="out token[n_max]", n_max="size")
+_function("init_sequence_bias", "new sampler", sequences="sequence[n]", n="size 0..65536")
+_function("init_banned_sequences", "new sampler", sequences="sequence[n]", n="size 0..65536", flags="unsigned 0..3")
+_function("init_banned_strings", "new sampler", vocab="kept const vocab", strings="texts[n]", n="size 0..65536",
+          flags="unsigned 0..3")
+_function("init_banned_pattern", "new sampler", vocab="kept const vocab", pattern="text", flags="unsigned 0..3",
+          error="out text_error?")
+_function("rewind_length", "i32", s="const sampler")
+_function("init_suppressed_tokens", "new sampler", tokens="token[n] 0..", n="size 0..4194304")
+_function("init_begin_suppressed_tokens", "new sampler", tokens="token[n] 0..", n="size 0..4194304",
+          begin="i32 0.. tokens")
+_function("init_min_tokens", "new sampler", tokens="token[n] 0..", n="size 0..4194304", n_min="i32 0..",
+          begin="i32 0.. tokens")
+_function("init_allowed_tokens", "new sampler", tokens="token[n] 0..", n="size 0..4194304")
+_function("init_forced_prefix", "new sampler", tokens="token[n] 0..", n="size 0..4194304", begin="i32 0.. tokens")
+_function("init_eog_bias", "new sampler", tokens="token[n] 0..", n="size 0..4194304", bias="f32 -inf..")
+_function("init_length_penalty", "new sampler", tokens="token[n] 0..", n="size 0..4194304", start="i32 0.. tokens",
+          factor="f32 (0..", begin="i32 0.. tokens")
+_function("init_top_p_decay", "new sampler", p="f32 (0..1]", decay="f32 (0..1]", lowest="f32 (0..p]",
+          resets="token[n] 0..", n="size 0..4194304", min_keep="size tokens")
+_function("init_no_repeat_ngram", "new sampler", n="i32 0..4194304 tokens", last_n="i32 n..4194304 tokens")
+_function("init_loop_breaker", "new sampler", min_period="i32 1..65536 tokens",
+          max_period="i32 min_period..65536 tokens", copies="i32 2..65536", last_n="i32 ..4194304 tokens",
+          every="i32 1.. tokens", penalty="f32 0..inf")
+_function("init_loop_breaker_cusum", "new sampler", n="i32 1..4194304 tokens", last_n="i32 n..4194304 tokens",
+          loss="f32 0..", alarm="f32 (0..", penalty="f32 0..inf")
+_function("init_loop_watch", "new sampler", loop="loop")
+_function("loop_length", "i32", s="const sampler")
+_function("thinking_left", "i32 -1..", s="const sampler")
+_function("init_thinking", "new sampler", vocab="kept const vocab?", spans="thinking[n_spans]", n_spans="size 0..1024",
+          budget="i32 tokens", open="i32 -1..n_spans-1", plan="thinking_plan?")
+_function("thinking_end", "status", s="sampler")
+_function("thinking_now", "i32", s="const sampler")
+_function("thinking_used", "i32", s="const sampler")
+_function("init_schedule", "new sampler of member", when="schedule", member="taken sampler")
+_function("schedule_holds", "i32", s="const sampler")
+_function("default_watermark", "watermark", kind="watermark_kind")
+_function("watermark_set", "status", mark="inout watermark", name="text", value="text")
+_function("init_watermark", "new sampler", mark="watermark")
+_function("init_watermark_draft", "new sampler", mark="watermark")
+_function("watermark_detect_keys", "status", mark="watermark", keys="u64[n_keys]", n_keys="size", text="token[n] 0..",
+          n="size 0..1073741824", out="out watermark_result[n_keys]")
+_function("watermark_find", "status", mark="watermark", text="token[n] 0..", n="size 0..1073741824",
+          window="size 1.. tokens", out="out watermark_span")
+# ---- end of C's side ----
 
 
 # ---- vocabularies and grammars --------------------------------------------------------------------------------------
 
+_once = threading.RLock()  # indexes of vocabularies are made one at a time; a fork waits for one that is being made
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_once.acquire, after_in_parent=_once.release, after_in_child=_once.release)
 
-class Vocab:
+
+class Vocab(_Object):
     """The tokens' bytes, for dry, infill and grammars: Vocab([b"a", b"bc", None], eos=2).
 
     tokens: bytes or str each, None for control tokens. eos, eot: the tokens that end a text and a turn; eog: all that
-    end a generation (else eos and eot). Freed when nothing needs it any more."""
+    end a generation (else eos and eot)."""
+    eog, _n, _trie = (), 0, None
 
     def __init__(self, tokens, *, eos=None, eot=None, eog=None):
-        self._handle = self._trie = None
-        tokens = [b"" if t is None else t.encode() if isinstance(t, str) else bytes(t) for t in tokens]
-        if eog is None:
-            eog = [t for t in (eos, eot) if t is not None]
-        lengths, ends, status = array.array("I", map(len, tokens)), _integers(eog, "eog"), c_int()
-        self.eog = tuple(ends.of)
-        self._handle = _vocab_init(b"".join(tokens), lengths.buffer_info()[0], len(tokens), ends.address,
-                                   len(ends.of), -1 if eos is None else eos, -1 if eot is None else eot, byref(status))
-        self._n = len(tokens)
-        _made(self._handle, status)
+        pieces = [b"" if of is None else _piece(of, "tokens") for of in _list(tokens, "tokens")]
+        self._n = len(pieces)
+        eos, eot = (-1 if of is None else _whole(of, name, -1, self._n - 1)
+                    for of, name in ((eos, "eos"), (eot, "eot")))
+        ends = _integers([of for of in (eos, eot) if of >= 0] if eog is None else eog, "eog")
+        self.eog = tuple(map(int, ends.of))
+        lengths = _Copied(map(len, pieces), (self._n,), "uint32")
+        self._held = c.vocab_init(b"".join(pieces), lengths, ends, eos, eot)
 
     def __len__(self):
         return self._n
 
     def _index(self):
-        if not self._trie:
-            status = c_int()
-            self._trie = _made(_index_init(self._handle, byref(status)), status)
+        """What grammars need of it, made once."""
+        if self._trie is None:
+            with _once:
+                if self._trie is None:
+                    self._trie = c.vocab_index_init(self)
         return self._trie
 
-    def __del__(self):
-        if self._trie:
-            _index_free(self._trie)
-        if self._handle:
-            _vocab_free(self._handle)
+    def close(self):
+        super().close()
+        self._trie = None
 
 
-class Grammar:
+class Grammar(_Object):
     """What a text may be: Grammar.from_string(gbnf), .from_json_schema(schema), .from_regex(pattern),
     .from_structural_tag(tag)."""
 
-    KINDS = {"gbnf": 0, "json_schema": 1, "regex": 2, "structural_tag": 3}
+    KINDS = c.grammar_kind
 
     def __init__(self, text, kind="gbnf", root=None):
-        self._handle, error = None, _TextError()
-        if kind not in self.KINDS:
-            raise SamplingError(_RANGE, "kind", f"kind: {kind!r} is none of {', '.join(self.KINDS)}")
-        text = text.encode() if isinstance(text, str) else bytes(text)
-        if b"\0" in text:
-            raise SamplingError(-10, "grammar", "grammar: byte 0")
-        self._handle = _grammar_init(self.KINDS[kind], text, root.encode() if root else None, byref(error))
-        if not self._handle:
-            if error.status == _NOMEM:
-                raise MemoryError("sampling: out of memory")
-            raise SamplingError(error.status, "grammar", f"grammar: line {error.line}, column {error.column}: "
-                                                         f"{error.message.decode(errors='replace')}")
+        self._held = c.grammar_init(kind, text, None if root == "" else root)
 
     @classmethod
     def from_string(cls, gbnf, root=None):
@@ -509,7 +920,7 @@ class Grammar:
     @classmethod
     def from_json_schema(cls, schema, style=None):
         """A schema as text, dict or bool; style: "ordered", "compact", "spaced", with blanks between."""
-        return cls(schema if isinstance(schema, (str, bytes)) else json.dumps(schema), "json_schema", style)
+        return cls(_json(schema, "schema"), "json_schema", style)
 
     @classmethod
     def from_regex(cls, pattern):
@@ -518,13 +929,14 @@ class Grammar:
 
     @classmethod
     def from_structural_tag(cls, tag, style=None):
-        """Calls of tools in free text: a structural tag as text or dict, as XGrammar and vLLM's response_format have it;
-        style: of the schemas in it."""
-        return cls(tag if isinstance(tag, (str, bytes)) else json.dumps(tag), "structural_tag", style)
+        """Calls of tools in free text: a structural tag as text or dict, as XGrammar and vLLM's response_format have
+        it; style: of the schemas in it."""
+        return cls(_json(tag, "tag"), "structural_tag", style)
 
-    def __del__(self):
-        if self._handle:
-            _grammar_free(self._handle)
+
+def _json(of, name):
+    with _reading(name, _FORMAT):
+        return of if isinstance(of, (str, bytes)) else json.dumps(of)
 
 
 # ---- samplers -------------------------------------------------------------------------------------------------------
@@ -532,7 +944,7 @@ class Grammar:
 Logprob = collections.namedtuple("Logprob", "token rank logprob")
 LogprobSet = collections.namedtuple("LogprobSet", "chosen top")
 Logprobs = collections.namedtuple("Logprobs", "raw processed")
-GrammarStats = collections.namedtuple("GrammarStats", [name for name, _ in _Usage._fields_])
+GrammarStats = collections.namedtuple("GrammarStats", [name for name, _ in c.grammar_usage._fields_])
 
 # what vLLM, transformers and llama-cpp-python call the settings; and the samplers' names, for a first value
 aliases = {"temperature": "temp", "typical": "typ_p", "xtc": "xtc_probability", "dry": "dry_multiplier",
@@ -544,161 +956,145 @@ aliases = {"temperature": "temp", "typical": "typ_p", "xtc": "xtc_probability", 
            "smoothing": "smoothing_factor"}
 
 
-def _texts(name, value):
+def _setting(name):
+    """A setting's own name."""
+    return aliases.get(name, name) if isinstance(name, str) else name
+
+
+def _pairs(of, name):
+    """A dict's items, or a list of pairs."""
+    with _reading(name):
+        return [(key, value) for key, value in (of.items() if hasattr(of, "items") else _list(of, name))]
+
+
+def _values(name, value):
     """A setting's value as the texts that samp_settings_set takes, one after the other."""
     if name == "logit_bias" and not isinstance(value, str):
-        pairs = value.items() if hasattr(value, "items") else value
-        return [f"{int(token)}{float(bias):+}" for token, bias in pairs]
+        return [f"{_whole(token, name, *_MOST['int32'])}{_real(bias, name):+}" for token, bias in _pairs(value, name)]
     if name == "order" and isinstance(value, (list, tuple)):
-        return [";".join(value)]
-    if isinstance(value, (list, tuple)):
-        return [str(v) for v in value]
-    return [str(int(value)) if isinstance(value, bool) else str(value)]
+        return [b";".join(_text(of, name) for of in value)]
+    if name in ("order", "dry_breakers") or isinstance(value, (str, bytes)):
+        return [_text(of, name) for of in (value if isinstance(value, (list, tuple)) else (value,))]
+    if type(value).__name__ in _BOOLS:
+        return [str(int(value))]
+    with _reading(name):
+        if not hasattr(value, "__index__") and not hasattr(value, "__float__"):
+            raise TypeError(f"{_said(value)} is neither a number nor a text")
+        return [_text(str(value), name)]
 
 
-class _Settings:
-    """A samp_settings for as long as a call needs it."""
-
-    def __init__(self, values, vocab):
-        self.handle, field = _made(_settings_new()), c_char_p()
-        if isinstance(vocab, Vocab):
-            _check(_settings_use_vocab(self.handle, vocab._handle))
-        elif vocab is not None:
-            self.set("n_vocab", str(int(vocab)))
-        for name, value in values.items():
-            name = aliases.get(name, name)
-            if value is None:
-                continue
-            for text in _texts(name, value):
-                self.set(name, text)
-        _check(_check_params(self.params(), byref(field)), field)
-
-    def set(self, name, text):
-        field = c_char_p()
-        if "\0" in text:
-            raise SamplingError(-10, name)
-        _check(_settings_set(self.handle, name.encode(), text.encode(), byref(field)), field)
-
-    def params(self):
-        return _settings_params(self.handle)
-
-    def __del__(self):
-        if hasattr(self, "handle"):
-            _settings_free(self.handle)
+def _settings(values, vocab):
+    """The samp_settings of some values, for as long as a call needs it."""
+    settings = c.settings_new()
+    if isinstance(vocab, Vocab):
+        c.settings_use_vocab(settings, vocab)
+    elif vocab is not None:
+        c.settings_set(settings, "n_vocab", str(vocab))
+    for name, value in values.items():
+        if value is not None:
+            for text in _values(_setting(name), value):
+                c.settings_set(settings, _setting(name), text)
+    c.check_params(c.settings_params(settings))
+    return settings
 
 
-class Sampler:
-    """What chains and matchers have in common."""
+_accept, _sample = c.accept.raw, c.sample.raw
 
-    def __init__(self, handle, keep):
-        self._handle, self._keep = handle, keep  # keep: what C borrows
+
+class Sampler(_Object):
+    """What chains, matchers and constraints have in common."""
 
     def accept(self, token):
         """Tell of a token that was not sampled here, or of several: a prompt's."""
-        for one in (token if hasattr(token, "__iter__") else (token,)):
-            _check(_accept(self._handle, int(one)))
+        if type(token) is int and -2**31 <= token < 2**31 and _accept(self._held, token) >= 0:
+            return  # the usual case, with the least work
+        if not hasattr(token, "__iter__") or isinstance(token, (str, bytes, bytearray, dict)) or (
+                getattr(token, "shape", None) == ()):
+            c.accept(self, token)
+            return
+        with _reading("token"):
+            tokens = iter(token)
+        held = _holder(self, "s", "sampler")
+        for one in tokens:
+            if type(one) is not int or not -2**31 <= one < 2**31 or _accept(held, one) < 0:
+                c.accept(held, one)
 
     def reset(self):
         """As new: for another text."""
-        _reset(self._handle)
+        c.reset(self)
 
     def rollback(self, n=1):
         """Take back the last n tokens, as if they had never been drawn."""
-        _check(_rollback(self._handle, n))
+        c.rollback(self, n)
 
     def set_rollback(self, depth):
         """How many tokens can be taken back from now on (64 unless told)."""
-        _check(_set_rollback(self._handle, depth))
+        c.set_rollback(self, depth)
 
     def clone(self):
         """A copy that goes on as this one would."""
-        _check(_status(self._handle, None))
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _handle=None)
-        other._handle = _made(_clone(self._handle))
+        held, other = c.clone(self), object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _held=held)
         return other
 
-    __copy__ = clone
-
-    def __deepcopy__(self, _):
+    def __copy__(self):
         return self.clone()
 
     def save(self):
         """What it has become, as bytes: the same on every machine. load() goes on, in one with the same settings."""
-        size = _state_size(self._handle)
+        size = c.state_size(self)
         state = ctypes.create_string_buffer(max(size, 1))
-        _check(_state_save(self._handle, state, size))
+        c.state_save(self, state, size)
         return state.raw[:size]
 
     def load(self, state):
-        state = bytes(state)
-        _check(_state_load(self._handle, state, len(state)))
+        c.state_load(self, state)
 
     @property
     def position(self):
         """The number of the next draw."""
-        return _get_position(self._handle)
+        return c.get_position(self)
 
     @position.setter
     def position(self, position):
-        if not 0 <= position < 2**64:
-            raise SamplingError(_RANGE, "position")
-        _check(_set_position(self._handle, position))
+        c.set_position(self, position)
 
     @property
     def seed(self):
-        return _get_seed(self._handle)
+        return c.get_seed(self)
 
     def describe(self):
         """The samplers and their values, as text."""
-        size = _check(_describe(self._handle, None, 0)) + 1
-        text = ctypes.create_string_buffer(size)
-        _describe(self._handle, text, size)
-        return text.value.decode()
+        return _written(c.describe, self)
 
     def rewind_length(self):
         """How many of the last tokens rollback() should take back, as what is banned has come to stand in them."""
-        return _check(_rewind_length(self._handle))
+        return c.rewind_length(self)
 
     def loop_length(self):
         """The period of the loop that the text is in, as the first loop breaker or watch finds it; 0: in none."""
-        return _check(_loop_length(self._handle))
+        return c.loop_length(self)
 
     def thinking_left(self):
         """How many tokens the open span of thinking may still have; None: none is open."""
-        left = _thinking_left(self._handle)
-        return None if left == -1 and _thinking_now(self._handle) == 0 else _check(left)
+        left = c.thinking_left(self)
+        return left if left >= 0 else None
 
     def thinking_now(self):
         """Its stage: "not", "open", "soft", "note", "grace" or "ends"."""
-        return _STAGES[_check(_thinking_now(self._handle))]
+        return _STAGES[c.thinking_now(self)]
 
     def thinking_used(self):
         """How many tokens have been thought."""
-        return _check(_thinking_used(self._handle))
+        return c.thinking_used(self)
 
     def thinking_end(self):
         """End the open span now: its end is forced."""
-        _check(_thinking_end(self._handle))
+        c.thinking_end(self)
 
     def schedule_holds(self):
         """Is it the time of the first schedule?"""
-        return bool(_check(_schedule_holds(self._handle)))
-
-    def close(self):
-        """Free it now. Else it is freed when nothing refers to it."""
-        handle, self._handle, self._keep = self._handle, None, None
-        _free(handle)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            self.close()
+        return bool(c.schedule_holds(self))
 
 
 class Matcher(Sampler):
@@ -706,76 +1102,88 @@ class Matcher(Sampler):
 
     trigger_words, trigger_patterns, trigger_tokens: it waits for one of them, and allows all until then. Words and
     patterns exclude each other."""
+    _n = 0
 
     def __init__(self, vocab, grammar, *, trigger_words=None, trigger_patterns=None, trigger_tokens=None):
-        super().__init__(None, (vocab, grammar))
-        self._n, field = len(vocab), c_char_p()
+        self._n, index = len(_is(vocab, Vocab, "vocab")), vocab._index()
+        _is(grammar, Grammar, "grammar")
         if trigger_words is not None and trigger_patterns is not None:
             raise SamplingError(_RANGE, "trigger_patterns", "trigger_patterns: there are trigger_words already")
-        if trigger_words is None and trigger_patterns is None and trigger_tokens is None:
-            handle = _init_grammar(vocab._index(), grammar._handle)
+        tokens = _integers(() if trigger_tokens is None else trigger_tokens, "trigger_tokens")
+        if trigger_patterns is not None:
+            patterns = _texts(trigger_patterns, "trigger_patterns")
+            self._held = c.init_grammar_lazy_patterns(index, grammar, patterns, tokens)
+        elif trigger_words is not None or trigger_tokens is not None:
+            words = _texts(() if trigger_words is None else trigger_words, "trigger_words")
+            self._held = c.init_grammar_lazy(index, grammar, words, tokens)
         else:
-            make = _init_lazy if trigger_patterns is None else _init_lazy_patterns
-            texts, n = _strings(trigger_words or trigger_patterns or ())
-            tokens = _integers(trigger_tokens or (), "trigger_tokens")
-            handle = make(vocab._index(), grammar._handle, texts, n, tokens.address, len(tokens.of))
-        self._handle = _made(handle)
-        _check(_status(handle, byref(field)), field)
+            self._held = c.init_grammar(index, grammar)
 
     def mask(self, out=None):
         """The tokens that may follow, as words of 32 bits (bit i % 32 of word i // 32 is token i): an array.array, or
         written to out, an array of uint32 or int32."""
         words = (self._n + 31) // 32
-        bits = array.array("I", bytes(4 * words)) if out is None else out
-        at = _Buffer(bits, writable=True)
-        if at.dtype not in ("uint32", "int32") or _product(at.shape) < words or not at.is_dense():
-            raise SamplingError(_RANGE, "out", f"out: {at.dtype} {at.shape}, not uint32 {(words,)}")
-        _check(_grammar_mask(self._handle, at.address))
-        return bits
+        if out is None:
+            bits = array.array("I", bytes(4 * words))
+            c.grammar_mask(self, bits.buffer_info()[0])
+            return bits
+        with _reading("out"):
+            at = _Buffer(out, writable=True)
+        if at.dtype not in ("uint32", "int32") or at.n < words or not at.is_dense():
+            raise SamplingError(_RANGE, "out", f"out: {at.dtype} {at.shape}, not uint32 {(words,)} side by side")
+        c.grammar_mask(self, at.address)
+        return out
 
     def allows(self, token):
         """May this token come next?"""
+        token = _whole(token, "token", *_MOST["int32"])
         return 0 <= token < self._n and bool(self.mask()[token // 32] >> token % 32 & 1)
 
     def is_complete(self):
         """Is the text one of the grammar's as it stands?"""
-        return bool(_check(_grammar_is_complete(self._handle)))
+        return bool(c.grammar_is_complete(self))
 
     def is_awaiting(self):
         """Does it wait for its trigger?"""
-        return bool(_check(_grammar_is_awaiting(self._handle)))
+        return bool(c.grammar_is_awaiting(self))
 
     def forced(self):
         """The bytes that must follow, whatever comes: to be tokenised and accepted without a model."""
-        bytes_ = ctypes.create_string_buffer(4096)
-        n = _check(_grammar_forced(self._handle, bytes_, 4096))
-        return bytes_.raw[:min(n, 4096)]
+        text = ctypes.create_string_buffer(_FORCED)
+        n = c.grammar_forced(self, text, _FORCED)
+        return text.raw[:n]
 
     def draft(self, n=64):
         """What must follow as tokens, n at most: a draft for Chain.verify."""
-        return self._tokens(_grammar_draft, n)
+        return _filled(c.grammar_draft, self, n, _FORCED)
 
     def certain(self, n=64):
         """Those at its front that nothing else could be: they need no step of the model."""
-        return self._tokens(_grammar_certain, n)
-
-    def _tokens(self, of, n):
-        out = array.array("i", bytes(4 * max(n, 1)))
-        return out[:_check(of(self._handle, out.buffer_info()[0], n))].tolist()
+        return _filled(c.grammar_certain, self, n, _FORCED)
 
     def prepare(self, budget):
         """Do a part of the next mask's work ahead, `budget` steps of some ten nanoseconds. Is the mask there?"""
-        return bool(_check(_grammar_prepare(self._handle, budget)))
+        return bool(c.grammar_prepare(self, budget))
 
     def stats(self):
         """What all samplers of this grammar have learnt together, and its memory."""
-        usage = _Usage()
-        _check(_grammar_stats(self._handle, byref(usage)))
+        usage = c.grammar_usage()
+        c.grammar_stats(self, usage)
         return GrammarStats(*[getattr(usage, name) for name in GrammarStats._fields])
 
     def set_limits(self, max_bytes, max_steps):
         """How much the grammar may hold for all its samplers, and how many steps a call on this one may take."""
-        _check(_grammar_limits(self._handle, max_bytes, max_steps))
+        c.set_grammar_limits(self, max_bytes, max_steps)
+
+
+_FORCED = 4096  # how many bytes a grammar forces at most, and so tokens
+
+
+def _filled(call, of, n, most):
+    """The tokens that C writes, n at most; it has no more than `most`."""
+    n = min(_whole(n, "n", 0, 2**64 - 1), most)
+    out = (c_int32 * max(n, 1))()
+    return out[:call(of, out, n)]
 
 
 # ---- constraints ----------------------------------------------------------------------------------------------------
@@ -784,46 +1192,35 @@ Loop = collections.namedtuple("Loop", "min_period max_period copies last_n every
 Loop.__doc__ = "What a loop is: a piece of so many tokens, so often, in the last last_n; looked for behind every `every`."
 
 _STAGES = "not", "open", "soft", "note", "grace", "ends"
-_RAMPS = {None: 0, "linear": 1, "exponential": 2}
-_UNITS = {"tokens": 0, "lines": 1}
-_AREAS = {"anywhere": 0, "inside": 1, "outside": 2}
 
 
-def _word(words, word, name):
-    if word not in words:
-        raise SamplingError(_RANGE, name, f"{name}: {word!r} is none of {', '.join(map(str, words))}")
-    return words[word]
+def _sequences(pairs, name):
+    """Sequences of tokens, with their biases."""
+    return [c.sequence.of(tokens=_integers(tokens, name), bias=bias) for tokens, bias in pairs]
 
 
-def _list(tokens, name):
-    """Tokens, as what C takes: kept, address, number."""
-    at = _integers(tokens, name)
-    return at, at.address, len(at.of)
-
-
-def _sequences(of, name, biases=None):
-    """Sequences, and what keeps them."""
-    lists = [_list(tokens, name) for tokens in of]
-    biases = [-math.inf] * len(lists) if biases is None else biases
-    return (_Sequence * max(len(lists), 1))(*[(at, n, bias) for (_, at, n), bias in zip(lists, biases)]), lists
+def _unbiased(of, name):
+    return _sequences([(tokens, -math.inf) for tokens in _list(of, name)], name)
 
 
 def _spans(of):
-    """Spans of thinking, each (start, end) or (start, end, force), and what keeps them."""
-    kept, spans = [], (_Thinking * max(len(of), 1))()
-    for span, to in zip(of, spans):
-        lists = [_list(tokens, "spans") for tokens in span]
-        if len(lists) not in (2, 3):
-            raise SamplingError(_RANGE, "spans", "spans: each is (start, end) or (start, end, force)")
-        kept.append(lists)
-        (_, to.start, to.n_start), (_, to.end, to.n_end) = lists[:2]
-        if len(lists) == 3:
-            _, to.force, to.n_force = lists[2]
-    return spans, kept
+    """Spans of thinking, each (start, end) or (start, end, force)."""
+    spans = [[_integers(tokens, "spans") for tokens in _list(span, "spans")] for span in _list(of, "spans")]
+    if any(len(span) not in (2, 3) for span in spans):
+        raise SamplingError(_RANGE, "spans", "spans: each is (start, end) or (start, end, force)")
+    return [c.thinking.of(**dict(zip(("start", "end", "force"), span))) for span in spans]
 
 
 def _loop(of):
-    return None if of is None else ctypes.pointer(_Loop(*of))
+    """A Loop, as C's struct."""
+    numbers = _list(of, "loop")
+    if len(numbers) != len(Loop._fields):
+        raise SamplingError(_RANGE, "loop", f"loop: {_said(of)} is no Loop")
+    return c.loop.of(**dict(zip(Loop._fields, numbers)))
+
+
+def _maybe(make, of):
+    return None if of is None else make(of)
 
 
 class Constraint(Sampler):
@@ -833,16 +1230,9 @@ class Constraint(Sampler):
     of numbers. begin: the position of the first token to be generated, if the prompt is accepted too."""
 
     @classmethod
-    def _of(cls, handle, *keep):
-        self, field = cls(_made(handle), keep), c_char_p()
-        _check(_status(handle, byref(field)), field)
-        return self
-
-    @classmethod
-    def _listed(cls, make, tokens, *more, name="tokens"):
-        kept, at, n = _list(tokens, name)
-        self = cls._of(make(at, n, *more))
-        del kept  # C has copied it
+    def _of(cls, held):
+        self = cls.__new__(cls)
+        self._held = held
         return self
 
     @classmethod
@@ -855,12 +1245,12 @@ class Constraint(Sampler):
         soft_ratio: from so many tokens, or that share, on the note is said behind a line's end, and a bias grows on
         the end (ramp "linear" or "exponential", to bias). grace: tokens more for the last line. ends: sequences that
         end any span. loop: a Loop that ends it, from loop_from tokens on."""
-        (c_spans, kept), (c_ends, kept_ends) = _spans(spans), _sequences(ends, "ends")
-        at = _list(note, "note")
-        plan = _Plan(total, soft, soft_ratio, grace, at[1] if at[2] else None, at[2], c_ends, len(kept_ends),
-                     _word(_RAMPS, ramp, "ramp"), bias, _loop(loop), loop_from)
-        return cls._of(_init_thinking(vocab and vocab._handle, c_spans, len(kept), budget,
-                                      -1 if inside is None else inside, byref(plan)), vocab)
+        plan = c.thinking_plan.of(total=total, soft=soft, soft_ratio=soft_ratio, grace=grace, note=note,
+                                  ends=_unbiased(ends, "ends"), ramp="none" if ramp is None else ramp,
+                                  bias=bias, loop=_maybe(_loop, loop), loop_from=loop_from)
+        if not plan.n_note:
+            plan.note = None
+        return cls._of(c.init_thinking(vocab, _spans(spans), budget, -1 if inside is None else inside, plan))
 
     @classmethod
     def schedule(cls, what, *, count="tokens", start=0, stop=0, begin=0, where="anywhere", spans=(), inside=None,
@@ -870,125 +1260,109 @@ class Constraint(Sampler):
         count: "tokens" or "lines" c, from the beginning or the last border of a span; start <= c < stop (0: for ever).
         where: "anywhere", "inside" or "outside" of spans. until: over once one of these tokens has come. loop: c is 0
         behind a Loop that was found, too."""
-        member = what.clone() if isinstance(what, Constraint) else _steps(what, vocab)
-        (c_spans, kept), at = _spans(spans), _list(until, "until")
-        when = _Schedule(_word(_UNITS, count, "count"), start, stop, begin, _word(_AREAS, where, "where"), c_spans,
-                         len(kept), 0 if inside is None else inside + 1, at[1], at[2], vocab and vocab._handle,
-                         _loop(loop))
-        keep, handle = member._keep, member._handle
-        member._handle = None
-        return cls._of(_init_schedule(byref(when), handle), vocab, keep)
+        member = c.clone(_is(what, Constraint, "what")) if isinstance(what, Sampler) else _steps(what, vocab)
+        inside = 0 if inside is None else _whole(inside, "inside", -1, 2**31 - 2) + 1
+        when = c.schedule.of(count=count, from_=start, to=stop, begin=begin, where=where, spans=_spans(spans),
+                             inside=inside, until=until, vocab=vocab, loop=_maybe(_loop, loop))
+        return cls._of(c.init_schedule(when, member))
 
     @classmethod
     def loop_watch(cls, loop=Loop()):
         """Finds loops and changes nothing: loop_length() tells."""
-        return cls._of(_init_loop_watch(_loop(loop)))
+        return cls._of(c.init_loop_watch(_loop(loop)))
 
     @classmethod
     def loop_breaker(cls, loop=Loop(), penalty=math.inf):
         """In a loop, penalty less for the token that goes on with it."""
-        return cls._of(_init_breaker(*loop, penalty))
+        of = _loop(loop)
+        return cls._of(c.init_loop_breaker(*[getattr(of, name) for name in Loop._fields], penalty))
 
     @classmethod
     def loop_breaker_cusum(cls, n=6, last_n=4096, loss=0.25, alarm=15.0, penalty=math.inf):
         """The same for loops without a fixed period."""
-        return cls._of(_init_cusum(n, last_n, loss, alarm, penalty))
+        return cls._of(c.init_loop_breaker_cusum(n, last_n, loss, alarm, penalty))
 
     @classmethod
     def banned_pattern(cls, vocab, pattern, *, rewind=False, any_case=False):
         """No text that a regular expression matches. rewind: only seen when it is there; see rewind_length()."""
-        error, text = _TextError(), pattern.encode() if isinstance(pattern, str) else bytes(pattern)
-        if b"\0" in text:
-            raise SamplingError(-10, "pattern", "pattern: byte 0")
-        handle = _init_banned_pattern(vocab._handle, text, _flags(rewind, any_case), byref(error))
-        if error.status:
-            if handle:
-                _free(handle)
-            raise SamplingError(error.status, "pattern", f"pattern: line {error.line}, column {error.column}: "
-                                                         f"{error.message.decode(errors='replace')}")
-        return cls._of(handle, vocab)
+        return cls._of(c.init_banned_pattern(vocab, pattern, _ban(rewind, any_case)))
 
     @classmethod
     def banned_strings(cls, vocab, strings, *, rewind=False, any_case=False):
         """None of these strings, whatever tokens spell it."""
-        texts, n = _strings(strings)
-        return cls._of(_init_banned_strings(vocab._handle, texts, n, _flags(rewind, any_case)), vocab)
+        return cls._of(c.init_banned_strings(vocab, strings, _ban(rewind, any_case)))
 
     @classmethod
     def banned_sequences(cls, sequences, *, rewind=False):
         """None of these sequences of tokens."""
-        of, kept = _sequences(sequences, "sequences")
-        return cls._of(_init_banned_sequences(of, len(kept), _flags(rewind, False)))
+        return cls._of(c.init_banned_sequences(_unbiased(sequences, "sequences"), _ban(rewind, False)))
 
     @classmethod
     def sequence_bias(cls, biases):
         """{(token, ...): bias} for the token that would complete a sequence."""
-        pairs = list(biases.items() if hasattr(biases, "items") else biases)
-        of, kept = _sequences([tokens for tokens, _ in pairs], "sequences", [bias for _, bias in pairs])
-        return cls._of(_init_sequence_bias(of, len(kept)))
+        return cls._of(c.init_sequence_bias(_sequences(_pairs(biases, "biases"), "biases")))
 
     @classmethod
     def suppressed_tokens(cls, tokens):
         """Never these tokens."""
-        return cls._listed(_init_suppressed, tokens)
+        return cls._of(c.init_suppressed_tokens(tokens))
 
     @classmethod
     def begin_suppressed_tokens(cls, tokens, begin=0):
         """Not these at the position begin."""
-        return cls._listed(_init_begin_suppressed, tokens, begin)
+        return cls._of(c.init_begin_suppressed_tokens(tokens, begin))
 
     @classmethod
     def min_tokens(cls, tokens, n_min, begin=0):
         """Not these, usually vocab.eog, before n_min tokens."""
-        return cls._listed(_init_min_tokens, tokens, n_min, begin)
+        return cls._of(c.init_min_tokens(tokens, n_min, begin))
 
     @classmethod
     def allowed_tokens(cls, tokens):
         """Only these tokens."""
-        return cls._listed(_init_allowed, tokens)
+        return cls._of(c.init_allowed_tokens(tokens))
 
     @classmethod
     def forced_prefix(cls, tokens, begin=0):
         """These tokens first, one after the other."""
-        return cls._listed(_init_forced, tokens, begin)
+        return cls._of(c.init_forced_prefix(tokens, begin))
 
     @classmethod
     def eog_bias(cls, tokens, bias):
         """A bias on these, usually vocab.eog."""
-        return cls._listed(_init_eog_bias, tokens, bias)
+        return cls._of(c.init_eog_bias(tokens, bias))
 
     @classmethod
     def length_penalty(cls, tokens, start, factor, begin=0):
         """These, usually vocab.eog, are more likely the longer the text is beyond start tokens."""
-        return cls._listed(_init_length, tokens, start, factor, begin)
+        return cls._of(c.init_length_penalty(tokens, start, factor, begin))
 
     @classmethod
     def top_p_decay(cls, p, decay, lowest, resets=(), min_keep=0):
         """top_p whose p falls along a sentence."""
-        kept, at, n = _list(resets, "resets")
-        self = cls._of(_init_top_p_decay(p, decay, lowest, at, n, min_keep))
-        del kept
-        return self
+        return cls._of(c.init_top_p_decay(p, decay, lowest, resets, min_keep))
 
     @classmethod
     def no_repeat_ngram(cls, n, last_n=4096):
         """No n tokens that stand in the last last_n already."""
-        return cls._of(_init_ngram(n, last_n))
+        return cls._of(c.init_no_repeat_ngram(n, last_n))
 
 
-def _flags(rewind, any_case):
-    return bool(rewind) | bool(any_case) << 1
+def _ban(rewind, any_case):
+    return _flag(rewind, "rewind") | _flag(any_case, "any_case") << 1
 
 
 def _steps(values, vocab):
     """A chain of what settings say, without what draws; the usual numbers of the others are off."""
+    if not hasattr(values, "items"):
+        raise SamplingError(_RANGE, "what", f"what: {_said(values)} is neither a Constraint nor a dict")
+    values = {_setting(name): value for name, value in values.items()}
     for name in values:
-        if aliases.get(name, name) in ("mirostat", "adaptive_target", "seed", "rng"):
+        if name in ("mirostat", "adaptive_target", "seed", "rng"):
             raise SamplingError(_UNSUPPORTED, name, f"{name}: what draws does so at all times")
-    off = {"temp": 1, "top_k": 0, "top_p": 1, "min_p": 0}
-    off.update({aliases.get(name, name): value for name, value in values.items()})
-    chain = Chain(vocab, **off)
-    _free(_chain_remove(chain._handle, _chain_n(chain._handle) - 1))
+    settings = _settings({"temp": 1, "top_k": 0, "top_p": 1, "min_p": 0, **values}, vocab)
+    chain = c.chain_from_params(c.settings_params(settings))
+    c.chain_remove(chain, c.chain_n(chain) - 1)
     return chain
 
 
@@ -997,10 +1371,8 @@ def _steps(values, vocab):
 WatermarkResult = collections.namedtuple("WatermarkResult", "score p_value n_scored ln_p")
 WatermarkSpan = collections.namedtuple("WatermarkSpan", "begin end result p_value ln_p")
 
-_MARKS = {"gumbel": 0, "gumbel_dual": 1, "sbw_selfhash": 2, "sbw_lefthash": 3, "synthid": 4}
 
-
-class Watermark:
+class Watermark(_Value):
     """The mark of a secret key, for Chain(watermark=...), and its detector.
 
     kind: "gumbel", "gumbel_dual", "synthid" (these draw in place of the chain's last sampler), "sbw_selfhash",
@@ -1008,35 +1380,31 @@ class Watermark:
     alpha, depth, gamma, delta. The key is written nowhere."""
 
     def __init__(self, key, kind="gumbel", *, seed=None, **numbers):
-        self._mark, self._seeded, self._drafts = _default_watermark(_word(_MARKS, kind, "kind")), seed is not None, False
-        for name, value in {"key": key, "seed": 0 if seed is None else seed, **numbers}.items():
-            text = value if isinstance(value, str) else format(value, ".15g") if isinstance(value, float) else str(value)
-            status = _watermark_set(byref(self._mark), name.encode(), text.encode())
-            if status < 0:
-                raise SamplingError(status, name)
-        _free(self._sampler(0))
+        self._mark, self._seeded, self._drafts = c.default_watermark(kind), seed is not None, False
+        self._mark.key = _whole(key, "key", 0, 2**64 - 1)
+        self._mark.seed = 0 if seed is None else _whole(seed, "seed", 0, 2**64 - 1)
+        for name, value in numbers.items():
+            if type(value).__name__ in _BOOLS:
+                raise SamplingError(_RANGE, name, f"{name}: {value} is no number")
+            for text in _values(name, float(format(value, ".15g")) if isinstance(value, float) else value):
+                c.watermark_set(self._mark, name, text)
+        self._sampler(0)
 
     def for_draft(self):
         """The mark for the small model that drafts ("gumbel_dual")."""
-        other = object.__new__(Watermark)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _drafts=True)
-        _free(other._sampler(0))
+        other._sampler(0)
         return other
 
     def _sampler(self, seed):
-        mark, field = _Mark.from_buffer_copy(self._mark), c_char_p()
+        mark = c.watermark.from_buffer_copy(self._mark)
         if not self._seeded:
             mark.seed = seed
-        handle = _made((_init_watermark_draft if self._drafts else _init_watermark)(byref(mark)))
-        try:
-            _check(_status(handle, byref(field)), field)
-        except SamplingError:
-            _free(handle)
-            raise
-        return handle
+        return c.init_watermark_draft(mark) if self._drafts else c.init_watermark(mark)
 
     def _selects(self):
-        return self._mark.kind not in (2, 3)
+        return self._mark.kind not in (c.watermark_kind["sbw_selfhash"], c.watermark_kind["sbw_lefthash"])
 
     def detect(self, text):
         """Does this text, the tokens as they were generated without the prompt, carry the mark? A WatermarkResult."""
@@ -1044,21 +1412,15 @@ class Watermark:
 
     def detect_keys(self, keys, text):
         """The same for each of these keys in place of its own."""
-        for key in keys:
-            if not 0 <= key < 2**64:
-                raise SamplingError(_RANGE, "keys")
-        kept, at, n = _list(text, "text")
-        out = (_MarkResult * max(len(keys), 1))()
-        _check(_watermark_keys(byref(self._mark), (c_uint64 * max(len(keys), 1))(*keys), len(keys), at, n, out))
-        del kept
-        return [_result(of) for of in out[:len(keys)]]
+        keys = _integers(keys, "keys", "uint64")
+        out = (c.watermark_result * max(keys.n, 1))()
+        c.watermark_detect_keys(self._mark, keys, text, out)
+        return [_result(of) for of in out[:keys.n]]
 
     def find(self, text, window=200):
         """The piece of `window` tokens that is most likely marked: a WatermarkSpan."""
-        kept, at, n = _list(text, "text")
-        out = _MarkSpan()
-        _check(_watermark_find(byref(self._mark), at, n, window, byref(out)))
-        del kept
+        out = c.watermark_span()
+        c.watermark_find(self._mark, text, window, out)
         return WatermarkSpan(out.begin, out.end, _result(out.result), out.p_value, out.ln_p)
 
 
@@ -1078,52 +1440,38 @@ class Chain(Sampler):
     (aliases). None is the default. A request as a whole, with its program's defaults: from_request.
     constraints: copies of these stand behind the grammar. watermark: a Watermark, which draws in place of the last
     sampler, or stands behind the constraints."""
+    _vocab = _settings = None
+    _marks = False
 
     def __init__(self, vocab=None, grammar=None, *, constraints=(), watermark=None, **settings):
-        super().__init__(None, None)
-        if vocab is not None and not isinstance(vocab, (int, Vocab)):
-            vocab = Vocab(vocab)
-        self._build(vocab, grammar, settings, _Settings(settings, vocab), constraints, watermark)
+        self._vocab, self._settings = _vocabulary(vocab), settings
+        self._build(grammar, _settings(settings, self._vocab), constraints, watermark)
 
-    def _build(self, vocab, grammar, values, settings, constraints=(), watermark=None):
-        status = c_int()
-        self._vocab, self._values, self._keep = vocab, values, (vocab, grammar)
-        self._marks = watermark is not None and watermark._selects()
-        self._handle = _made(_chain_from_params(settings.params(), byref(status)), status)
-        _check(status.value)
-        for i, constraint in enumerate(constraints):
-            copied = constraint.clone()
-            handle, copied._handle = copied._handle, None
-            _check(_chain_insert(self._handle, i, handle))
+    def _build(self, grammar, settings, constraints, watermark):
+        constraints = [_is(of, (Constraint, Matcher), "constraints") for of in _list(constraints, "constraints")]
+        if isinstance(grammar, Grammar):
+            if not isinstance(self._vocab, Vocab):
+                raise SamplingError(_NULL, "vocab", "vocab: a grammar needs a Vocab, to know the tokens' bytes")
+            constraints.insert(0, Matcher(self._vocab, grammar))
+        elif grammar is not None:
+            constraints.insert(0, _is(grammar, Matcher, "grammar"))
+        self._held = chain = c.chain_from_params(c.settings_params(settings))
+        for i, of in enumerate(constraints):
+            c.chain_insert(chain, i, c.clone(of))
         if watermark is not None:
-            self._add_mark(watermark, len(constraints))
-        if grammar is not None:
-            if isinstance(grammar, Grammar):
-                if not isinstance(vocab, Vocab):
-                    raise SamplingError(_NULL, "vocab", "vocab: a grammar needs a Vocab, to know the tokens' bytes")
-                grammar = Matcher(vocab, grammar)
-            else:
-                grammar = grammar.clone()
-            self._keep = (vocab, grammar._keep)
-            first, grammar._handle = grammar._handle, None
-            _check(_chain_insert(self._handle, 0, first))
-        self._keep += tuple(constraint._keep for constraint in constraints)
+            self._add_mark(_is(watermark, Watermark, "watermark"), len(constraints))
 
     def _add_mark(self, watermark, place):
-        mark = watermark._sampler(_get_seed(self._handle))
-        if not watermark._selects():
-            _check(_chain_insert(self._handle, place, mark))
+        self._marks, mark = watermark._selects(), watermark._sampler(c.get_seed(self))
+        if not self._marks:
+            c.chain_insert(self, place, mark)
             return
-        try:
-            self._must_draw()
-        except SamplingError:
-            _free(mark)
-            raise
-        _free(_chain_remove(self._handle, _chain_n(self._handle) - 1))
-        _check(_chain_add(self._handle, mark))
+        self._must_draw()
+        c.chain_remove(self, c.chain_n(self) - 1)
+        c.chain_add(self, mark)
 
     def _must_draw(self):
-        if _name(_chain_get(self._handle, _chain_n(self._handle) - 1)) != b"dist":
+        if c.name(c.chain_get(self, c.chain_n(self) - 1)) != "dist":
             raise SamplingError(_UNSUPPORTED, "watermark", "watermark: this kind needs a draw: temperature above 0, no "
                                                            "mirostat, no adaptive_target")
 
@@ -1136,26 +1484,25 @@ class Chain(Sampler):
         handled: fields that you see to. seed: if the request has none. thinking: what makes a Constraint of a number of
         tokens to think, if the request says one: lambda budget: Constraint.thinking(spans, budget). .with_prompt tells
         whether the prompt is to be accepted too."""
-        if peer not in _PEERS:
-            raise SamplingError(_RANGE, "peer", f"peer: {peer!r} is none of {', '.join(_PEERS)}")
-        if vocab is not None and not isinstance(vocab, (int, Vocab)):
-            vocab = Vocab(vocab)
         self = cls.__new__(cls)
-        Sampler.__init__(self, None, None)
-        settings, told = _Settings({} if seed is None else {"seed": seed}, vocab), _Request()
-        names = (c_char_p * (len(handled) + 1))(*[name.encode() for name in handled], None)
-        text = request if isinstance(request, str) else json.dumps(request)
-        status = _settings_from(settings.handle, _PEERS[peer], text.encode(), names, byref(told))
-        if status < 0:
-            field = told.field.decode() or None
-            message = told.error.message.decode(errors="replace") or _error_text(status, None)
-            raise SamplingError(status, field, f"{field}: {message}" if field else message)
+        self._vocab = _vocabulary(vocab)
+        settings, told = _settings({"seed": seed}, self._vocab), c.request()
+        try:
+            c.settings_from(settings, peer, _text(_json(request, "request"), "request"), handled, told)
+        except SamplingError as error:
+            if told.error.status == 0:
+                raise
+            field = told.field.decode(errors="replace") or None
+            message = told.error.message.decode(errors="replace") or _error_text(error.status, None)
+            raise SamplingError(error.status, field, f"{field}: {message}" if field else message) from None
         if told.thinking_budget >= 0:
             if thinking is None:
                 raise SamplingError(_UNSUPPORTED, "thinking_budget",
                                     "thinking_budget: say thinking=, or see to it yourself, by handled")
-            constraints = [thinking(told.thinking_budget), *constraints]
-        self._build(vocab, grammar, None, settings, constraints, watermark)
+            if not callable(thinking):
+                raise SamplingError(_RANGE, "thinking", f"thinking: {_said(thinking)} makes no Constraint")
+            constraints = [thinking(told.thinking_budget), *_list(constraints, "constraints")]
+        self._build(grammar, settings, constraints, watermark)
         self.with_prompt = told.with_prompt
         return self
 
@@ -1174,22 +1521,27 @@ class Chain(Sampler):
         logits: [n_vocab] numbers; float32, float16, bfloat16 and float64 are read where they are. mask: words of 32
         bits, or a bool for each token. logprobs: the n most likely tokens too; then (token, Logprobs).
         dtype: of an array of 16-bit integers, "float16" or "bfloat16"."""
-        numpys = getattr(logits, "__array_interface__", None)
-        if numpys and mask is None and logprobs is None and dtype is None:  # the usual case, with the least work
-            (address, _), shape = numpys["data"], numpys["shape"]
-            if numpys["typestr"] == _F32 and numpys["strides"] is None and len(shape) == 1 and address % 4 == 0:
-                self._fits(shape[0])
-                token = _sample(self._handle, address, shape[0])
-                return token if token >= 0 else _check(token)
-        at = _floats(logits, dtype)
+        if mask is None and logprobs is None and dtype is None and type(logits) is not list and (
+                not hasattr(logits, "filled")):  # the usual case, with the least work
+            try:
+                view = memoryview(logits)
+            except _BAD:
+                view = None
+            if view is not None and view.format == "f" and view.ndim == 1 and view.c_contiguous:
+                address, n = _address(view), view.shape[0]
+                if n != self._vocab:
+                    self._fits(n)
+                token = _sample(self._held, address, n) if address % 4 == 0 else -1
+                if token >= 0:
+                    return token
+        at, held = _floats(logits, "logits", dtype), _holder(self, "s", "sampler")
         if len(at.shape) != 1:
             raise SamplingError(_RANGE, "logits", f"logits: {at.shape} is no row; sample_batch takes many")
         self._fits(at.shape[0])
         if mask is None and logprobs is None and at.dtype == "float32":
-            token = _sample(self._handle, at.address, at.shape[0])
-            return token if token >= 0 else _check(token)
+            return c.sample(held, at)
         try:
-            tokens = _batch([self], at, 1, mask, logprobs, None, 1)
+            tokens = _batch([self], at, mask, logprobs, None, 1)
         except BatchError as error:
             raise error.errors[0] from None
         return tokens[0] if logprobs is None else (tokens[0][0], tokens[1][0])
@@ -1200,102 +1552,94 @@ class Chain(Sampler):
         logits: [n + 1, n_vocab] what the model says behind 0 .. n tokens of the draft. draft: [n] tokens.
         method: "exact": the tokens that there would be without a draft. "ratio" and "block": their distribution, and
         more of the draft is accepted; probs: what it was drawn from, [n, n_vocab], or [n, n_top] with ids [n, n_top]."""
-        at, tokens = _dense_f32(logits, dtype), _integers(draft, "draft")
-        n = len(tokens.of) if hasattr(tokens.of, "__len__") else tokens.shape[0]
+        at, tokens = _dense_f32(logits, "logits", dtype), _integers(draft, "draft")
+        n = tokens.n
         if len(at.shape) != 2 or at.shape[0] != n + 1:
             raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not {(n + 1, self.n_vocab)}: a row more than "
                                                   f"the draft has tokens")
         self._fits(at.shape[1])
-        if method not in ("exact", "ratio", "block"):
-            raise SamplingError(_RANGE, "method", f"method: {method!r} is none of exact, ratio, block")
-        q, which = None if probs is None else _dense_f32(probs), None if ids is None else _integers(ids, "ids")
+        _word(method, "method", {**c.verify_method, "block": None})
+        q = None if probs is None else _dense_f32(probs, "probs")
+        which = None if ids is None else _integers(ids, "ids", dimensions=2 if n else None)
         if q is not None and q.shape != ((n, at.shape[1]) if which is None else which.shape) and n > 0:
             raise SamplingError(_RANGE, "probs", f"probs: {q.shape} does not fit")
-        if which is not None and (q is None or len(which.shape) != 2 or which.shape[0] != n) and n > 0:
+        if which is not None and (q is None or which.shape[0] != n) and n > 0:
             raise SamplingError(_RANGE, "ids", "ids: they do not fit probs and the draft")
-        c_draft = _Draft(n, tokens.address, q and q.address, which and which.address,
-                         which.shape[-1] if which is not None else 0)
-        out = array.array("i", [-1]) * (n + 1)
-        arguments = self._handle, at.address, at.shape[1], byref(c_draft)
+        c_draft = c.draft(n, tokens.address, q and q.address, which and which.address, which.shape[-1] if which else 0)
+        out = (c_int32 * (n + 1))(*[-1] * (n + 1))
         if method == "block":
-            accepted = _verify_block(*arguments, out.buffer_info()[0])
+            accepted = c.verify_block(self, at, at.shape[1], c_draft, out)
         else:
-            accepted = _verify(*arguments, method == "ratio", out.buffer_info()[0])
-        _check(accepted)
+            accepted = c.verify(self, at, at.shape[1], c_draft, method, out)
         if out[accepted] < 0:
-            raise BatchError(out[:accepted].tolist(), {accepted: SamplingError(out[accepted])})
-        return out[:accepted + 1].tolist()
+            raise BatchError(out[:accepted], {accepted: SamplingError(out[accepted])})
+        return out[:accepted + 1]
 
     def update(self, **settings):
         """Other values for these settings, between two tokens; what the chain has seen stays. None: the default."""
-        if self._values is None:
+        if self._settings is None:
             raise SamplingError(_UNSUPPORTED, None, "a chain of from_request has no settings by name")
-        new = {aliases.get(name, name) for name in settings}
-        values = {name: value for name, value in self._values.items() if aliases.get(name, name) not in new}
+        new = set(map(_setting, settings))
+        values = {name: value for name, value in self._settings.items() if _setting(name) not in new}
         values.update(settings)
-        of = _Settings(values, self._vocab)
+        of = _settings(values, self._vocab)
         if self._marks:
             Chain(self._vocab, **values)._must_draw()
-        _check(_chain_update(self._handle, of.params()))
+        c.chain_update(self, c.settings_params(of))
         if self._marks:  # the new draw, in front of the mark
-            _free(_chain_remove(self._handle, _chain_n(self._handle) - 2))
-        self._values = values
+            c.chain_remove(self, c.chain_n(self) - 2)
+        self._settings = values
 
     @property
     def settings(self):
         """What was set by name."""
-        return dict(self._values or {})
+        return dict(self._settings or {})
 
     def get(self, name):
         """A setting's value, as text."""
-        text, of = ctypes.create_string_buffer(400), _Settings(self._values or {}, self._vocab)
-        _check(_settings_get(of.handle, aliases.get(name, name).encode(), text, len(text)), name)
-        return text.value.decode()
+        return _written(c.settings_get, _settings(self._settings or {}, self._vocab), _setting(name))
 
     def prev(self, n=64):
         """The last accepted tokens, n at most, the oldest first."""
-        out = array.array("i", bytes(4 * n))
-        return out[:_prev(self._handle, out.buffer_info()[0], n)].tolist()
+        return _filled(c.prev, self, n, 2**20)
 
 
-_PEERS = {"openai": 0, "vllm": 1, "transformers": 2, "llama_server": 3, "ollama": 4, "anthropic": 5,
-          "sglang": 6}
+def _vocabulary(of):
+    """A number of tokens, a Vocab, or one of a list."""
+    if of is None or isinstance(of, Vocab):
+        return of if of is None else _is(of, Vocab, "vocab")
+    if hasattr(of, "__iter__") and not isinstance(of, (str, bytes, bytearray)):
+        return Vocab(of)
+    return _whole(of, "vocab", *_MOST["int32"])
 
 
-def _read(of):
-    top = of.top_logprobs
+def _read(of, top):
     return LogprobSet(Logprob(of.chosen.token, of.chosen.rank, of.chosen.logprob),
-                      [Logprob(top[i].token, top[i].rank, top[i].logprob) for i in range(of.n_top_found)])
+                      [Logprob(one.token, one.rank, one.logprob) for one in top[:of.n_top_found]])
 
 
-def _batch(chains, at, rows, mask, logprobs, index, n_threads):
-    two = len(at.shape) == 2
-    n_vocab = at.shape[-1]
-    logits = _Logits(at.address, _DTYPES[at.dtype], rows, n_vocab, at.strides[0] if two and at.shape[0] > 1 else 0)
+def _batch(chains, at, mask, logprobs, index, n_threads):
+    rows, n_vocab = len(chains), at.shape[-1]
+    stride = at.strides[0] // at.size if len(at.shape) == 2 and at.shape[0] > 1 else 0
+    logits = c.logits(at.address, _DTYPES[at.dtype], rows, n_vocab, stride, index and index.address)
     logits.n_threads = n_threads
     if mask is not None:
         bits, logits.mask_stride = _bits(mask, rows, n_vocab)
         logits.mask = bits.address
-    if index is not None:
-        logits.row_index = index.address
     if logprobs is not None:
-        if not 0 <= logprobs <= 1024:
-            raise SamplingError(_RANGE, "logprobs", f"logprobs: {logprobs} is not in [0, 1024]")
-        sets, top = (_Logprobs * rows)(), (_Logprob * (2 * rows * logprobs + 1))()
-        for r in range(rows):
-            for k, of in enumerate((sets[r].raw, sets[r].processed)):
-                of.n_top = logprobs
-                if logprobs:
-                    of.top_logprobs = ctypes.cast(byref(top, (2 * r + k) * logprobs * ctypes.sizeof(_Logprob)),
-                                                  POINTER(_Logprob))
-        logits.logprobs = sets
-    handles = (c_void_p * max(rows, 1))(*[chain._handle for chain in chains])
-    out = (c_int32 * max(rows, 1))()
-    _check(_sample_batch(handles, byref(logits), out))
-    tokens = out[:rows]
+        n = _whole(logprobs, "logprobs", 0, 1024)
+        sets, top = (c.logprobs * rows)(), [(c.logprob * (n + 1))() for _ in range(2 * rows)]
+        for r, of in enumerate(part for row in sets for part in (row.raw, row.processed)):
+            of.n_top, of.top_logprobs = n, ctypes.addressof(top[r]) if n else None
+        logits.logprobs = ctypes.addressof(sets)
+    held = [chain._held for chain in chains]  # until C is done
+    out = (c_int32 * rows)()
+    c.sample_batch(_Array((c_void_p * rows)(*[of.value for of in held]), rows), logits, out)
+    tokens = out[:]
     told = None if logprobs is None else [
-        Logprobs(_read(sets[r].raw), _read(sets[r].processed)) if tokens[r] >= 0 else None for r in range(rows)]
-    if any(token < 0 for token in tokens):
+        Logprobs(_read(of.raw, top[2 * r]), _read(of.processed, top[2 * r + 1])) if tokens[r] >= 0 else None
+        for r, of in enumerate(sets)]
+    if min(tokens) < 0:
         raise BatchError([t if t >= 0 else None for t in tokens],
                          {r: SamplingError(t) for r, t in enumerate(tokens) if t < 0}, told)
     return tokens if logprobs is None else (tokens, told)
@@ -1308,8 +1652,8 @@ def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_thr
     [Logprobs]). n_threads: where the library is compiled with OpenMP; 0: its choice.
     A row that fails leaves its chain as it was; when all others have their tokens, it is a BatchError, which has them.
     """
-    chains, at = list(chains), _floats(logits, dtype)
-    rows = len(chains)
+    chains, at = [_is(chain, Chain, "chains") for chain in _list(chains, "chains")], _floats(logits, "logits", dtype)
+    rows, n_threads = len(chains), _whole(n_threads, "n_threads", 0, 2**31 - 1)
     if not rows:
         return [] if logprobs is None else ([], [])
     if len(at.shape) != 2:
@@ -1317,11 +1661,11 @@ def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_thr
     index = None if row_index is None else _integers(row_index, "row_index")
     if index is None and at.shape[0] != rows:
         raise SamplingError(_RANGE, "logits", f"logits: there are {at.shape[0]} rows, not {rows}")
-    if index is not None and (index.shape != (rows,) or any(not 0 <= i < at.shape[0] for i in index.of)):
+    if index is not None and (index.n != rows or any(not 0 <= i < at.shape[0] for i in index.of)):
         raise SamplingError(_RANGE, "row_index", f"row_index: not {rows} numbers in [0, {at.shape[0]})")
     for chain in chains:
         chain._fits(at.shape[1])
-    return _batch(chains, at, rows, mask, logprobs, index, n_threads)
+    return _batch(chains, at, mask, logprobs, index, n_threads)
 
 
 # ---- the rest -------------------------------------------------------------------------------------------------------
@@ -1329,16 +1673,14 @@ def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_thr
 
 def child_seed(seed, i):
     """The seed of sample i of several from one request."""
-    return _child_seed(seed, i)
+    return c.child_seed(seed, i)
 
 
 def takes(name):
     """Which values a setting takes, for a user to read: "a number in (0, 1]"."""
-    text, name = ctypes.create_string_buffer(400), aliases.get(name, name)
-    _check(_settings_takes(name.encode(), text, len(text)), name)
-    return text.value.decode()
+    return _written(c.settings_takes, _setting(name))
 
 
 def version():
     """The library's, as 10000 major + 100 minor + patch."""
-    return _version()
+    return _version

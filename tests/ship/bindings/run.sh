@@ -65,6 +65,7 @@ if [ -n "$python" ]; then
     compare python_numpy "$python" $here/tokens.py
     compare python_beside env -u SAMPLING_LIBRARY "$python" "$dir/beside/tokens.py"
     promises python_numpy "$python" $here/test_sampling.py
+    promises python_numpy_misuse "$python" $here/misuse.py
 else
     echo "bindings: SKIPPED python with numpy, there is no numpy"
 fi
@@ -72,6 +73,19 @@ if command -v python3 > /dev/null; then
     without="import sys; sys.modules['numpy'] = None; sys.path.insert(0, '$here'); import"
     compare python python3 -c "$without tokens; tokens.main()"
     promises python python3 -c "$without test_sampling; test_sampling.main()"
+    promises python_misuse python3 -c "$without misuse; misuse.main()"
+    # the same under AddressSanitizer, Python's own memory too
+    asan=$("$CC" -print-file-name=libasan.so)
+    if [ -e "$asan" ]; then
+        "$CC" -std=c11 -O1 -fPIC -fvisibility=hidden -fsanitize=address -shared -I. $here/counted.c -o "$dir/libasan.so" -lm
+        for test in test_sampling misuse; do
+            said=$(LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SAMPLING_LIBRARY=$dir/libasan.so \
+                "${python:-python3}" $here/$test.py) || fail "python under AddressSanitizer: $test fails"
+            echo "bindings: python under AddressSanitizer: $said"
+        done
+    else
+        echo "bindings: SKIPPED python under AddressSanitizer, $CC has no libasan.so"
+    fi
     PYTHONPATH=$here sh $here/pages.sh "$dir/pages_py" $here/python.md python3
 else
     echo "bindings: SKIPPED python, there is no python3"

@@ -6,14 +6,19 @@ import copy
 import ctypes
 import gc
 import inspect
+import itertools
 import math
 import os
+import pickle
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 
 import sampling
-from sampling import (BatchError, Chain, Constraint, Grammar, Loop, Matcher, SamplingError, Vocab, Watermark, child_seed,
-                      sample_batch)
+from sampling import (BatchError, Chain, Constraint, Grammar, Loop, Matcher, Sampler, SamplingError, Vocab, Watermark,
+                      child_seed, sample_batch)
 
 try:
     import numpy
@@ -52,6 +57,9 @@ class Tensor:
 
     def data_ptr(self):
         return self.of.buffer_info()[0]
+
+    def element_size(self):
+        return self.of.itemsize
 
     def stride(self):
         return (1,)
@@ -94,7 +102,7 @@ def test_arrays():
     assert greedy.sample(view) == 2
     row[0] = 9
     assert greedy.sample(view) == 0
-    assert sampling._floats(view).address == row.buffer_info()[0]
+    assert sampling._floats(view, "logits").address == row.buffer_info()[0]
     if numpy is None:
         return
     draw(lambda row: numpy.array(row, dtype=numpy.float32))
@@ -105,13 +113,13 @@ def test_arrays():
     draw(lambda row: numpy.array(row, dtype=numpy.float32)[::-1][::-1])
     assert Chain(top_k=1).sample(numpy.array([1, 5, 3])) == 1  # whole numbers
     many = numpy.zeros((3, N + 2), dtype=numpy.float32)
-    at = sampling._floats(many[:, 1:-1])
-    assert at.address == many[:, 1:-1].ctypes.data and at.strides == (N + 2, 1)
+    at = sampling._floats(many[:, 1:-1], "logits")
+    assert at.address == many[:, 1:-1].ctypes.data and at.strides == (4 * (N + 2), 4)
     half_row = numpy.array(ROW, dtype=numpy.float16)
-    assert sampling._floats(half_row).address == half_row.ctypes.data and sampling._floats(half_row).dtype == "float16"
+    assert sampling._floats(half_row, "logits").address == half_row.ctypes.data and sampling._floats(half_row, "logits").dtype == "float16"
     frozen = numpy.array(ROW, dtype=numpy.float32)
     frozen.flags.writeable = False
-    assert sampling._floats(frozen).address == frozen.ctypes.data
+    assert sampling._floats(frozen, "logits").address == frozen.ctypes.data
 
 
 def half(x):
@@ -269,7 +277,7 @@ def test_grammars():
     assert Matcher(vocab, Grammar.from_regex("x"), trigger_tokens=letters("x")).is_awaiting()
     fails(lambda: Matcher(vocab, Grammar.from_regex("x"), trigger_patterns=["("]), "trigger_patterns")
     fails(lambda: Matcher(vocab, Grammar.from_regex("x"), trigger_words=["a"], trigger_patterns=["b"]), "trigger_")
-    fails(lambda: Vocab([b"a"], eos=1), "outside its range")
+    fails(lambda: Vocab([b"a"], eos=1), "eos: 1 is not in [-1, 0]")
     fails(lambda: Vocab([b"a"], eog=[2**40]), "eog")
 
 
@@ -512,7 +520,7 @@ def test_states():
     chain.close()
     for used in (lambda: chain.sample(ROW), chain.save, chain.clone, lambda: chain.accept(1), chain.describe,
                  lambda: sample_batch([chain], [ROW]), lambda: chain.update(temp=1), lambda: chain.verify([ROW], [])):
-        fails(used, "NULL")
+        assert fails(used, "closed").name == "SAMP_E_NULL"
     assert child_seed(1, 2) != child_seed(1, 3) and "dist" in Chain().describe()
 
 
@@ -574,6 +582,357 @@ def test_threads():
     assert got == [want] * 4
 
 
+def live():
+    """How many blocks of memory the library has."""
+    of = ctypes.CDLL(os.environ["SAMPLING_LIBRARY"]).counted_live
+    of.restype = ctypes.c_long
+    return of()
+
+
+def cyclic(*objects):
+    """Lost at once, in a cycle that only the collector finds."""
+    class Request:
+        pass
+
+    request = Request()
+    request.objects, request.itself = list(objects), request
+
+
+def test_cycles():
+    """What is borrowed outlives the borrower, in whatever order the collector goes through a cycle."""
+    class Ban(Constraint):
+        def __init__(self, vocab):
+            made = Constraint.banned_strings(vocab, ["b"])
+            self.__dict__, made.__dict__ = made.__dict__, {}
+
+    for order in itertools.permutations((Vocab, Grammar, Matcher, Chain, Ban)):
+        made = {cls: cls.__new__(cls) for cls in order}  # in the order in which the collector comes by
+        vocab, grammar, matcher, chain, ban = (made[cls] for cls in (Vocab, Grammar, Matcher, Chain, Ban))
+        vocab.__init__(LETTERS, eos=END)
+        grammar.__init__("[ab]*", "regex")
+        matcher.__init__(vocab, grammar)
+        ban.__init__(vocab)
+        chain.__init__(vocab, matcher, seed=1, constraints=[ban])
+        assert chain.sample([0.0] * 96) in letters("a") + [END]
+        cyclic(*made.values())
+        del made, vocab, grammar, matcher, chain, ban
+        gc.collect()
+
+
+def test_last_words():
+    """__del__ may use an object that nobody else has; one that the collector has found, in a cycle, is closed, also when
+    it comes back to life."""
+    said, back = [], []
+
+    class Last(Chain):
+        def __del__(self):
+            try:
+                said.append(self.sample([0.0, 9.0]))
+            except SamplingError as error:
+                said.append(str(error))
+            back.append(self)
+
+    last = Last(2, temp=0)
+    del last
+    assert said.pop() == 1 and back.pop().sample([9.0, 0.0]) == 0
+    cyclic(Last(2, temp=0))
+    gc.collect()
+    assert said == ["s: the Last is closed"]
+    for of in back.pop(), None:
+        if of:
+            fails(lambda: of.sample([0.0, 1.0]), "closed")
+            fails(of.reset, "closed")
+            cyclic(of)
+        del of
+        gc.collect()
+
+
+def test_closed():
+    """In any order, twice; and who borrows goes on."""
+    def make():
+        vocab, grammar = Vocab(LETTERS, eos=END), Grammar.from_regex("[ab]*")
+        matcher = Matcher(vocab, grammar)
+        thinking = Constraint.thinking([([1], [2])], 5, vocab=vocab)
+        return [vocab, grammar, matcher, thinking, Chain(vocab, matcher, constraints=[thinking], seed=1)]
+
+    for order in itertools.permutations(range(5)):
+        made = make()
+        for i in order:
+            made[i].close()
+            made[i].close()
+        for of in made[2:]:
+            fails(of.save, "closed")
+        fails(lambda: Matcher(made[0], Grammar.from_regex("a")), "vocab: the Vocab is closed")
+        fails(lambda: Matcher(Vocab([b"a"]), made[1]), "grammar: the Grammar is closed")
+        fails(lambda: Chain(made[0]), "vocab: the Vocab is closed")
+        fails(lambda: Chain(constraints=[made[3]]), "constraints: the Constraint is closed")
+        fails(lambda: Chain(Vocab([b"a"]), made[2]), "grammar: the Matcher is closed")
+        fails(lambda: Constraint.schedule(made[3]), "what: the Constraint is closed")
+    vocab, grammar, matcher, thinking, chain = make()
+    for of in vocab, grammar, matcher, thinking:
+        of.close()
+    assert chain.sample([0.0] * 96) in letters("ab") + [END] and chain.clone().thinking_now() == "not"
+    fails(lambda: Sampler().accept(1), "closed")  # nor is what was never made an object of C's
+    fails(Chain.__new__(Chain).save, "closed")
+    with Vocab([b"a"]) as vocab, Grammar.from_regex("a") as grammar:
+        assert Matcher(vocab, grammar).allows(0)
+
+
+def test_index():
+    """A Vocab's index is made once, also by many threads at once."""
+    vocab, grammar = Vocab([b"%d" % i for i in range(20000)]), Grammar.from_regex("[0-9]*")
+    before, start = live(), threading.Barrier(8)
+
+    def run():
+        start.wait()
+        vocab._index()
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    many = live()
+    assert Matcher(vocab, grammar).allows(0)
+    alone = Vocab([b"%d" % i for i in range(20000)])
+    both = live()
+    alone._index()
+    assert many - before == live() - both, f"{many - before} blocks, where one index has {live() - both}"
+
+
+def test_strides():
+    """Arrays whose elements are not whole elements apart, are in pieces, backwards, elsewhere, or hidden."""
+    if numpy is None:
+        return
+    want = Chain(N, seed=5, temperature=1.2).sample(ROW)
+    for kind, other in itertools.product(("f4", "f8", "f2"), ("u1", "?", "i4", "f8")):
+        record = numpy.zeros((2, N), dtype=[("b", other), ("a", kind), ("c", other)])
+        record["a"], record["b"], record["c"] = ROW, 1, 1
+        exact = Chain(N, seed=5, temperature=1.2).sample(record["a"][0].copy())
+        assert Chain(N, seed=5, temperature=1.2).sample(record["a"][0]) == exact, (kind, other)
+        assert sample_batch([Chain(N, seed=5, temperature=1.2)], record["a"][:1]) == [exact], (kind, other)
+        assert Chain(N, seed=5, temperature=1.2).verify(record["a"], [exact])[0] == exact, (kind, other)
+    row = numpy.array(ROW, dtype="f4")
+    for view in row[::-1][::-1], numpy.stack([row, row], 1)[:, 0], numpy.stack([row, row])[::-1][0], numpy.broadcast_to(row, (2, N))[1]:
+        assert Chain(N, seed=5, temperature=1.2).sample(view) == want
+    assert Chain(N, seed=5, temperature=1.2).sample(row[::-1]) == Chain(N, seed=5, temperature=1.2).sample(ROW[::-1])
+    overlapping = numpy.lib.stride_tricks.as_strided(row, (2, N - 1), (4, 4))
+    assert sample_batch([Chain(seed=1, temp=0)] + [Chain(seed=1, temp=0)], overlapping) == [
+        Chain(temp=0).sample(ROW[:-1]), Chain(temp=0).sample(ROW[1:])]
+    # masks, whose words may be negative int32
+    words = numpy.array([-1 << 30 | 1 << 3, 0], dtype="i4")
+    for other in "u1", "i4", "f8", "?":
+        for kind in "i4", "u4":
+            record = numpy.zeros(2, dtype=[("b", other), ("a", kind)])
+            record["a"], record["b"] = words.astype(kind), 1
+            chain = Chain(N, seed=1, temperature=5.0, top_k=0, top_p=1, min_p=0)
+            assert {chain.sample(ROW, mask=record["a"]) for _ in range(100)} == {3, 30, 31}, (kind, other)
+            tokens = numpy.zeros(3, dtype=[("b", other), ("a", kind)])
+            tokens["a"], tokens["b"] = [1, 2, 3], 7
+            chain.accept(tokens["a"])
+            assert chain.prev(3) == [1, 2, 3]
+            assert Watermark(5).detect(tokens["a"]) == Watermark(5).detect([1, 2, 3])
+    # what C is to write is refused there, and its neighbours stay
+    vocab = Vocab(LETTERS, eos=END)
+    matcher = Matcher(vocab, Grammar.from_regex("[a-z]*"))
+    for dtype in [("a", "u4"), ("b", "u1")], [("b", "u1"), ("a", "u4")], [("a", "u4"), ("b", "u4")]:
+        record = numpy.zeros(3, dtype=dtype)
+        record["b"] = 7
+        fails(lambda: matcher.mask(record["a"]), "out")
+        assert (record["b"] == 7).all() and not record["a"].any()
+    frozen = numpy.zeros(3, "u4")
+    frozen.flags.writeable = False
+    fails(lambda: matcher.mask(frozen), "out")
+    fails(lambda: matcher.mask(numpy.zeros(6, "u4")[::2]), "out")
+    fails(lambda: matcher.mask(numpy.zeros(3, "u4")[::-1]), "out")
+    fails(lambda: matcher.mask(numpy.zeros(13, "u1")[1:].view("u4")), "out")
+    assert (matcher.mask(numpy.zeros((1, 3), "i4")).view("u4") == list(matcher.mask())).all()
+    hidden = numpy.ma.array(row, mask=row == max(ROW))
+    fails(lambda: Chain(N).sample(hidden), ".filled(")
+    assert Chain(N, temp=0).sample(hidden.filled(-math.inf)) != Chain(N, temp=0).sample(row)
+
+
+def test_half():
+    """verify takes 16 bits for what they are."""
+    bits = [[half(1 - x) for x in row] for row in rows(2)]
+    exact = [[unpack(x, "float16") for x in row] for row in bits]
+    flat = memoryview(array.array("H", sum(bits, []))).cast("B").cast("H", (2, N))
+    first = Chain(N, temp=0).sample(exact[0])
+    assert Chain(N, temp=0).verify(flat, [first], dtype="float16") == Chain(N, temp=0).verify(exact, [first])
+
+
+def test_kept():
+    """What a chain borrows by its constraints stays, whatever they come from."""
+    def make(constraints):
+        vocab = Vocab(LETTERS, eos=END)
+        return Chain(96, constraints=constraints(lambda: Constraint.banned_strings(vocab, ["aa"])), top_k=1)
+
+    a = letters("a")[0]
+    likes_a = [9.0 if i == a else 0.0 for i in range(96)]
+    for constraints in (lambda ban: (ban() for _ in range(2)), lambda ban: iter([ban()]), lambda ban: {ban()}, lambda ban: map(
+            lambda _: ban(), range(2))):
+        chain = make(constraints)
+        gc.collect()
+        junk = [Vocab(LETTERS[::-1], eos=0) for _ in range(20)]  # where the vocabulary has been
+        assert [said(chain, 1, likes_a) == [a] for _ in range(6)] == [True, False] * 3 and junk, constraints
+        chain.update(top_k=2)
+        assert chain.clone().sample(likes_a) == a
+
+
+def test_byte_0():
+    """No text is cut at a byte 0."""
+    vocab, grammar = Vocab(LETTERS, eos=END), Grammar.from_regex("a")
+    for what in (
+            lambda: Constraint.banned_strings(vocab, ["a\0b"]), lambda: Constraint.banned_strings(vocab, [b"a\0"]),
+            lambda: Constraint.banned_pattern(vocab, "a\0"), lambda: Matcher(vocab, grammar, trigger_words=["a\0b"]),
+            lambda: Matcher(vocab, grammar, trigger_patterns=["a\0b"]), lambda: Chain.from_request("vllm", '{"n": 1}\0 rubbish'),
+            lambda: Chain.from_request("vllm", {}, handled=["n\0x"]), lambda: Grammar('root ::= "a"', root="root\0x"),
+            lambda: Grammar.from_json_schema("{}\0 rubbish"), lambda: Grammar.from_json_schema({}, "compact\0x"),
+            lambda: Grammar.from_string('root ::= "a"\0'), lambda: Chain(**{"top_k\0x": 1}), lambda: Chain(top_k="1\0junk"),
+            lambda: Chain(order="top_k\0x"), lambda: Chain(order=["top_k", "temperature\0"]), lambda: Chain(vocab, dry_breakers=["a\0"]),
+            lambda: Chain(logit_bias="1+1\0"), lambda: Chain().update(top_p="0.5\0junk"), lambda: Chain().get("top_k\0x"),
+            lambda: sampling.takes("top_k\0x"), lambda: Watermark(5, scope="always\0"), lambda: Watermark(5, **{"depth\0": 1})):
+        assert fails(what, "a byte 0").status == -10
+    assert Vocab([b"\0", "a\0b"]) and not Matcher(Vocab([b"\0", b"a"]), Grammar.from_regex("a")).allows(0)  # tokens may have it
+
+
+def test_numbers():
+    """Numbers neither wrap nor are cut; what Python takes for whole numbers is taken."""
+    chain = Chain(N, seed=1)
+    for bad in 2**32 + 5, 3.9, 2**64 + 5, -2**32 + 5, math.nan, True, "5", 5.0:
+        assert fails(lambda: chain.accept(bad), "token: ").field == "token"
+        assert fails(lambda: chain.accept([bad]), "token: ").field == "token"
+    for what in (lambda: chain.rollback(2**32), lambda: chain.set_rollback(2**32 + 1), lambda: setattr(chain, "position", 2**64),
+                 lambda: chain.prev(-1), lambda: chain.prev(2.5), lambda: child_seed(2**64, 1), lambda: child_seed(1, -1),
+                 lambda: Constraint.thinking([([0], [1])], 2**32 + 1), lambda: Constraint.no_repeat_ngram(2**32 + 2),
+                 lambda: Chain(logit_bias={2**32 + 1: 1.0}, vocab=5), lambda: Chain(logit_bias={1.5: 1.0}, vocab=5),
+                 lambda: Constraint.loop_watch(Loop(2**32 + 4)), lambda: Constraint.eog_bias([1], 1e300),
+                 lambda: Watermark(5).find([1], 2**64 + 5), lambda: sample_batch([chain], [ROW], n_threads=2**32 + 1),
+                 lambda: chain.sample(ROW, logprobs=2.5), lambda: chain.load(2**40), lambda: Vocab([1, 2]), lambda: Vocab([b"a"], eos=2**32),
+                 lambda: Grammar(5), lambda: Chain(True), lambda: Chain(2**32 + 3), lambda: Chain(top_k=10**5000)):
+        fails(what, ": ")
+    assert chain.prev() == [] and chain.position == 0
+    many = [5]
+    if numpy is not None:
+        many += [numpy.int64(5), numpy.uint8(5), numpy.array(5), numpy.int32(5)]
+        chain.accept(numpy.array([5], dtype="i8"))
+        chain.accept([numpy.int64(5)])
+        assert Chain(numpy.int64(N), top_k=numpy.int32(1), temp=numpy.float32(0.5)).n_vocab == N
+        assert Constraint.suppressed_tokens(numpy.array([1, 2], dtype="u8")) and Constraint.eog_bias([1], numpy.float32(1))
+    for token in many:
+        chain.accept(token)
+    assert chain.prev() == [5] * len(chain.prev()) and chain.prev(2**64 - 1) == chain.prev()
+
+
+def test_buffers():
+    """What C reads or writes is neither resized nor freed meanwhile; odd formats are refused, or copied right."""
+    bits, matcher = array.array("I", [0] * 3), Matcher(Vocab(LETTERS, eos=END), Grammar.from_regex("a"))
+    at = sampling._Buffer(bits)
+    try:
+        bits.append(1)
+        raise AssertionError("it was resized")
+    except BufferError:
+        del at
+    bits.append(1)
+    matcher.mask(bits)
+    for of in (ctypes.c_float.__ctype_be__ * N)(*ROW), (ctypes.c_double * N)(*ROW), (ctypes.c_float * N)(*ROW), (ctypes.c_long * N)(*map(
+            int, ROW)), memoryview(ROW)[::-1][::-1]:
+        assert Chain(N, temp=0).sample(of) in (Chain(N, temp=0).sample(ROW), Chain(N, temp=0).sample(list(map(int, ROW))))
+    # an array's address from somebody else's word is not taken
+    class Liar:
+        __array_interface__ = {"data": (64, True), "typestr": "<f4", "strides": None, "shape": (N,), "version": 3}
+
+    fails(lambda: Chain(N).sample(Liar()), "logits")
+    # torch's lazily negated tensors have other numbers in memory
+    class Negative(Tensor):
+        def is_neg(self):
+            return True
+
+        def resolve_neg(self):
+            return Tensor(array.array("f", [-x for x in self.of]))
+
+    Tensor.resolve_conj = lambda self: self
+    assert Chain(N, temp=0).sample(Negative(array.array("f", [-x for x in ROW]))) == Chain(N, temp=0).sample(ROW)
+    # whoever else uses Python's C functions sets their types
+    ctypes.pythonapi.PyObject_GetBuffer.argtypes, old = [ctypes.c_int], ctypes.pythonapi.PyObject_GetBuffer.argtypes
+    assert Chain(N, temp=0).sample(ROW) == Chain(N, temp=0).sample(list(ROW))
+    ctypes.pythonapi.PyObject_GetBuffer.argtypes = old
+
+
+def test_copies():
+    """Copies are safe; nothing is pickled but errors."""
+    vocab, grammar, mark = Vocab(LETTERS, eos=END), Grammar.from_regex("[ab]*"), Watermark(987654321)
+    for of in vocab, grammar, mark:
+        assert copy.copy(of) is of and copy.deepcopy(of) is of
+    chain = Chain(vocab, grammar, seed=1)
+    for of in copy.copy(chain), copy.deepcopy(chain), copy.deepcopy({"a": [chain]})["a"][0]:
+        assert of.save() == chain.save()
+        of.close()
+    for of in vocab, grammar, mark, chain, Matcher(vocab, grammar), Constraint.loop_watch():
+        fails(lambda: pickle.dumps(of), "can't be pickled")
+    error = fails(lambda: Chain(top_p=2), "top_p")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.status, again.field, str(again)) == (error.status, error.field, str(error))
+    error = fails(lambda: sample_batch([Chain(N)], [[math.nan] * N]), "row 0", BatchError)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and again.tokens == [None] and again.errors[0].status == -3
+
+    class Named(Chain):
+        def __init__(self, name, *args, **more):
+            super().__init__(*args, **more)
+            self.tag = name
+
+    named = Named("a", N, seed=1)
+    assert type(named.clone()) is Named and named.clone().tag == "a" and named.sample(ROW) == Chain(N, seed=1).sample(ROW)
+
+
+def python(text, **environment):
+    """A Python of its own: what it prints."""
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.abspath(sampling.__file__)), **environment}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, cwd="/")
+    return done.stdout + done.stderr
+
+
+def test_end():
+    """At the end of the interpreter, and in a forked child, nothing goes wrong."""
+    begin = "import sampling, os, sys; from sampling import *\n" \
+            "v = Vocab(['a', 'b', None], eos=2); g = Grammar.from_regex('[ab]*'); m = Matcher(v, g); c = Chain(v, m)\n"
+    assert python(begin + "class R: pass\nr = R(); r.r, r.all = r, (c, m, g, v)\nsys.modules['kept'] = r; print('ok')") == "ok\n"
+    assert python(begin + "class D:\n    def __del__(self, c=c): print(c.sample([0.0] * 3) >= 0)\nd = D()") == "True\n"
+    assert python(begin + "import atexit; atexit.register(lambda: print(c.sample([0.0] * 3) >= 0)); del v, g, m") == "True\n"
+    fork = "import os, threading\n" \
+           "big = Vocab(['%d' % i for i in range(200000)]); t = threading.Thread(target=big._index); t.start()\n" \
+           "child = os.fork()\n" \
+           "if not child:\n    Matcher(big, g); c.sample([0.0] * 3); print('child', flush=True); os._exit(0)\n" \
+           "os.waitpid(child, 0); t.join(); print('parent', Matcher(big, g).allows(1))"
+    assert python(begin + fork) == "child\nparent False\n"
+
+
+def test_library():
+    """A library that is missing, broken or another is a SamplingError that says what to do; where it is looked for."""
+    load = "try:\n    import sampling\n    print(sampling._path)\nexcept ValueError as error:\n    " \
+           "print(type(error).__mro__[1].__name__, isinstance(error, ImportError), error)"
+    for library in "/nowhere/libsampling.so", os.path.abspath(__file__):
+        said = python(load, SAMPLING_LIBRARY=library)
+        assert said.startswith("SamplingError True SAMPLING_LIBRARY: ") and library in said, said
+        assert "make lib" in said and "make install" in said, said
+    said = python(load, SAMPLING_LIBRARY="libm.so.6")
+    assert said.startswith("SamplingError True") and "libm.so.6 has no samp_version" in said, said
+    with tempfile.TemporaryDirectory() as folder:  # where it is looked for, the nearest first
+        at = os.path.join(folder, "src", "bindings")
+        os.makedirs(at)
+        shutil.copy(sampling.__file__, at)
+        environment = dict(PYTHONPATH=at, SAMPLING_LIBRARY="", LD_LIBRARY_PATH=os.path.join(folder, "system"))
+        said = python(load, **environment)
+        places = [os.path.join(folder, *to, "libsampling.so") for to in (["src", "bindings"], ["build"], ["system"], ["lib"], [])]
+        assert said.count(folder) >= 4 or os.path.exists("/usr/local/lib/libsampling.so"), said
+        for place in places[::-1]:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            shutil.copy(os.environ["SAMPLING_LIBRARY"], place)
+            said = python(load, **environment)
+            assert said == ("libsampling.so" if "system" in place else place) + "\n", (place, said)
+
+
 def test_stub():
     """sampling.pyi has the names, parameters and defaults that sampling.py has."""
     with open(os.path.join(os.path.dirname(sampling.__file__), "sampling.pyi"), encoding="utf-8") as file:
@@ -628,8 +987,6 @@ def test_stub():
 
 def test_memory():
     """All is freed once, whatever goes wrong on the way."""
-    live = ctypes.CDLL(os.environ["SAMPLING_LIBRARY"]).counted_live
-    live.restype = ctypes.c_long
     gc.collect()
     assert live() == 0, f"{live()} blocks are left"
     keep = Chain(Vocab(LETTERS, eos=END), Grammar.from_regex("[ab]*"), seed=1)
