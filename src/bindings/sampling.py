@@ -198,10 +198,10 @@ class _reading:
             raise SamplingError(self.status, self.name, f"{self.name}: {error}") from error
 
 
-def _said(of):
-    """A value, in short."""
+def _said(of, name=None):
+    """A value, in short; but no key."""
     try:
-        text = repr(of)
+        text = "it" if name in ("key", "keys") else repr(of)
     except Exception:  # an int of too many digits, or whatever its class does
         text = "a " + type(of).__name__
     return text if len(text) < 60 else text[:56] + " ..."
@@ -215,7 +215,7 @@ def _whole(of, name, low, high):
         number = None
     if number is None or not low <= number <= high:
         why = "no whole number" if number is None else f"not in [{low}, {high}]"
-        raise SamplingError(_RANGE, name, f"{name}: {'it' if name in ('key', 'keys') else _said(of)} is {why}")
+        raise SamplingError(_RANGE, name, f"{name}: {_said(of, name)} is {why}")
     return number
 
 
@@ -268,7 +268,7 @@ def _list(of, name):
     with _reading(name):
         if isinstance(of, (str, bytes, bytearray)) or hasattr(of, "keys") or not (
                 hasattr(of, "__iter__") or hasattr(of, "__len__")):  # ctypes' pointers have only __getitem__, for ever
-            raise TypeError(f"{_said(of)} is no list")
+            raise TypeError(f"{_said(of, name)} is no list")
         return list(of)
 
 
@@ -983,6 +983,17 @@ def _values(name, value):
         return [_text(str(value), name)]
 
 
+def _own(values):
+    """Settings that nobody else changes, or uses up."""
+    own = {}
+    for name, value in values.items():
+        with _reading(name):
+            if hasattr(value, "items"):
+                value = dict(value.items())
+            own[name] = list(value) if isinstance(value, list) or hasattr(value, "__next__") else value
+    return own
+
+
 def _settings(values, vocab):
     """The samp_settings of some values, for as long as a call needs it."""
     settings = c.settings_new()
@@ -1444,8 +1455,8 @@ class Chain(Sampler):
     _marks = False
 
     def __init__(self, vocab=None, grammar=None, *, constraints=(), watermark=None, **settings):
-        self._vocab, self._settings = _vocabulary(vocab), settings
-        self._build(grammar, _settings(settings, self._vocab), constraints, watermark)
+        self._vocab, self._settings = _vocabulary(vocab), _own(settings)
+        self._build(grammar, _settings(self._settings, self._vocab), constraints, watermark)
 
     def _build(self, grammar, settings, constraints, watermark):
         constraints = [_is(of, (Constraint, Matcher), "constraints") for of in _list(constraints, "constraints")]
@@ -1581,7 +1592,7 @@ class Chain(Sampler):
             raise SamplingError(_UNSUPPORTED, None, "a chain of from_request has no settings by name")
         new = set(map(_setting, settings))
         values = {name: value for name, value in self._settings.items() if _setting(name) not in new}
-        values.update(settings)
+        values.update(_own(settings))
         of = _settings(values, self._vocab)
         if self._marks:
             Chain(self._vocab, **values)._must_draw()

@@ -35,7 +35,7 @@ class Logprobs(NamedTuple):
     raw: LogprobSet
     processed: LogprobSet
 
-class LibraryError(SamplingError, ImportError): ...
+class LibraryError(SamplingError): ...  # and an ImportError, whose name may be None
 
 class _Value:
     def __copy__(self: _Self) -> _Self: ...

@@ -116,7 +116,8 @@ def test_arrays():
     at = sampling._floats(many[:, 1:-1], "logits")
     assert at.address == many[:, 1:-1].ctypes.data and at.strides == (4 * (N + 2), 4)
     half_row = numpy.array(ROW, dtype=numpy.float16)
-    assert sampling._floats(half_row, "logits").address == half_row.ctypes.data and sampling._floats(half_row, "logits").dtype == "float16"
+    at = sampling._floats(half_row, "logits")
+    assert at.address == half_row.ctypes.data and at.dtype == "float16"
     frozen = numpy.array(ROW, dtype=numpy.float32)
     frozen.flags.writeable = False
     assert sampling._floats(frozen, "logits").address == frozen.ctypes.data
@@ -368,7 +369,8 @@ def test_constraints():
     # a loop: it is watched, ends thinking, and begins a time
     loop = Loop(1, 4, 3, 64, 1)
     assert Loop() == (4, 128, 3, 512, 16)
-    looping = Chain(96, constraints=[Constraint.loop_watch(loop), Constraint.thinking([(think, answer)], 50, loop=loop)],
+    looping = Chain(96, constraints=[Constraint.loop_watch(loop),
+                                     Constraint.thinking([(think, answer)], 50, loop=loop)],
                     seed=1, top_k=1)
     looping.accept(think)
     assert said(looping, 5, likes_a) == [a] * 3 + answer + [a] and looping.loop_length() == 0
@@ -388,7 +390,8 @@ def test_constraints():
     assert said(chain, 1, likes_a) == [b] and chain.schedule_holds()
     chain.rollback(2)
     assert not chain.schedule_holds()
-    until = Constraint.schedule(Constraint.allowed_tokens([b]), count="lines", stop=1, until=answer, vocab=lines, loop=None)
+    until = Constraint.schedule(Constraint.allowed_tokens([b]), count="lines", stop=1, until=answer, vocab=lines,
+                                loop=None)
     assert until.schedule_holds()
     until.accept(answer)
     assert not until.schedule_holds()
@@ -397,7 +400,8 @@ def test_constraints():
     fails(lambda: Constraint.schedule(Constraint.allowed_tokens([b]), where="inside"), "")
     fails(lambda: Constraint.schedule(Constraint.allowed_tokens([b]), count="words"), "count")
     # bans
-    for ban in (Constraint.banned_pattern(vocab, "aa+", any_case=True), Constraint.banned_strings(vocab, ["AA"], any_case=True),
+    for ban in (Constraint.banned_pattern(vocab, "aa+", any_case=True),
+                Constraint.banned_strings(vocab, ["AA"], any_case=True),
                 Constraint.banned_sequences([[a, a]]), Constraint.sequence_bias({(a, a): -math.inf}),
                 Constraint.no_repeat_ngram(1, 1)):
         text = said(Chain(vocab, constraints=[ban], top_k=1), 20, likes_a)
@@ -414,14 +418,16 @@ def test_constraints():
     assert draw(Constraint.suppressed_tokens([a]))[0] != a and draw(Constraint.allowed_tokens([b])) == [b] * 3
     assert draw(Constraint.begin_suppressed_tokens([a]))[1:] == [a, a] != draw(Constraint.min_tokens([a], 2))[:2]
     assert draw(Constraint.forced_prefix([b, b])) == [b, b, a] and draw(Constraint.eog_bias([b], 20.0)) == [b] * 3
-    assert draw(Constraint.length_penalty([a], 1, 0.01))[0] == a and draw(Constraint.top_p_decay(0.9, 0.9, 0.3, [b])) == [a] * 3
+    assert draw(Constraint.length_penalty([a], 1, 0.01))[0] == a and draw(Constraint.top_p_decay(0.9, 0.9, 0.3,
+                                                                                                 [b])) == [a] * 3
     fails(lambda: Constraint.allowed_tokens([]), "")
     fails(lambda: Constraint.suppressed_tokens([2**40]), "tokens")
     # beside a grammar, which stands first; a request's budget
     chain = Chain(vocab, Grammar.from_regex("[ab]{9}"), constraints=[Constraint.suppressed_tokens([a])], seed=1)
     assert said(chain, 9) == [b] * 9 and chain.sample([0.0] * 96) == END
     budget = {"custom_params": {"thinking_budget": 2}, "top_k": 1}
-    chain = Chain.from_request("sglang", budget, 96, thinking=lambda n: Constraint.thinking([(think, answer)], n, inside=0))
+    chain = Chain.from_request("sglang", budget, 96,
+                               thinking=lambda n: Constraint.thinking([(think, answer)], n, inside=0))
     assert said(chain, 3, likes_a) == [a, a] + answer
     fails(lambda: Chain.from_request("sglang", budget, 96), "thinking_budget")
     assert Chain.from_request("sglang", {}, 96, thinking=None).thinking_left.__name__ == "thinking_left"
@@ -459,6 +465,9 @@ def test_watermarks():
     fails(lambda: Watermark(5).detect([-1]), "range")
     fails(lambda: Watermark(5).detect_keys([-1], [1]), "keys")
     fails(lambda: Chain(N, watermark=mark, constraints=[Constraint.allowed_tokens([])]), "")
+    for bad in -9876, "9876", 9876.5, 2**64 + 9876, [9876]:  # no error has a key
+        assert "9876" not in str(fails(lambda: Watermark(bad), "key")) + str(fails(lambda: mark.detect_keys([bad], [1]),
+                                                                                   "keys"))
 
 
 def test_drafts():
@@ -614,14 +623,15 @@ def test_cycles():
         ban.__init__(vocab)
         chain.__init__(vocab, matcher, seed=1, constraints=[ban])
         assert chain.sample([0.0] * 96) in letters("a") + [END]
-        cyclic(*made.values())
+        cyclic(*made.values(), chain.clone(), Constraint.schedule(ban, stop=9),
+               Matcher(vocab, grammar, trigger_words=["a"]))
         del made, vocab, grammar, matcher, chain, ban
         gc.collect()
 
 
 def test_last_words():
-    """__del__ may use an object that nobody else has; one that the collector has found, in a cycle, is closed, also when
-    it comes back to life."""
+    """__del__ may use an object that nobody else has; one that the collector has found, in a cycle, is closed, also
+    when it comes back to life."""
     said, back = [], []
 
     class Last(Chain):
@@ -713,7 +723,11 @@ def test_strides():
         assert sample_batch([Chain(N, seed=5, temperature=1.2)], record["a"][:1]) == [exact], (kind, other)
         assert Chain(N, seed=5, temperature=1.2).verify(record["a"], [exact])[0] == exact, (kind, other)
     row = numpy.array(ROW, dtype="f4")
-    for view in row[::-1][::-1], numpy.stack([row, row], 1)[:, 0], numpy.stack([row, row])[::-1][0], numpy.broadcast_to(row, (2, N))[1]:
+    for view in row[::-1][::-1], numpy.stack([row, row], 1)[:,
+                                                            0], numpy.stack([row,
+                                                                             row])[::-1][0], numpy.broadcast_to(row,
+                                                                                                                (2,
+                                                                                                                 N))[1]:
         assert Chain(N, seed=5, temperature=1.2).sample(view) == want
     assert Chain(N, seed=5, temperature=1.2).sample(row[::-1]) == Chain(N, seed=5, temperature=1.2).sample(ROW[::-1])
     overlapping = numpy.lib.stride_tricks.as_strided(row, (2, N - 1), (4, 4))
@@ -769,7 +783,8 @@ def test_kept():
 
     a = letters("a")[0]
     likes_a = [9.0 if i == a else 0.0 for i in range(96)]
-    for constraints in (lambda ban: (ban() for _ in range(2)), lambda ban: iter([ban()]), lambda ban: {ban()}, lambda ban: map(
+    for constraints in (lambda ban: (ban() for _ in range(2)), lambda ban: iter([ban()]), lambda ban: {ban()},
+                        lambda ban: map(
             lambda _: ban(), range(2))):
         chain = make(constraints)
         gc.collect()
@@ -779,21 +794,62 @@ def test_kept():
         assert chain.clone().sample(likes_a) == a
 
 
+def test_settings_kept():
+    """Settings that are given by a generator, or a list that its owner changes, are there for update() too."""
+    breakers = ["x"]
+    chain = Chain(Vocab(LETTERS), logit_bias=((i, -math.inf) for i in range(90)), dry_multiplier=1.0,
+                  dry_breakers=breakers)
+    breakers.append("\0")
+    chain.update(temp=5)
+    assert all(chain.sample([9.0] * 90 + [0.0] * 6) >= 90 for _ in range(20)) and chain.get("temp") == "5"
+    assert chain.settings["dry_breakers"] == ["x"] and len(chain.settings["logit_bias"]) == 90
+
+
+def test_meanwhile():
+    """Another thread closes what is at work."""
+    row, said = array.array("f", range(200000)), []
+    for _ in range(10):
+        chain = Chain(temp=9)
+
+        def run():
+            while True:
+                try:
+                    chain.sample(row)
+                    sample_batch([chain], memoryview(row).cast("B").cast("f", (1, len(row))))
+                except SamplingError as error:
+                    said.append(str(error))
+                    return
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        while not chain.position:
+            pass
+        chain.close()
+        thread.join()
+    assert len(said) == 10 and all("closed" in text or "NULL" in text for text in said), said
+
+
 def test_byte_0():
     """No text is cut at a byte 0."""
     vocab, grammar = Vocab(LETTERS, eos=END), Grammar.from_regex("a")
     for what in (
             lambda: Constraint.banned_strings(vocab, ["a\0b"]), lambda: Constraint.banned_strings(vocab, [b"a\0"]),
             lambda: Constraint.banned_pattern(vocab, "a\0"), lambda: Matcher(vocab, grammar, trigger_words=["a\0b"]),
-            lambda: Matcher(vocab, grammar, trigger_patterns=["a\0b"]), lambda: Chain.from_request("vllm", '{"n": 1}\0 rubbish'),
+            lambda: Matcher(vocab, grammar, trigger_patterns=["a\0b"]),
+            lambda: Chain.from_request("vllm", '{"n": 1}\0 rubbish'),
             lambda: Chain.from_request("vllm", {}, handled=["n\0x"]), lambda: Grammar('root ::= "a"', root="root\0x"),
             lambda: Grammar.from_json_schema("{}\0 rubbish"), lambda: Grammar.from_json_schema({}, "compact\0x"),
-            lambda: Grammar.from_string('root ::= "a"\0'), lambda: Chain(**{"top_k\0x": 1}), lambda: Chain(top_k="1\0junk"),
-            lambda: Chain(order="top_k\0x"), lambda: Chain(order=["top_k", "temperature\0"]), lambda: Chain(vocab, dry_breakers=["a\0"]),
-            lambda: Chain(logit_bias="1+1\0"), lambda: Chain().update(top_p="0.5\0junk"), lambda: Chain().get("top_k\0x"),
-            lambda: sampling.takes("top_k\0x"), lambda: Watermark(5, scope="always\0"), lambda: Watermark(5, **{"depth\0": 1})):
+            lambda: Grammar.from_string('root ::= "a"\0'), lambda: Chain(**{"top_k\0x": 1}),
+            lambda: Chain(top_k="1\0junk"),
+            lambda: Chain(order="top_k\0x"), lambda: Chain(order=["top_k", "temperature\0"]),
+            lambda: Chain(vocab, dry_breakers=["a\0"]),
+            lambda: Chain(logit_bias="1+1\0"), lambda: Chain().update(top_p="0.5\0junk"),
+            lambda: Chain().get("top_k\0x"),
+            lambda: sampling.takes("top_k\0x"), lambda: Watermark(5, scope="always\0"),
+            lambda: Watermark(5, **{"depth\0": 1})):
         assert fails(what, "a byte 0").status == -10
-    assert Vocab([b"\0", "a\0b"]) and not Matcher(Vocab([b"\0", b"a"]), Grammar.from_regex("a")).allows(0)  # tokens may have it
+    assert Vocab([b"\0", "a\0b"]) and not Matcher(Vocab([b"\0", b"a"]),
+                                                  Grammar.from_regex("a")).allows(0)  # tokens may have it
 
 
 def test_numbers():
@@ -802,13 +858,16 @@ def test_numbers():
     for bad in 2**32 + 5, 3.9, 2**64 + 5, -2**32 + 5, math.nan, True, "5", 5.0:
         assert fails(lambda: chain.accept(bad), "token: ").field == "token"
         assert fails(lambda: chain.accept([bad]), "token: ").field == "token"
-    for what in (lambda: chain.rollback(2**32), lambda: chain.set_rollback(2**32 + 1), lambda: setattr(chain, "position", 2**64),
-                 lambda: chain.prev(-1), lambda: chain.prev(2.5), lambda: child_seed(2**64, 1), lambda: child_seed(1, -1),
+    for what in (lambda: chain.rollback(2**32), lambda: chain.set_rollback(2**32 + 1),
+                 lambda: setattr(chain, "position", 2**64),
+                 lambda: chain.prev(-1), lambda: chain.prev(2.5), lambda: child_seed(2**64, 1),
+                 lambda: child_seed(1, -1),
                  lambda: Constraint.thinking([([0], [1])], 2**32 + 1), lambda: Constraint.no_repeat_ngram(2**32 + 2),
                  lambda: Chain(logit_bias={2**32 + 1: 1.0}, vocab=5), lambda: Chain(logit_bias={1.5: 1.0}, vocab=5),
                  lambda: Constraint.loop_watch(Loop(2**32 + 4)), lambda: Constraint.eog_bias([1], 1e300),
                  lambda: Watermark(5).find([1], 2**64 + 5), lambda: sample_batch([chain], [ROW], n_threads=2**32 + 1),
-                 lambda: chain.sample(ROW, logprobs=2.5), lambda: chain.load(2**40), lambda: Vocab([1, 2]), lambda: Vocab([b"a"], eos=2**32),
+                 lambda: chain.sample(ROW, logprobs=2.5), lambda: chain.load(2**40), lambda: Vocab([1, 2]),
+                 lambda: Vocab([b"a"], eos=2**32),
                  lambda: Grammar(5), lambda: Chain(True), lambda: Chain(2**32 + 3), lambda: Chain(top_k=10**5000)):
         fails(what, ": ")
     assert chain.prev() == [] and chain.position == 0
@@ -818,7 +877,8 @@ def test_numbers():
         chain.accept(numpy.array([5], dtype="i8"))
         chain.accept([numpy.int64(5)])
         assert Chain(numpy.int64(N), top_k=numpy.int32(1), temp=numpy.float32(0.5)).n_vocab == N
-        assert Constraint.suppressed_tokens(numpy.array([1, 2], dtype="u8")) and Constraint.eog_bias([1], numpy.float32(1))
+        assert Constraint.suppressed_tokens(numpy.array([1, 2], dtype="u8")) and Constraint.eog_bias([1],
+                                                                                                     numpy.float32(1))
     for token in many:
         chain.accept(token)
     assert chain.prev() == [5] * len(chain.prev()) and chain.prev(2**64 - 1) == chain.prev()
@@ -835,9 +895,10 @@ def test_buffers():
         del at
     bits.append(1)
     matcher.mask(bits)
-    for of in (ctypes.c_float.__ctype_be__ * N)(*ROW), (ctypes.c_double * N)(*ROW), (ctypes.c_float * N)(*ROW), (ctypes.c_long * N)(*map(
-            int, ROW)), memoryview(ROW)[::-1][::-1]:
-        assert Chain(N, temp=0).sample(of) in (Chain(N, temp=0).sample(ROW), Chain(N, temp=0).sample(list(map(int, ROW))))
+    for of in ((ctypes.c_float.__ctype_be__ * N)(*ROW), (ctypes.c_double * N)(*ROW), (ctypes.c_float * N)(*ROW),
+               (ctypes.c_long * N)(*map(int, ROW)), memoryview(ROW)[::-1][::-1]):
+        assert Chain(N, temp=0).sample(of) in (Chain(N, temp=0).sample(ROW),
+                                               Chain(N, temp=0).sample(list(map(int, ROW))))
     # an array's address from somebody else's word is not taken
     class Liar:
         __array_interface__ = {"data": (64, True), "typestr": "<f4", "strides": None, "shape": (N,), "version": 3}
@@ -853,6 +914,15 @@ def test_buffers():
 
     Tensor.resolve_conj = lambda self: self
     assert Chain(N, temp=0).sample(Negative(array.array("f", [-x for x in ROW]))) == Chain(N, temp=0).sample(ROW)
+    if numpy is not None:  # elements that are there once, and seem to be many
+        for shape in (2**40,), (2**40, N), (1, 2**50):
+            many = numpy.broadcast_to(numpy.float32(0), shape)
+            for what in (lambda: Chain().sample(many), lambda: sample_batch([Chain()], many),
+                         lambda: Chain().verify(many, []),
+                         lambda: Chain(N).sample(ROW, mask=many.view("u4")),
+                         lambda: Chain().accept(many.view("i4")[:0]) or
+                         Watermark(5).detect(many.view("i4"))):
+                fails(what, "")
     # whoever else uses Python's C functions sets their types
     ctypes.pythonapi.PyObject_GetBuffer.argtypes, old = [ctypes.c_int], ctypes.pythonapi.PyObject_GetBuffer.argtypes
     assert Chain(N, temp=0).sample(ROW) == Chain(N, temp=0).sample(list(ROW))
@@ -883,7 +953,8 @@ def test_copies():
             self.tag = name
 
     named = Named("a", N, seed=1)
-    assert type(named.clone()) is Named and named.clone().tag == "a" and named.sample(ROW) == Chain(N, seed=1).sample(ROW)
+    assert type(named.clone()) is Named and named.clone().tag == "a" and named.sample(ROW) == Chain(N,
+                                                                                                    seed=1).sample(ROW)
 
 
 def python(text, **environment):
@@ -897,9 +968,11 @@ def test_end():
     """At the end of the interpreter, and in a forked child, nothing goes wrong."""
     begin = "import sampling, os, sys; from sampling import *\n" \
             "v = Vocab(['a', 'b', None], eos=2); g = Grammar.from_regex('[ab]*'); m = Matcher(v, g); c = Chain(v, m)\n"
-    assert python(begin + "class R: pass\nr = R(); r.r, r.all = r, (c, m, g, v)\nsys.modules['kept'] = r; print('ok')") == "ok\n"
+    cycle = "class R: pass\nr = R(); r.r, r.all = r, (c, m, g, v)\nsys.modules['kept'] = r; print('ok')"
+    assert python(begin + cycle) == "ok\n"
     assert python(begin + "class D:\n    def __del__(self, c=c): print(c.sample([0.0] * 3) >= 0)\nd = D()") == "True\n"
-    assert python(begin + "import atexit; atexit.register(lambda: print(c.sample([0.0] * 3) >= 0)); del v, g, m") == "True\n"
+    last = "import atexit; atexit.register(lambda: print(c.sample([0.0] * 3) >= 0)); del v, g, m"
+    assert python(begin + last) == "True\n"
     fork = "import os, threading\n" \
            "big = Vocab(['%d' % i for i in range(200000)]); t = threading.Thread(target=big._index); t.start()\n" \
            "child = os.fork()\n" \
@@ -924,7 +997,8 @@ def test_library():
         shutil.copy(sampling.__file__, at)
         environment = dict(PYTHONPATH=at, SAMPLING_LIBRARY="", LD_LIBRARY_PATH=os.path.join(folder, "system"))
         said = python(load, **environment)
-        places = [os.path.join(folder, *to, "libsampling.so") for to in (["src", "bindings"], ["build"], ["system"], ["lib"], [])]
+        places = [os.path.join(folder, *to, "libsampling.so")
+                  for to in (["src", "bindings"], ["build"], ["system"], ["lib"], [])]
         assert said.count(folder) >= 4 or os.path.exists("/usr/local/lib/libsampling.so"), said
         for place in places[::-1]:
             os.makedirs(os.path.dirname(place), exist_ok=True)
