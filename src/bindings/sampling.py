@@ -65,7 +65,8 @@ class BatchError(SamplingError):
 
 
 def _error_text(status, field):
-    return _written(c.error_text, status, field and field.encode(errors="replace").replace(b"\0", b"?"))
+    field = field and field.encode(errors="replace").replace(b"\0", b"?")
+    return _written(lambda *to: c.error_text(status, field, *to))
 
 
 def _fail(status, field=None, names=()):
@@ -88,9 +89,9 @@ def _load():
     """The library that SAMPLING_LIBRARY names, or the first that there is: beside this file, where make lib puts it,
     where the system looks, where make install puts it."""
     here, said, tried = os.path.dirname(os.path.abspath(__file__)), os.environ.get("SAMPLING_LIBRARY"), []
-    for place in [said] if said else [
-            folder and os.path.normpath(os.path.join(here, folder, "libsampling.so")) or "libsampling.so"
-            for folder in (".", "../../build", "", "../../lib", "../..", "/usr/local/lib", sys.prefix + "/lib")]:
+    build = [os.path.normpath(here + "/../../build")] if here.endswith("/src/bindings") else []
+    for place in [said] if said else [folder + "/libsampling.so" if folder else "libsampling.so" for folder in (
+            here, *build, "", "/usr/local/lib", sys.prefix + "/lib")]:
         try:
             if "/" in place and not os.path.exists(place):
                 raise OSError("there is none")
@@ -710,13 +711,13 @@ def _lent(pointer, kind, owner, names):
 _status = _raw("status", c_int, c_void_p, c_void_p)
 
 
-def _written(write, *arguments):
+def _written(write):
     """The text that a function like snprintf writes."""
     text = ctypes.create_string_buffer(400)
-    size = write(*arguments, text, len(text)) + 1
+    size = write(text, len(text)) + 1
     if size > len(text):
         text = ctypes.create_string_buffer(size)
-        write(*arguments, text, size)
+        write(text, size)
     return text.value.decode()
 
 
@@ -1076,7 +1077,7 @@ class Sampler(_Object):
 
     def describe(self):
         """The samplers and their values, as text."""
-        return _written(c.describe, self)
+        return _written(lambda *to: c.describe(self, *to))
 
     def rewind_length(self):
         """How many of the last tokens rollback() should take back, as what is banned has come to stand in them."""
@@ -1166,11 +1167,11 @@ class Matcher(Sampler):
 
     def draft(self, n=64):
         """What must follow as tokens, n at most: a draft for Chain.verify."""
-        return _filled(c.grammar_draft, self, n, _FORCED)
+        return _filled(lambda *to: c.grammar_draft(self, *to), n, _FORCED)
 
     def certain(self, n=64):
         """Those at its front that nothing else could be: they need no step of the model."""
-        return _filled(c.grammar_certain, self, n, _FORCED)
+        return _filled(lambda *to: c.grammar_certain(self, *to), n, _FORCED)
 
     def prepare(self, budget):
         """Do a part of the next mask's work ahead, `budget` steps of some ten nanoseconds. Is the mask there?"""
@@ -1190,11 +1191,11 @@ class Matcher(Sampler):
 _FORCED = 4096  # how many bytes a grammar forces at most, and so tokens
 
 
-def _filled(call, of, n, most):
+def _filled(write, n, most):
     """The tokens that C writes, n at most; it has no more than `most`."""
     n = min(_whole(n, "n", 0, 2**64 - 1), most)
     out = (c_int32 * max(n, 1))()
-    return out[:call(of, out, n)]
+    return out[:write(out, n)]
 
 
 # ---- constraints ----------------------------------------------------------------------------------------------------
@@ -1608,11 +1609,12 @@ class Chain(Sampler):
 
     def get(self, name):
         """A setting's value, as text."""
-        return _written(c.settings_get, _settings(self._settings or {}, self._vocab), _setting(name))
+        settings = _settings(self._settings or {}, self._vocab)
+        return _written(lambda *to: c.settings_get(settings, _setting(name), *to))
 
     def prev(self, n=64):
         """The last accepted tokens, n at most, the oldest first."""
-        return _filled(c.prev, self, n, 2**20)
+        return _filled(lambda *to: c.prev(self, *to), n, 2**20)
 
 
 def _vocabulary(of):
@@ -1689,7 +1691,7 @@ def child_seed(seed, i):
 
 def takes(name):
     """Which values a setting takes, for a user to read: "a number in (0, 1]"."""
-    return _written(c.settings_takes, _setting(name))
+    return _written(lambda *to: c.settings_takes(_setting(name), *to))
 
 
 def version():
