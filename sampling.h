@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9339 samplers/choose.h               21525 grammar/derivatives.h
-     304 api/config.h                     9399 samplers/ratio.h                22341 grammar/vocabulary.h
-     335 api/types.h                      9463 samplers/draw.h                 22795 grammar/triggers.h
-     632 api/missing.h                    9540 samplers/dist.h                 23123 grammar/matcher.h
-     647 api/sample.h                     9571 samplers/gumbel.h               23393 grammar/cache.h
-     783 api/chains.h                     9638 watermark/function.h            23666 grammar/moving.h
-    1080 api/samplers.h                   9751 watermark/text.h                24113 grammar/visits.h
-    1408 api/gumbel.h                     9937 watermark/draw.h                24400 grammar/states.h
-    1437 api/operator.h                  10142 samplers/mirostat.h             24558 grammar/items.h
-    1496 api/kv.h                        10380 samplers/adaptive_p.h           24682 grammar/masks.h
-    1693 api/llama_cpp.h                 10529 samplers/custom.h               24885 grammar/runs.h
-    1741 api/text_error.h                10588 config/describe.h               25097 grammar/entries.h
-    1760 api/grammar.h                   10756 config/from_params.h            25610 grammar/accepting.h
-    2048 api/shards.h                    10808 config/orders.h                 25939 grammar/waiting.h
-    2160 api/peers.h                     11080 config/numbers.h                26063 grammar/history.h
-    2269 api/drafts.h                    11214 config/set.h                    26191 grammar/room.h
-    2428 api/constraints.h               11390 config/texts.h                  26538 grammar/sampler.h
-    2788 api/watermark.h                 11559 config/settings.h               26780 grammar/forced.h
-    2962 api/vocab.h                     11671 life/rollback.h                 26967 grammar/hooks.h
-    3004 api/parts.h                     11909 life/chain.h                    27089 schema/head.h
-    3049 base/switches.h                 12181 life/members.h                  27259 schema/errors.h
-    3352 base/random.h                   12290 life/update.h                   27371 schema/collections.h
-    3372 base/mt19937.h                  12473 life/copy.h                     27404 schema/references.h
-    3444 base/exact.h                    12633 rows/row.h                      27680 schema/strings.h
-    3661 base/bits128.h                  12868 rows/reserve.h                  27741 schema/numbers.h
-    3737 base/elements.h                 12936 rows/pieces.h                   27943 schema/sets.h
-    3863 watermark/colours.h             13045 rows/thresholds.h               28195 schema/formats.h
-    3926 kernels/llama_cpp/contract.h    13145 rows/compact.h                  28390 schema/scalars.h
-    3968 kernels/contract.h              13306 rows/sums.h                     28696 schema/goals.h
-    4055 kernels/scalar.h                13433 rows/changes.h                  28921 schema/alternatives.h
-    4259 kernels/llama_cpp/scalar.h      13510 rows/cuts.h                     29400 schema/objects.h
-    4280 kernels/sets.h                  13933 rows/typical.h                  29953 schema/arrays.h
-    4329 kernels/vectors.h               14241 rows/tail_free.h                30319 schema/whole.h
-    4411 kernels/avx512.h                14309 rows/selecting.h                30492 tags/head.h
-    4496 kernels/avx2.h                  14440 rows/mirostat.h                 30612 tags/words.h
-    4560 kernels/sse2.h                  14520 watermark/rows.h                30726 tags/inside.h
-    4577 kernels/neon.h                  14630 rows/flat.h                     30865 tags/formats.h
-    4600 kernels/wasm.h                  14679 rows/logprobs.h                 31271 grammar/grammars.h
-    4616 kernels/generic.h               14763 rows/step.h                     31337 peers/tables.h
-    4636 kernels/shared.h                14779 rows/llama_cpp/sums.h           31729 peers/values.h
-    4760 kernels/passes.h                15082 rows/llama_cpp/samplers.h       32166 peers/llama_server.h
-    5444 kernels/llama_cpp/passes.h      15551 rows/llama_cpp/step.h           32234 peers/fields.h
-    5526 kernels/check.h                 15581 run/apply.h                     32516 peers/requests.h
-    5548 kernels/dispatch.h              15650 run/writing.h                   32687 vocab/pieces.h
-    5747 core/array.h                    15774 run/arrays.h                    32865 vocab/tokenizer_json.h
-    6061 core/table.h                    15850 run/arrays_llama_cpp.h          33071 vocab/gguf.h
-    6243 core/windows.h                  16047 run/walk.h                      33245 shards/head.h
-    6331 constraints/record.h            16150 run/finish.h                    33334 shards/bytes.h
-    6396 watermark/record.h              16185 run/draw_llama_cpp.h            33431 shards/merging.h
-    6415 rows/work.h                     16257 run/draw.h                      33720 shards/row.h
-    6443 life/past.h                     16328 run/sample.h                    33855 shards/answers.h
-    6502 core/record.h                   16423 watermark/making.h              34373 shards/logprobs.h
-    6636 core/plans.h                    16653 watermark/tails.h               34517 shards/taking.h
-    6663 core/fields.h                   16750 watermark/detect.h              34669 shards/asking.h
-    6766 core/owners.h                   16975 run/verify.h                    34798 shards/prefix.h
-    6833 core/mt19937.h                  17073 run/batch.h                     35335 shards/plans.h
-    6888 core/no_mt19937.h               17242 run/guide.h                     35821 samplers/plans.h
-    6920 core/making.h                   17283 life/state.h                    36083 shards/way.h
-    7043 core/streams.h                  17444 operator/weights.h              36228 shards/memory.h
-    7079 life/state_fields.h             17520 operator/search.h               36297 shards/batch.h
-    7167 samplers/llama_cpp.h            17651 operator/run.h                  36696 drafts/head.h
-    7240 samplers/logit_bias.h           17811 kv/cells.h                      36747 drafts/block.h
-    7333 samplers/patch.h                17835 kv/making.h                     36930 drafts/tree.h
-    7381 samplers/penalties.h            18055 kv/slot.h                       37061 drafts/relaxed.h
-    7531 samplers/dry.h                  18187 kv/sequences.h                  37142 drafts/ngram.h
-    8068 samplers/cut.h                  18317 kv/data.h                       37277 constraints/automaton.h
-    8083 samplers/top_n_sigma.h          18447 kv/update.h                     37362 constraints/making.h
-    8193 samplers/top_k.h                18565 kv/state.h                      37621 constraints/sampler.h
-    8251 samplers/tail_free.h            18764 llama_cpp/functions.h           37719 constraints/constructors.h
-    8373 samplers/typical.h              18826 llama_cpp/object.h              38088 constraints/patterns.h
-    8447 samplers/top_p.h                18879 llama_cpp/vocabulary.h          38279 constraints/looking.h
-    8491 samplers/min_p.h                18954 text/reading.h                  38349 constraints/thinking.h
-    8533 samplers/by_sums.h              19060 text/strings.h                  38592 constraints/schedule.h
-    8682 samplers/top_h.h                19158 text/values.h                   38676 constraints/accepting.h
-    8735 samplers/min_k.h                19312 text/documents.h                38857 constraints/drawing.h
-    8793 samplers/xtc.h                  19385 grammar/head.h                  39048 constraints/state.h
-    8877 samplers/infill.h               19389 grammar/tree.h                  39112 constraints/kind.h
-    8993 samplers/temperature.h          20031 grammar/building.h              39172 constraints/top_p_decay.h
-    9158 samplers/smoothing.h            20427 grammar/finishing.h             39259 constraints/accessors.h
-    9244 samplers/softmax.h              20730 grammar/reading.h               39365 core/kinds.h
-    9278 samplers/drafted.h              20819 grammar/gbnf.h                  39415 base/restore.h
-    9305 samplers/greedy.h               21112 grammar/regex.h                 39428 api/license.h
+       2 api/opening.h                    9340 samplers/choose.h               21537 grammar/derivatives.h
+     304 api/config.h                     9400 samplers/ratio.h                22353 grammar/vocabulary.h
+     335 api/types.h                      9464 samplers/draw.h                 22807 grammar/triggers.h
+     632 api/missing.h                    9541 samplers/dist.h                 23135 grammar/matcher.h
+     647 api/sample.h                     9572 samplers/gumbel.h               23405 grammar/cache.h
+     783 api/chains.h                     9639 watermark/function.h            23678 grammar/moving.h
+    1080 api/samplers.h                   9752 watermark/text.h                24125 grammar/visits.h
+    1408 api/gumbel.h                     9938 watermark/draw.h                24412 grammar/states.h
+    1437 api/operator.h                  10143 samplers/mirostat.h             24570 grammar/items.h
+    1496 api/kv.h                        10381 samplers/adaptive_p.h           24694 grammar/masks.h
+    1693 api/llama_cpp.h                 10530 samplers/custom.h               24897 grammar/runs.h
+    1741 api/text_error.h                10589 config/describe.h               25109 grammar/entries.h
+    1760 api/grammar.h                   10757 config/from_params.h            25622 grammar/accepting.h
+    2048 api/shards.h                    10809 config/orders.h                 25951 grammar/waiting.h
+    2160 api/peers.h                     11081 config/numbers.h                26075 grammar/history.h
+    2269 api/drafts.h                    11215 config/set.h                    26203 grammar/room.h
+    2428 api/constraints.h               11391 config/texts.h                  26550 grammar/sampler.h
+    2788 api/watermark.h                 11560 config/settings.h               26792 grammar/forced.h
+    2962 api/vocab.h                     11672 life/rollback.h                 26979 grammar/hooks.h
+    3004 api/parts.h                     11910 life/chain.h                    27107 schema/head.h
+    3049 base/switches.h                 12193 life/members.h                  27277 schema/errors.h
+    3352 base/random.h                   12302 life/update.h                   27389 schema/collections.h
+    3372 base/mt19937.h                  12485 life/copy.h                     27422 schema/references.h
+    3444 base/exact.h                    12645 rows/row.h                      27698 schema/strings.h
+    3661 base/bits128.h                  12880 rows/reserve.h                  27759 schema/numbers.h
+    3737 base/elements.h                 12948 rows/pieces.h                   27961 schema/sets.h
+    3863 watermark/colours.h             13057 rows/thresholds.h               28213 schema/formats.h
+    3926 kernels/llama_cpp/contract.h    13157 rows/compact.h                  28408 schema/scalars.h
+    3968 kernels/contract.h              13318 rows/sums.h                     28714 schema/goals.h
+    4055 kernels/scalar.h                13445 rows/changes.h                  28939 schema/alternatives.h
+    4259 kernels/llama_cpp/scalar.h      13522 rows/cuts.h                     29418 schema/objects.h
+    4280 kernels/sets.h                  13945 rows/typical.h                  29971 schema/arrays.h
+    4329 kernels/vectors.h               14253 rows/tail_free.h                30337 schema/whole.h
+    4411 kernels/avx512.h                14321 rows/selecting.h                30510 tags/head.h
+    4496 kernels/avx2.h                  14452 rows/mirostat.h                 30630 tags/words.h
+    4560 kernels/sse2.h                  14532 watermark/rows.h                30744 tags/inside.h
+    4577 kernels/neon.h                  14642 rows/flat.h                     30883 tags/formats.h
+    4600 kernels/wasm.h                  14691 rows/logprobs.h                 31289 grammar/grammars.h
+    4616 kernels/generic.h               14775 rows/step.h                     31355 peers/tables.h
+    4636 kernels/shared.h                14791 rows/llama_cpp/sums.h           31747 peers/values.h
+    4760 kernels/passes.h                15094 rows/llama_cpp/samplers.h       32184 peers/llama_server.h
+    5444 kernels/llama_cpp/passes.h      15563 rows/llama_cpp/step.h           32252 peers/fields.h
+    5526 kernels/check.h                 15593 run/apply.h                     32534 peers/requests.h
+    5548 kernels/dispatch.h              15662 run/writing.h                   32705 vocab/pieces.h
+    5747 core/array.h                    15786 run/arrays.h                    32883 vocab/tokenizer_json.h
+    6061 core/table.h                    15862 run/arrays_llama_cpp.h          33089 vocab/gguf.h
+    6244 core/windows.h                  16059 run/walk.h                      33263 shards/head.h
+    6332 constraints/record.h            16162 run/finish.h                    33352 shards/bytes.h
+    6397 watermark/record.h              16197 run/draw_llama_cpp.h            33449 shards/merging.h
+    6416 rows/work.h                     16269 run/draw.h                      33738 shards/row.h
+    6444 life/past.h                     16340 run/sample.h                    33873 shards/answers.h
+    6503 core/record.h                   16435 watermark/making.h              34391 shards/logprobs.h
+    6637 core/plans.h                    16665 watermark/tails.h               34535 shards/taking.h
+    6664 core/fields.h                   16762 watermark/detect.h              34687 shards/asking.h
+    6767 core/owners.h                   16987 run/verify.h                    34816 shards/prefix.h
+    6834 core/mt19937.h                  17085 run/batch.h                     35353 shards/plans.h
+    6889 core/no_mt19937.h               17254 run/guide.h                     35839 samplers/plans.h
+    6921 core/making.h                   17295 life/state.h                    36101 shards/way.h
+    7044 core/streams.h                  17456 operator/weights.h              36246 shards/memory.h
+    7080 life/state_fields.h             17532 operator/search.h               36315 shards/batch.h
+    7168 samplers/llama_cpp.h            17663 operator/run.h                  36714 drafts/head.h
+    7241 samplers/logit_bias.h           17823 kv/cells.h                      36765 drafts/block.h
+    7334 samplers/patch.h                17847 kv/making.h                     36948 drafts/tree.h
+    7382 samplers/penalties.h            18067 kv/slot.h                       37079 drafts/relaxed.h
+    7532 samplers/dry.h                  18199 kv/sequences.h                  37160 drafts/ngram.h
+    8069 samplers/cut.h                  18329 kv/data.h                       37295 constraints/automaton.h
+    8084 samplers/top_n_sigma.h          18459 kv/update.h                     37380 constraints/making.h
+    8194 samplers/top_k.h                18577 kv/state.h                      37639 constraints/sampler.h
+    8252 samplers/tail_free.h            18776 llama_cpp/functions.h           37737 constraints/constructors.h
+    8374 samplers/typical.h              18838 llama_cpp/object.h              38106 constraints/patterns.h
+    8448 samplers/top_p.h                18891 llama_cpp/vocabulary.h          38297 constraints/looking.h
+    8492 samplers/min_p.h                18966 text/reading.h                  38367 constraints/thinking.h
+    8534 samplers/by_sums.h              19072 text/strings.h                  38610 constraints/schedule.h
+    8683 samplers/top_h.h                19170 text/values.h                   38694 constraints/accepting.h
+    8736 samplers/min_k.h                19324 text/documents.h                38875 constraints/drawing.h
+    8794 samplers/xtc.h                  19397 grammar/head.h                  39066 constraints/state.h
+    8878 samplers/infill.h               19401 grammar/tree.h                  39130 constraints/kind.h
+    8994 samplers/temperature.h          20043 grammar/building.h              39191 constraints/top_p_decay.h
+    9159 samplers/smoothing.h            20439 grammar/finishing.h             39278 constraints/accessors.h
+    9245 samplers/softmax.h              20742 grammar/reading.h               39384 core/kinds.h
+    9279 samplers/drafted.h              20831 grammar/gbnf.h                  39434 base/restore.h
+    9306 samplers/greedy.h               21124 grammar/regex.h                 39447 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6196,11 +6196,12 @@ typedef struct sampi_hooks {
     int (*mask)(sampi_sampler *, const sampi_sampler *chain, size_t *n, uint32_t **bits);
     int (*ready)(sampi_sampler *, int32_t n);
     int32_t (*kept)(const sampi_sampler *);
+    const samp_vocab *(*vocab)(const sampi_sampler *);
 } sampi_hooks;
 
-/* The last hooks (clone, free, mask, ready, kept) of a sampler that has no memory besides its bytes and masks no row.
-   */
-#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
+/* The last hooks (clone, free, mask, ready, kept, vocab) of a sampler that has no memory besides its bytes, masks no
+   row and needs no row of a certain length. */
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL
 static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
 /* A row of the table, the properties of one kind. */
@@ -7314,7 +7315,7 @@ static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return 
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
     sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
     NULL, NULL, NULL, NULL, NULL,
@@ -7511,7 +7512,7 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
     sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
@@ -8050,7 +8051,7 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
     sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
@@ -8976,7 +8977,7 @@ static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_INFILL_HOOKS = {
     sampi_infill_params, sampi_infill_prepare, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
@@ -10343,7 +10344,7 @@ static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
@@ -10508,7 +10509,7 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
@@ -10571,11 +10572,11 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
-    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
+    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL, NULL
 };
 /* clang-format on */
 
@@ -11921,6 +11922,17 @@ static sampi_sampler *sampi_first_mask(sampi_sampler *s)
         s = s->u.chain.item[i];
     }
     return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
+}
+
+/* Is a row of n logits shorter than a vocabulary that s or one of its members reads? The tokens that are missing may
+   include a grammar's end, so such a row is not sampled. */
+static bool sampi_is_short(const sampi_sampler *s, size_t n)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_is_short(s->u.chain.item[i], n)) return true;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    const samp_vocab *vocab = hooks->vocab && !s->off && !s->status ? hooks->vocab(s) : NULL;
+    return vocab && vocab->n_vocab > 0 && (size_t)vocab->n_vocab > n;
 }
 
 /* Does an apply use random numbers, so that the position advances? sampi_end_draw and samp_get_seed ask the outermost
@@ -16368,7 +16380,7 @@ static samp_token sampi_sample(const sampi_job *job)
     sampi_moves(s);
     sampi_job masked = *job;
     sampi_sampler *first = sampi_first_mask(s);
-    int status = first ? sampi_mask_job(&masked, first) : SAMP_OK;
+    int status = sampi_is_short(s, job->n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&masked, first) : SAMP_OK;
     /* raw log-probabilities are those of all logits, so those that only the sampler `first` masks are checked (for NaN
        and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
@@ -16625,7 +16637,7 @@ static const sampi_field SAMPI_SBW_FIELDS[] = {
 };
 
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_MARK_HOOKS = {
     NULL, sampi_mark_prepare, NULL, sampi_mark_settings,
     sampi_mark_accept, sampi_mark_reset, sampi_mark_state, NULL, sampi_mark_past,
@@ -27000,6 +27012,11 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 /* Returns the number of tokens that the grammar can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
+static const samp_vocab *sampi_grammar_vocab(const sampi_sampler *s)
+{
+    return ((const sampi_matcher *)s->base.ctx)->index->vocab;
+}
+
 /* Makes the mask of a row of *n tokens. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
@@ -27073,11 +27090,12 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept, vocab */
 static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
     NULL, NULL, NULL, sampi_grammar_settings,
     NULL, NULL, sampi_grammar_state, NULL, NULL,
-    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
+    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
+    sampi_grammar_vocab
 };
 /* clang-format on */
 
@@ -36388,7 +36406,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     job.n = shard->n_vocab;
     sampi_moves(s);
     sampi_sampler *first = sampi_first_mask(s);
-    if (first) status = sampi_mask_job(&job, first);
+    status = sampi_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
     const samp_logprobs *lp = row->logprobs;
     if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
     if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
@@ -39150,14 +39168,15 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }
+static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
     NULL, NULL, NULL, sampi_constraint_settings,
     sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
-    SAMPI_BYTES_ONLY
+    NULL, NULL, NULL, NULL, NULL, sampi_constraint_vocab
 };
 /* clang-format on */
 
@@ -39239,7 +39258,7 @@ static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
     NULL, NULL, sampi_decay_build, sampi_decay_settings,
     sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
@@ -39369,11 +39388,11 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
     NULL, NULL, NULL, sampi_chain_settings,
     NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
+    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL
 };
 /* clang-format on */
 

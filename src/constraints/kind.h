@@ -38,14 +38,15 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }
+static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
     NULL, NULL, NULL, sampi_constraint_settings,
     sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
-    SAMPI_BYTES_ONLY
+    NULL, NULL, NULL, NULL, NULL, sampi_constraint_vocab
 };
 /* clang-format on */
 

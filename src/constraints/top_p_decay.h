@@ -68,7 +68,7 @@ static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
     NULL, NULL, sampi_decay_build, sampi_decay_settings,
     sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,

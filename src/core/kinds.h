@@ -6,11 +6,11 @@
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
     NULL, NULL, NULL, sampi_chain_settings,
     NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
+    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL
 };
 /* clang-format on */
 

@@ -163,7 +163,9 @@ enum {
                 *n. A sampler with this hook masks tokens, so it must not follow a sampler that selects.
      ready:     prepares to take n accepted tokens back through the interface, so that this cannot fail afterwards.
      kept:      returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
-                without them the interface is called directly. */
+                without them the interface is called directly.
+     vocab:     returns the vocabulary that the sampler reads, or NULL. A row must have a logit for each of its tokens
+                (sampi_is_short). */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -179,11 +181,12 @@ typedef struct sampi_hooks {
     int (*mask)(sampi_sampler *, const sampi_sampler *chain, size_t *n, uint32_t **bits);
     int (*ready)(sampi_sampler *, int32_t n);
     int32_t (*kept)(const sampi_sampler *);
+    const samp_vocab *(*vocab)(const sampi_sampler *);
 } sampi_hooks;
 
-/* The last hooks (clone, free, mask, ready, kept) of a sampler that has no memory besides its bytes and masks no
-   row. */
-#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
+/* The last hooks (clone, free, mask, ready, kept, vocab) of a sampler that has no memory besides its bytes, masks no
+   row and needs no row of a certain length. */
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL
 static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
 /* A row of the table, the properties of one kind. Rows do not name the members, because C++11 has no designated

@@ -34,6 +34,11 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 /* Returns the number of tokens that the grammar can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
+static const samp_vocab *sampi_grammar_vocab(const sampi_sampler *s)
+{
+    return ((const sampi_matcher *)s->base.ctx)->index->vocab;
+}
+
 /* Makes the mask of a row of *n tokens. While the grammar waits for its trigger, there is no mask, or one that excludes
    tokens of a draft. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
@@ -109,11 +114,12 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 /* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept, vocab */
 static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
     NULL, NULL, NULL, sampi_grammar_settings,
     NULL, NULL, sampi_grammar_state, NULL, NULL,
-    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
+    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
+    sampi_grammar_vocab
 };
 /* clang-format on */
 

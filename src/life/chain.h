@@ -21,6 +21,17 @@ static sampi_sampler *sampi_first_mask(sampi_sampler *s)
     return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
 }
 
+/* Is a row of n logits shorter than a vocabulary that s or one of its members reads? The tokens that are missing may
+   include a grammar's end, so such a row is not sampled. */
+static bool sampi_is_short(const sampi_sampler *s, size_t n)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_is_short(s->u.chain.item[i], n)) return true;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    const samp_vocab *vocab = hooks->vocab && !s->off && !s->status ? hooks->vocab(s) : NULL;
+    return vocab && vocab->n_vocab > 0 && (size_t)vocab->n_vocab > n;
+}
+
 /* Does an apply use random numbers, so that the position advances? sampi_end_draw and samp_get_seed ask the outermost
    sampler. A sampler that is off does not draw. One that draws only sometimes (xtc) counts as if it always drew, so
    that the position depends on the settings alone. */

@@ -44,7 +44,7 @@ static samp_token sampi_sample(const sampi_job *job)
     sampi_moves(s);
     sampi_job masked = *job;
     sampi_sampler *first = sampi_first_mask(s);
-    int status = first ? sampi_mask_job(&masked, first) : SAMP_OK;
+    int status = sampi_is_short(s, job->n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&masked, first) : SAMP_OK;
     /* raw log-probabilities are those of all logits, so those that only the sampler `first` masks are checked (for NaN
        and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))

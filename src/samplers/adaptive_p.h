@@ -135,7 +135,7 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,

@@ -46,11 +46,11 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
-    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
+    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL, NULL
 };
 /* clang-format on */
 

@@ -549,7 +549,7 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
     sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,

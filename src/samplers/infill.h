@@ -102,7 +102,7 @@ static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_INFILL_HOOKS = {
     sampi_infill_params, sampi_infill_prepare, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,

@@ -87,7 +87,7 @@ static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return 
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
     sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
     NULL, NULL, NULL, NULL, NULL,

@@ -214,7 +214,7 @@ static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
     NULL, NULL, NULL, NULL,
     NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,

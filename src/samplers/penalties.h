@@ -136,7 +136,7 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
 
 /* clang-format off */
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
     sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,

@@ -96,7 +96,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     job.n = shard->n_vocab;
     sampi_moves(s);
     sampi_sampler *first = sampi_first_mask(s);
-    if (first) status = sampi_mask_job(&job, first);
+    status = sampi_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
     const samp_logprobs *lp = row->logprobs;
     if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
     if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))

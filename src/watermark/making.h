@@ -204,7 +204,7 @@ static const sampi_field SAMPI_SBW_FIELDS[] = {
 };
 
 /* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept. */
+   ready, kept, vocab. */
 static const sampi_hooks SAMPI_MARK_HOOKS = {
     NULL, sampi_mark_prepare, NULL, sampi_mark_settings,
     sampi_mark_accept, sampi_mark_reset, sampi_mark_state, NULL, sampi_mark_past,
