@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9340 samplers/choose.h               21537 grammar/derivatives.h
-     304 api/config.h                     9400 samplers/ratio.h                22353 grammar/vocabulary.h
-     335 api/types.h                      9464 samplers/draw.h                 22807 grammar/triggers.h
-     632 api/missing.h                    9541 samplers/dist.h                 23135 grammar/matcher.h
-     647 api/sample.h                     9572 samplers/gumbel.h               23405 grammar/cache.h
-     783 api/chains.h                     9639 watermark/function.h            23678 grammar/moving.h
-    1080 api/samplers.h                   9752 watermark/text.h                24125 grammar/visits.h
-    1408 api/gumbel.h                     9938 watermark/draw.h                24412 grammar/states.h
-    1437 api/operator.h                  10143 samplers/mirostat.h             24570 grammar/items.h
-    1496 api/kv.h                        10381 samplers/adaptive_p.h           24694 grammar/masks.h
-    1693 api/llama_cpp.h                 10530 samplers/custom.h               24897 grammar/runs.h
-    1741 api/text_error.h                10589 config/describe.h               25109 grammar/entries.h
-    1760 api/grammar.h                   10757 config/from_params.h            25622 grammar/accepting.h
-    2048 api/shards.h                    10809 config/orders.h                 25951 grammar/waiting.h
-    2160 api/peers.h                     11081 config/numbers.h                26075 grammar/history.h
-    2269 api/drafts.h                    11215 config/set.h                    26203 grammar/room.h
-    2428 api/constraints.h               11391 config/texts.h                  26550 grammar/sampler.h
-    2788 api/watermark.h                 11560 config/settings.h               26792 grammar/forced.h
-    2962 api/vocab.h                     11672 life/rollback.h                 26979 grammar/hooks.h
-    3004 api/parts.h                     11910 life/chain.h                    27107 schema/head.h
-    3049 base/switches.h                 12193 life/members.h                  27277 schema/errors.h
-    3352 base/random.h                   12302 life/update.h                   27389 schema/collections.h
-    3372 base/mt19937.h                  12485 life/copy.h                     27422 schema/references.h
-    3444 base/exact.h                    12645 rows/row.h                      27698 schema/strings.h
-    3661 base/bits128.h                  12880 rows/reserve.h                  27759 schema/numbers.h
-    3737 base/elements.h                 12948 rows/pieces.h                   27961 schema/sets.h
-    3863 watermark/colours.h             13057 rows/thresholds.h               28213 schema/formats.h
-    3926 kernels/llama_cpp/contract.h    13157 rows/compact.h                  28408 schema/scalars.h
-    3968 kernels/contract.h              13318 rows/sums.h                     28714 schema/goals.h
-    4055 kernels/scalar.h                13445 rows/changes.h                  28939 schema/alternatives.h
-    4259 kernels/llama_cpp/scalar.h      13522 rows/cuts.h                     29418 schema/objects.h
-    4280 kernels/sets.h                  13945 rows/typical.h                  29971 schema/arrays.h
-    4329 kernels/vectors.h               14253 rows/tail_free.h                30337 schema/whole.h
-    4411 kernels/avx512.h                14321 rows/selecting.h                30510 tags/head.h
-    4496 kernels/avx2.h                  14452 rows/mirostat.h                 30630 tags/words.h
-    4560 kernels/sse2.h                  14532 watermark/rows.h                30744 tags/inside.h
-    4577 kernels/neon.h                  14642 rows/flat.h                     30883 tags/formats.h
-    4600 kernels/wasm.h                  14691 rows/logprobs.h                 31289 grammar/grammars.h
-    4616 kernels/generic.h               14775 rows/step.h                     31355 peers/tables.h
-    4636 kernels/shared.h                14791 rows/llama_cpp/sums.h           31747 peers/values.h
-    4760 kernels/passes.h                15094 rows/llama_cpp/samplers.h       32184 peers/llama_server.h
-    5444 kernels/llama_cpp/passes.h      15563 rows/llama_cpp/step.h           32252 peers/fields.h
-    5526 kernels/check.h                 15593 run/apply.h                     32534 peers/requests.h
-    5548 kernels/dispatch.h              15662 run/writing.h                   32705 vocab/pieces.h
-    5747 core/array.h                    15786 run/arrays.h                    32883 vocab/tokenizer_json.h
-    6061 core/table.h                    15862 run/arrays_llama_cpp.h          33089 vocab/gguf.h
-    6244 core/windows.h                  16059 run/walk.h                      33263 shards/head.h
-    6332 constraints/record.h            16162 run/finish.h                    33352 shards/bytes.h
-    6397 watermark/record.h              16197 run/draw_llama_cpp.h            33449 shards/merging.h
-    6416 rows/work.h                     16269 run/draw.h                      33738 shards/row.h
-    6444 life/past.h                     16340 run/sample.h                    33873 shards/answers.h
-    6503 core/record.h                   16435 watermark/making.h              34391 shards/logprobs.h
-    6637 core/plans.h                    16665 watermark/tails.h               34535 shards/taking.h
-    6664 core/fields.h                   16762 watermark/detect.h              34687 shards/asking.h
-    6767 core/owners.h                   16987 run/verify.h                    34816 shards/prefix.h
-    6834 core/mt19937.h                  17085 run/batch.h                     35353 shards/plans.h
-    6889 core/no_mt19937.h               17254 run/guide.h                     35839 samplers/plans.h
-    6921 core/making.h                   17295 life/state.h                    36101 shards/way.h
-    7044 core/streams.h                  17456 operator/weights.h              36246 shards/memory.h
-    7080 life/state_fields.h             17532 operator/search.h               36315 shards/batch.h
-    7168 samplers/llama_cpp.h            17663 operator/run.h                  36714 drafts/head.h
-    7241 samplers/logit_bias.h           17823 kv/cells.h                      36765 drafts/block.h
-    7334 samplers/patch.h                17847 kv/making.h                     36948 drafts/tree.h
-    7382 samplers/penalties.h            18067 kv/slot.h                       37079 drafts/relaxed.h
-    7532 samplers/dry.h                  18199 kv/sequences.h                  37160 drafts/ngram.h
-    8069 samplers/cut.h                  18329 kv/data.h                       37295 constraints/automaton.h
-    8084 samplers/top_n_sigma.h          18459 kv/update.h                     37380 constraints/making.h
-    8194 samplers/top_k.h                18577 kv/state.h                      37639 constraints/sampler.h
-    8252 samplers/tail_free.h            18776 llama_cpp/functions.h           37737 constraints/constructors.h
-    8374 samplers/typical.h              18838 llama_cpp/object.h              38106 constraints/patterns.h
-    8448 samplers/top_p.h                18891 llama_cpp/vocabulary.h          38297 constraints/looking.h
-    8492 samplers/min_p.h                18966 text/reading.h                  38367 constraints/thinking.h
-    8534 samplers/by_sums.h              19072 text/strings.h                  38610 constraints/schedule.h
-    8683 samplers/top_h.h                19170 text/values.h                   38694 constraints/accepting.h
-    8736 samplers/min_k.h                19324 text/documents.h                38875 constraints/drawing.h
-    8794 samplers/xtc.h                  19397 grammar/head.h                  39066 constraints/state.h
-    8878 samplers/infill.h               19401 grammar/tree.h                  39130 constraints/kind.h
-    8994 samplers/temperature.h          20043 grammar/building.h              39191 constraints/top_p_decay.h
-    9159 samplers/smoothing.h            20439 grammar/finishing.h             39278 constraints/accessors.h
-    9245 samplers/softmax.h              20742 grammar/reading.h               39384 core/kinds.h
-    9279 samplers/drafted.h              20831 grammar/gbnf.h                  39434 base/restore.h
-    9306 samplers/greedy.h               21124 grammar/regex.h                 39447 api/license.h
+       2 api/opening.h                    9347 samplers/choose.h               21536 grammar/derivatives.h
+     304 api/config.h                     9407 samplers/ratio.h                22352 grammar/vocabulary.h
+     335 api/types.h                      9471 samplers/draw.h                 22806 grammar/triggers.h
+     632 api/missing.h                    9548 samplers/dist.h                 23280 grammar/matcher.h
+     647 api/sample.h                     9579 samplers/gumbel.h               23550 grammar/cache.h
+     783 api/chains.h                     9646 watermark/function.h            23823 grammar/moving.h
+    1080 api/samplers.h                   9759 watermark/text.h                24270 grammar/visits.h
+    1408 api/gumbel.h                     9945 watermark/draw.h                24557 grammar/states.h
+    1437 api/operator.h                  10150 samplers/mirostat.h             24715 grammar/items.h
+    1496 api/kv.h                        10388 samplers/adaptive_p.h           24839 grammar/masks.h
+    1693 api/llama_cpp.h                 10537 samplers/custom.h               25042 grammar/runs.h
+    1741 api/text_error.h                10596 config/describe.h               25254 grammar/entries.h
+    1760 api/grammar.h                   10764 config/from_params.h            25762 grammar/accepting.h
+    2057 api/shards.h                    10816 config/orders.h                 26091 grammar/history.h
+    2169 api/peers.h                     11088 config/numbers.h                26192 grammar/waiting.h
+    2278 api/drafts.h                    11222 config/set.h                    26499 grammar/room.h
+    2437 api/constraints.h               11398 config/texts.h                  26845 grammar/sampler.h
+    2797 api/watermark.h                 11567 config/settings.h               27088 grammar/forced.h
+    2971 api/vocab.h                     11679 life/rollback.h                 27275 grammar/hooks.h
+    3013 api/parts.h                     11917 life/chain.h                    27403 schema/head.h
+    3058 base/switches.h                 12200 life/members.h                  27573 schema/errors.h
+    3361 base/random.h                   12309 life/update.h                   27685 schema/collections.h
+    3381 base/mt19937.h                  12492 life/copy.h                     27718 schema/references.h
+    3453 base/exact.h                    12652 rows/row.h                      27994 schema/strings.h
+    3670 base/bits128.h                  12887 rows/reserve.h                  28055 schema/numbers.h
+    3746 base/elements.h                 12955 rows/pieces.h                   28257 schema/sets.h
+    3872 watermark/colours.h             13064 rows/thresholds.h               28509 schema/formats.h
+    3935 kernels/llama_cpp/contract.h    13164 rows/compact.h                  28704 schema/scalars.h
+    3977 kernels/contract.h              13325 rows/sums.h                     29010 schema/goals.h
+    4064 kernels/scalar.h                13452 rows/changes.h                  29235 schema/alternatives.h
+    4268 kernels/llama_cpp/scalar.h      13529 rows/cuts.h                     29714 schema/objects.h
+    4289 kernels/sets.h                  13952 rows/typical.h                  30267 schema/arrays.h
+    4338 kernels/vectors.h               14260 rows/tail_free.h                30633 schema/whole.h
+    4420 kernels/avx512.h                14328 rows/selecting.h                30806 tags/head.h
+    4505 kernels/avx2.h                  14459 rows/mirostat.h                 30926 tags/words.h
+    4569 kernels/sse2.h                  14539 watermark/rows.h                31040 tags/inside.h
+    4586 kernels/neon.h                  14649 rows/flat.h                     31179 tags/formats.h
+    4609 kernels/wasm.h                  14698 rows/logprobs.h                 31585 grammar/grammars.h
+    4625 kernels/generic.h               14782 rows/step.h                     31651 peers/tables.h
+    4645 kernels/shared.h                14798 rows/llama_cpp/sums.h           32043 peers/values.h
+    4769 kernels/passes.h                15101 rows/llama_cpp/samplers.h       32480 peers/llama_server.h
+    5453 kernels/llama_cpp/passes.h      15570 rows/llama_cpp/step.h           32548 peers/fields.h
+    5535 kernels/check.h                 15600 run/apply.h                     32830 peers/requests.h
+    5557 kernels/dispatch.h              15669 run/writing.h                   33001 vocab/pieces.h
+    5756 core/array.h                    15793 run/arrays.h                    33179 vocab/tokenizer_json.h
+    6070 core/table.h                    15869 run/arrays_llama_cpp.h          33385 vocab/gguf.h
+    6253 core/windows.h                  16066 run/walk.h                      33559 shards/head.h
+    6341 constraints/record.h            16169 run/finish.h                    33648 shards/bytes.h
+    6406 watermark/record.h              16204 run/draw_llama_cpp.h            33745 shards/merging.h
+    6425 rows/work.h                     16276 run/draw.h                      34034 shards/row.h
+    6453 life/past.h                     16347 run/sample.h                    34169 shards/answers.h
+    6512 core/record.h                   16442 watermark/making.h              34687 shards/logprobs.h
+    6646 core/plans.h                    16672 watermark/tails.h               34831 shards/taking.h
+    6673 core/fields.h                   16769 watermark/detect.h              34983 shards/asking.h
+    6776 core/owners.h                   16994 run/verify.h                    35112 shards/prefix.h
+    6843 core/mt19937.h                  17084 run/batch.h                     35649 shards/plans.h
+    6898 core/no_mt19937.h               17253 run/guide.h                     36135 samplers/plans.h
+    6930 core/making.h                   17294 life/state.h                    36397 shards/way.h
+    7053 core/streams.h                  17455 operator/weights.h              36542 shards/memory.h
+    7089 life/state_fields.h             17531 operator/search.h               36611 shards/batch.h
+    7177 samplers/llama_cpp.h            17662 operator/run.h                  37010 drafts/head.h
+    7250 samplers/logit_bias.h           17822 kv/cells.h                      37061 drafts/block.h
+    7343 samplers/patch.h                17846 kv/making.h                     37244 drafts/tree.h
+    7391 samplers/penalties.h            18066 kv/slot.h                       37366 drafts/relaxed.h
+    7541 samplers/dry.h                  18198 kv/sequences.h                  37447 drafts/ngram.h
+    8078 samplers/cut.h                  18328 kv/data.h                       37582 constraints/automaton.h
+    8093 samplers/top_n_sigma.h          18458 kv/update.h                     37667 constraints/making.h
+    8203 samplers/top_k.h                18576 kv/state.h                      37926 constraints/sampler.h
+    8261 samplers/tail_free.h            18775 llama_cpp/functions.h           38024 constraints/constructors.h
+    8383 samplers/typical.h              18837 llama_cpp/object.h              38393 constraints/patterns.h
+    8457 samplers/top_p.h                18890 llama_cpp/vocabulary.h          38584 constraints/looking.h
+    8501 samplers/min_p.h                18965 text/reading.h                  38654 constraints/thinking.h
+    8543 samplers/by_sums.h              19071 text/strings.h                  38897 constraints/schedule.h
+    8692 samplers/top_h.h                19169 text/values.h                   38981 constraints/accepting.h
+    8745 samplers/min_k.h                19323 text/documents.h                39162 constraints/drawing.h
+    8803 samplers/xtc.h                  19396 grammar/head.h                  39353 constraints/state.h
+    8887 samplers/infill.h               19400 grammar/tree.h                  39417 constraints/kind.h
+    9003 samplers/temperature.h          20042 grammar/building.h              39478 constraints/top_p_decay.h
+    9168 samplers/smoothing.h            20438 grammar/finishing.h             39565 constraints/accessors.h
+    9254 samplers/softmax.h              20741 grammar/reading.h               39671 core/kinds.h
+    9288 samplers/drafted.h              20830 grammar/gbnf.h                  39721 base/restore.h
+    9313 samplers/greedy.h               21123 grammar/regex.h                 39734 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1867,12 +1867,15 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               because of several keywords together, is entered too if only a search would show this (two patterns that
               no string matches both): after that no token is allowed.
      Accept   samp_accept returns SAMP_E_RANGE for a token that is not allowed. If the sampler is a member of a chain,
-              then no other member has accepted that token either.
+              then no other member has accepted that token either. So the tokens of a prompt are accepted before the
+              grammar is inserted. In a schedule (samp_init_schedule) the sampler reads only the tokens that are
+              accepted while the schedule is active.
      Order    The sampler may be at any place in a chain. If it is the first one, the row is masked before the chain
               runs, so the chain can still take the fast path.
      Row      The row may be longer than the vocabulary; the additional tokens are masked. If the grammar comes first,
-              such a row is SAMP_E_RANGE under MT19937. If the grammar comes first, the logit of a token that it masks
-              is not read, so the logit may be NaN; only log-probabilities read it.
+              such a row is SAMP_E_RANGE under MT19937. A row that is shorter is SAMP_E_RANGE. If the grammar comes
+              first, the logit of a token that it masks is not read, so the logit may be NaN; only log-probabilities
+              read it.
      Leaves   the size of the array unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if
               that changes a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is
               not allowed.
@@ -1894,28 +1897,31 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
 /* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- make a grammar's sampler that waits for a trigger, as for
-   tool calls in free text. Until the trigger the sampler allows every token of the vocabulary. From the trigger on, the
-   text must be a text of the grammar.
-     tokens   [n_tokens] the grammar begins with the first token that is one of these. If such a token has no bytes, the
-              grammar must name it.
+   tool calls in free text, or for an answer behind </think>. Until the trigger the sampler allows every token of the
+   vocabulary that the grammar would not refuse (see Replay). From the trigger on, the text must be a text of the
+   grammar.
+     tokens   [n_tokens] the grammar begins with the first token that is one of these. If such a token has no bytes, and
+              the grammar cannot begin with its name, the grammar begins behind it. A token such as </think> mostly has
+              bytes, which would belong to the grammar's text: then put the grammar into a schedule
+              (samp_init_schedule).
      words    [n_words] the grammar begins with the first of these words in the text so far, even within a token.
      patterns [n_patterns] regular expressions. After each token the sampler searches for them in the text so far, in
               this order; a pattern ^...$ is first tried with the whole text, and then searched for. The grammar begins
               at the first group of the match that is not empty, or, if there is no such group, at the match. Patterns
-              are read as in samp_grammar_init, but classes match bytes; a pattern has at most 64 groups. If there are
-              several ways to match, the first one that backtracking finds counts; a group within a repetition keeps its
-              text from one repetition to the next.
+              are read as in samp_grammar_init, but classes match bytes; a pattern has at most 64 groups. Patterns with
+              more than 2^16 operations, or 2^20 operations times groups, are SAMP_E_RANGE. If there are several ways to
+              match, the first one that backtracking finds counts; a group within a repetition keeps its text from one
+              repetition to the next.
      Replay   At the trigger the text from the beginning of the grammar on is accepted, token by token (a token without
-              bytes by its name, as always). If the grammar does not allow this text, the last token is SAMP_E_RANGE and
-              nothing has changed (samp_grammar_sample draws another token).
-     Drafts   A token of a draft that the waiting grammar would refuse counts as masked in its row, except with the
-              exact method of samp_verify and samp_verify_tree.
+              bytes by its name, as always). A token that completes a trigger, but makes the grammar refuse this text,
+              is masked; samp_accept returns SAMP_E_RANGE for it, and nothing has changed.
      State    The state is the tokens accepted since the sampler was made or reset; after samp_reset it waits again.
      Returns  as samp_init_grammar. The sampler may also carry SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or
               SAMP_E_UNSUPPORTED, with the name of the wrong list as the field: "trigger_words", "trigger_patterns" or
               "trigger_tokens". All arguments are copied. Without any trigger the sampler waits without end.
-     Cost     While the sampler waits, it takes some ten nanoseconds for each byte of the text; the whole text is
-              searched once, at the trigger.
+     Cost     While the sampler waits, it takes some ten nanoseconds for each byte of the text and each way in which a
+              pattern may match there; the text is never searched again. A mask takes a walk over the vocabulary, about
+              a millisecond for 128k tokens, where the text may have begun a trigger; elsewhere the sampler keeps it.
      Source   llama.cpp's lazy grammars.
    samp_grammar_is_awaiting -- returns 1 if the sampler waits for its trigger; 0 if it does not, or no longer; or a
    status. */
@@ -1972,7 +1978,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
      a text of the grammar; or a status.
    samp_grammar_forced -- returns how many bytes the grammar forces to follow, at most 4096; bytes [size] gets as many
      of these as fit (bytes may be NULL if size is 0). These bytes are whole characters, except if size cuts a
-     character. samp_grammar_draft returns them as tokens. The result is 0 while a lazy grammar waits. */
+     character. samp_grammar_draft returns them as tokens. The result is 0 while a lazy grammar waits, and while the
+     grammar's schedule is not active (then the mask allows every token). */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 
 /* samp_grammar_prepare -- does a part of the work for the next mask in advance, for instance while the model computes
@@ -2008,8 +2015,9 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
               longest token that fits. Other tokens may spell the same bytes, so the model may choose these. The last
               token is left out if the grammar also allows a longer token that begins with the same bytes and continues
               after the forced bytes.
-     Returns  the number of tokens, 0 .. n_max; 0 also while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (the
-              sampler is not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does not change.
+     Returns  the number of tokens, 0 .. n_max; 0 also where samp_grammar_forced returns 0. SAMP_E_NULL,
+              SAMP_E_UNSUPPORTED (the sampler is not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does
+              not change.
      Exact    With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
    samp_grammar_certain -- returns the first tokens of this draft, as long as each is the only token that the mask
      allows.
@@ -2027,7 +2035,8 @@ SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens,
 /* samp_grammar_sample -- samples as llama.cpp's programs do. The chain, which contains no grammar, draws a token. If
    the grammar does not allow this token, the chain draws again from the tokens that are allowed. Then chain and grammar
    accept the token.
-     Returns  as samp_sample. If the second draw fails, the first one still counts in the position.
+     Returns  as samp_sample; SAMP_E_RANGE if the row is shorter than the grammar's vocabulary. If the second draw
+              fails, the first one still counts in the position.
      Draws    Under MT19937 the tokens are those of llama.cpp. They do not have the distribution that the chain gives to
               the allowed tokens; for that, make the grammar a member of the chain. */
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
@@ -9293,8 +9302,6 @@ typedef struct sampi_draft {
     bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur);
     /* true if an ordinary draw, not one from the residual, follows a failed test */
     bool exact;
-    /* returns the next of several draft tokens at this place, as sampi_next_drafted does, or NULL for one token */
-    samp_token (*next)(const struct sampi_draft *row, int32_t *at);
     bool *waited; /* set to true if a rewinding ban was held back until it is known which tokens are kept; or NULL */
 } sampi_draft;
 
@@ -17035,14 +17042,6 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* Returns the next drafted token that may be accepted at this row: a plain draft has one, a tree of drafts one for each
-   sibling. *at: the index of the last one that was returned, -1 before the first. */
-static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
-{
-    if (row->next) return row->next(row, at);
-    return ++*at == 0 ? row->token : -1;
-}
-
 /* Samples the row after the whole draft, whose tokens have all been accepted. ratio: the method is ratio; then a
    watermark with two keys uses its second key for this token. */
 static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
@@ -22832,21 +22831,33 @@ typedef struct sampi_program {
 #ifndef SAMPI_MAX_OPS /* tests set a smaller number */
 #define SAMPI_MAX_OPS (1 << 16)
 #endif
-#define SAMPI_MAX_GROUPS 64
+#define SAMPI_MAX_GROUPS  64
+#define SAMPI_THREAD_ROOM (1 << 20) /* the largest number of integers in a list of threads */
+
+/* The integers of a thread. LATE: backtracking would try this way only after one that matches already, so only a match
+   of the whole text counts. */
+enum { SAMPI_THREAD_OP, SAMPI_THREAD_PROGRAM, SAMPI_THREAD_LATE, SAMPI_THREAD_START, SAMPI_THREAD_GROUPS };
 
 typedef struct sampi_lazy {
     sampi_vec ops;      /* sampi_op: the operations of all programs */
     sampi_vec pool;     /* the byte sets that the programs' operations test */
     sampi_vec programs; /* sampi_program */
     sampi_vec tokens;   /* samp_token: the tokens that are triggers */
-    /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy
-       of the list, room for positions that must still be visited, and the round in which each operation was last
-       reached. */
-    sampi_vec positions;
-    int32_t n_live;
+    /* int32_t: three lists of threads (sampi_thread_list), of which list 0 has those behind the text so far; the stack
+       of sampi_add_thread, two numbers for each operation; the round in which each operation was last reached; for each
+       program the beginning of its match, or -1, the round in which it last matched, and a copy of the beginning */
+    sampi_vec threads;
+    sampi_vec refused; /* samp_token: the tokens that complete a trigger and that the grammar refuses behind it */
+    sampi_vec key;     /* int32_t: for which threads `refused` holds (sampi_refused_key); empty: for none */
+    int32_t n_groups, n_live, length; /* length: of the text so far, in bytes */
     uint32_t round;
-    bool is_lazy, waiting, found; /* found: an expression has matched */
+    bool is_lazy, waiting;
 } sampi_lazy;
+
+/* A list of threads, one after the other. */
+typedef struct sampi_threads {
+    int32_t *at, n;
+} sampi_threads;
 
 /* Returns the node for the bytes that a class of a trigger's expression matches. */
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
@@ -23012,96 +23023,223 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Adds operation `at` to a list of positions if it waits for a byte or the text's end, else the operations to which it
-   leads. */
-static void sampi_lazy_add_position(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+static int32_t sampi_thread_size(const sampi_lazy *z) { return SAMPI_THREAD_GROUPS + z->n_groups; }
+static int32_t *sampi_thread_list(const sampi_lazy *z, int i)
+{
+    return (int32_t *)z->threads.data + (size_t)i * (size_t)z->ops.n * (size_t)sampi_thread_size(z);
+}
+static uint32_t *sampi_thread_rounds(const sampi_lazy *z)
+{
+    return (uint32_t *)sampi_thread_list(z, 3) + 2 * (size_t)z->ops.n;
+}
+static int32_t *sampi_thread_matches(const sampi_lazy *z) { return (int32_t *)sampi_thread_rounds(z) + z->ops.n; }
+
+/* Forgets the matches of all programs. */
+static void sampi_clear_matches(const sampi_lazy *z)
+{
+    int32_t *match = sampi_thread_matches(z);
+    for (int32_t i = 0; i < z->programs.n; i++) match[i] = -1;
+}
+
+/* Begins a new round, in which each operation can be reached once. */
+static void sampi_begin_round(sampi_lazy *z)
+{
+    if (++z->round) return;
+    memset(sampi_thread_rounds(z), 0, (size_t)z->ops.n * sizeof(uint32_t));
+    memset(sampi_thread_matches(z) + z->programs.n, 0, (size_t)z->programs.n * sizeof(uint32_t));
+    z->round = 1;
+}
+
+/* Notes that a thread's program matches, at the end of the text or before it. */
+static void sampi_note_match(const sampi_lazy *z, int32_t *thread, bool end)
+{
+    const int32_t p = thread[SAMPI_THREAD_PROGRAM];
+    int32_t *match = sampi_thread_matches(z), i = 0;
+    const bool whole = end && ((const sampi_program *)z->programs.data)[p].whole && !thread[SAMPI_THREAD_START];
+    while (i < z->n_groups && thread[SAMPI_THREAD_GROUPS + i] < 0) i++;
+    if (!thread[SAMPI_THREAD_LATE] || whole)
+        match[p] = thread[i < z->n_groups ? SAMPI_THREAD_GROUPS + i : SAMPI_THREAD_START];
+    thread[SAMPI_THREAD_LATE] = 1;
+    ((uint32_t *)match)[z->programs.n + p] = z->round;
+}
+
+/* Adds a thread to a list if its operation waits for a byte or the text's end, else the threads to which the operation
+   leads. at: the thread's position in the text; end: the text ends there, and `to` is NULL. */
+static void sampi_add_thread(sampi_lazy *z, sampi_threads *to, int32_t *thread, int32_t at, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
-    int32_t *todo = (int32_t *)z->positions.data + 3 * (size_t)z->ops.n, n_todo = 0;
-    uint32_t *round = (uint32_t *)todo + z->ops.n;
+    uint32_t *round = sampi_thread_rounds(z);
+    const int32_t size = sampi_thread_size(z);
+    int32_t(*todo)[2] = (int32_t(*)[2])(void *)sampi_thread_list(z, 3), n_todo = 0;
+    if (((const uint32_t *)sampi_thread_matches(z))[z->programs.n + thread[SAMPI_THREAD_PROGRAM]] == z->round)
+        thread[SAMPI_THREAD_LATE] = 1;
     for (;;) {
-        const sampi_op *op = &ops[at];
-        bool on = false;
-        if (round[at] != z->round) {
-            round[at] = z->round;
-            if (op->kind == SAMPI_OP_MATCH) z->found = true;
-            if (op->kind == SAMPI_OP_SPLIT) todo[n_todo++] = op->b;
-            on = op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE || (op->kind == SAMPI_OP_BEGIN && begin) ||
-                 (op->kind == SAMPI_OP_END && end);
-            if (!on) list[(*n)++] = at;
+        const int32_t here = thread[SAMPI_THREAD_OP]++;
+        const sampi_op *op = &ops[here];
+        int32_t *group = &thread[SAMPI_THREAD_GROUPS + (op->kind == SAMPI_OP_SAVE ? op->a / 2 : 0)];
+        bool goes_on = false;
+        switch (round[here] == z->round ? SAMPI_OP_NEVER : op->kind) {
+            case SAMPI_OP_SPLIT:
+                todo[n_todo][0] = op->b;
+                n_todo++;
+                thread[SAMPI_THREAD_OP] = op->a;
+                goes_on = true;
+                break;
+            case SAMPI_OP_SAVE: /* what was there comes back before the next way is tried */
+                todo[n_todo][0] = ~(op->a / 2);
+                todo[n_todo++][1] = *group;
+                *group = op->a % 2 == 0 ? at : *group == at ? -1 : *group;
+                goes_on = true;
+                break;
+            case SAMPI_OP_BEGIN: goes_on = at == 0; break;
+            case SAMPI_OP_NEVER: break;
+            default: /* BYTE, SET, END, MATCH */
+                goes_on = end && op->kind == SAMPI_OP_END;
+                if (to) {
+                    memcpy(to->at + (size_t)to->n * (size_t)size, thread, (size_t)size * sizeof *thread);
+                    to->at[(size_t)to->n++ * (size_t)size + SAMPI_THREAD_OP] = here;
+                }
+                if (op->kind == SAMPI_OP_MATCH) sampi_note_match(z, thread, end);
+                break;
         }
-        if (!on && n_todo == 0) return;
-        at = !on ? todo[--n_todo] : op->kind == SAMPI_OP_SPLIT ? op->a : at + 1;
+        round[here] = z->round;
+        while (!goes_on) {
+            if (n_todo == 0) return;
+            const int32_t *way = todo[--n_todo];
+            goes_on = way[0] >= 0;
+            if (goes_on) thread[SAMPI_THREAD_OP] = way[0];
+            if (!goes_on) thread[SAMPI_THREAD_GROUPS + ~way[0]] = way[1];
+        }
     }
 }
 
-/* Adds the first operations of all programs to a list of positions, as a match may begin at each byte of the text. */
-static void sampi_lazy_add_starts(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+/* Adds the threads that begin at this position of the text, as a match may begin at each byte. */
+static void sampi_add_starts(sampi_lazy *z, sampi_threads *to, int32_t at, bool end)
 {
-    for (int32_t i = 0; i < z->programs.n; i++)
-        sampi_lazy_add_position(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+    int32_t thread[SAMPI_THREAD_GROUPS + SAMPI_MAX_GROUPS];
+    for (int32_t i = 0; i < z->programs.n; i++) {
+        thread[SAMPI_THREAD_OP] = ((const sampi_program *)z->programs.data)[i].first;
+        thread[SAMPI_THREAD_PROGRAM] = i;
+        thread[SAMPI_THREAD_LATE] = sampi_thread_matches(z)[i] >= 0;
+        thread[SAMPI_THREAD_START] = at;
+        memset(thread + SAMPI_THREAD_GROUPS, 0xff, (size_t)z->n_groups * sizeof *thread);
+        sampi_add_thread(z, to, thread, at, end);
+    }
 }
 
-/* Resets the positions to the beginning of a text. */
+/* Makes the list of threads behind one more byte. at: the position behind that byte; end: the text ends there, and only
+   matches are of interest. */
+static void sampi_step_threads(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte, int32_t at,
+                               bool end)
+{
+    const size_t size = (size_t)sampi_thread_size(z);
+    int32_t thread[SAMPI_THREAD_GROUPS + SAMPI_MAX_GROUPS];
+    sampi_begin_round(z);
+    if (to) to->n = 0;
+    for (int32_t k = 0; k < from->n; k++) {
+        const int32_t *t = from->at + (size_t)k * size;
+        const sampi_op *op = (const sampi_op *)z->ops.data + t[SAMPI_THREAD_OP];
+        if (op->kind == SAMPI_OP_SET ? !(((const uint8_t *)z->pool.data)[op->a + byte / 8] >> byte % 8 & 1)
+                                     : op->kind != SAMPI_OP_BYTE || op->a != byte)
+            continue;
+        memcpy(thread, t, size * sizeof *thread);
+        thread[SAMPI_THREAD_OP]++;
+        sampi_add_thread(z, to, thread, at, end);
+    }
+    sampi_add_starts(z, to, at, end);
+}
+
+/* Returns where in the text the grammar begins: at the match of the first program that matches; -1 if none does. */
+static int32_t sampi_first_match(const sampi_lazy *z)
+{
+    const int32_t *match = sampi_thread_matches(z);
+    for (int32_t i = 0; i < z->programs.n; i++)
+        if (match[i] >= 0) return match[i];
+    return -1;
+}
+
+/* Makes the list of threads behind a token's last byte. */
+static int32_t sampi_end_token(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte, int32_t at)
+{
+    int32_t *match = sampi_thread_matches(z), *copy = match + 2 * z->programs.n;
+    const size_t size = (size_t)z->programs.n * sizeof *match;
+    if (size) memcpy(copy, match, size);
+    sampi_step_threads(z, from, NULL, byte, at, true);
+    const int32_t start = sampi_first_match(z);
+    if (size) memcpy(match, copy, size);
+    sampi_step_threads(z, from, to, byte, at, false);
+    return start;
+}
+
+/* Returns the threads behind the text so far. */
+static sampi_threads sampi_live_threads(sampi_lazy *z)
+{
+    sampi_threads live = { sampi_thread_list(z, 0), z->n_live };
+    sampi_clear_matches(z);
+    if (z->length) return live;
+    live.n = 0;
+    sampi_begin_round(z);
+    sampi_add_starts(z, &live, 0, false);
+    z->n_live = live.n;
+    return live;
+}
+
+/* Returns the threads behind n more bytes. They stay valid until the next call. */
+static sampi_threads sampi_run_threads(sampi_lazy *z, const uint8_t *bytes, size_t n)
+{
+    sampi_threads from = sampi_live_threads(z);
+    for (size_t i = 0; i < n; i++) {
+        sampi_threads to = { sampi_thread_list(z, 1 + (int)(i % 2)), 0 };
+        sampi_step_threads(z, &from, &to, bytes[i], z->length + (int32_t)i + 1, false);
+        from = to;
+    }
+    return from;
+}
+
+/* Reads a token of n bytes. */
+static int32_t sampi_read_token(sampi_lazy *z, const uint8_t *bytes, size_t n, sampi_threads *threads)
+{
+    const sampi_threads from = sampi_run_threads(z, bytes, n ? n - 1 : 0);
+    threads->at = sampi_thread_list(z, n % 2 ? 1 : 2);
+    threads->n = 0;
+    if (n) return sampi_end_token(z, &from, threads, bytes[n - 1], z->length + (int32_t)n);
+    *threads = from;
+    if (z->length) return -1;
+    sampi_clear_matches(z);
+    sampi_begin_round(z);
+    sampi_add_starts(z, NULL, 0, true);
+    return sampi_first_match(z);
+}
+
+/* Makes the threads behind n bytes the present ones: the bytes belong to the text now. */
+static void sampi_keep_threads(sampi_lazy *z, const sampi_threads *threads, size_t n)
+{
+    if (n && threads->n)
+        memcpy(sampi_thread_list(z, 0), threads->at,
+               (size_t)threads->n * (size_t)sampi_thread_size(z) * sizeof *threads->at);
+    z->n_live = threads->n;
+    z->length += (int32_t)n;
+}
+
+/* Goes to the beginning of a text. */
 static void sampi_lazy_reset(sampi_lazy *z)
 {
     z->waiting = z->is_lazy;
-    z->found = false;
-    z->n_live = 0;
-    z->round++;
-    sampi_lazy_add_starts(z, (int32_t *)z->positions.data, &z->n_live, true);
+    z->length = 0;
 }
 
-/* Reads n more bytes. */
-static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
+/* Is a token one of the triggers itself? */
+static bool sampi_is_trigger(const sampi_lazy *z, samp_token token)
 {
-    const sampi_op *ops = (const sampi_op *)z->ops.data;
-    size_t n_ops = (size_t)z->ops.n;
-    int32_t *live = (int32_t *)z->positions.data, *next = live + n_ops, n_next = 0;
-    for (size_t i = 0; i < n; i++) {
-        z->round++;
-        n_next = 0;
-        for (int32_t k = 0; k < z->n_live; k++) {
-            const sampi_op *op = &ops[live[k]];
-            if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
-                                         : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
-                sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, false);
-        }
-        sampi_lazy_add_starts(z, next, &n_next, false);
-        z->n_live = n_next;
-        if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
-    }
-    /* a match that is possible only at the end of the text is not kept: the next byte ends it */
-    bool inside = z->found;
-    z->round++;
-    n_next = 0;
-    for (int32_t k = 0; k < z->n_live; k++)
-        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, true);
-    bool found = z->found;
-    z->found = inside;
-    return found;
-}
-
-/* sampi_lazy_keep saves the current positions before a token is read; sampi_lazy_undo restores them. */
-static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
-{
-    *n = z->n_live;
-    *found = z->found;
-    if (*n)
-        memcpy((int32_t *)z->positions.data + 2 * (size_t)z->ops.n, z->positions.data, (size_t)*n * sizeof(int32_t));
-}
-static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
-{
-    z->n_live = n;
-    z->found = found;
-    if (n)
-        memcpy(z->positions.data, (int32_t *)z->positions.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+    for (int32_t i = 0; i < z->tokens.n; i++)
+        if (((const samp_token *)z->tokens.data)[i] == token) return true;
+    return false;
 }
 
 /* Frees the arrays. A clone of a sampler has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
-    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->positions };
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->threads, &z->refused, &z->key };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
@@ -23117,9 +23255,16 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
     memset(&tree.pool, 0, sizeof tree.pool);
     sampi_tree_free(&tree);
     if (status) return status;
-    int32_t *positions = z->ops.n ? (int32_t *)sampi_vec_add(&z->positions, sizeof *positions, 5 * z->ops.n) : NULL;
-    if (z->ops.n && !positions) return SAMP_E_NOMEM;
-    if (positions) memset(positions, 0, 5 * (size_t)z->ops.n * sizeof *positions);
+    for (int32_t i = 0; i < z->ops.n; i++) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + i;
+        if (op->kind == SAMPI_OP_SAVE && op->a / 2 >= z->n_groups) z->n_groups = op->a / 2 + 1;
+    }
+    const int64_t list = (int64_t)z->ops.n * sampi_thread_size(z);
+    if (list > SAMPI_THREAD_ROOM) return SAMP_E_RANGE;
+    const int32_t n_threads = 3 * (int32_t)list + 3 * z->ops.n + 3 * z->programs.n + 1; /* never none */
+    int32_t *threads = (int32_t *)sampi_vec_add(&z->threads, sizeof *threads, n_threads);
+    if (!threads) return SAMP_E_NOMEM;
+    memset(threads, 0, (size_t)n_threads * sizeof *threads);
     *field = "trigger_tokens";
     for (size_t i = 0; i < n; i++) {
         if (!tokens) return SAMP_E_NULL;
@@ -25578,11 +25723,6 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
-    if (m->lazy.waiting) {
-        memset(bits, 0xff, (size_t)m->index->n_mask * 4);
-        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
-        return SAMP_OK;
-    }
     while (sampi_matcher_attempt(m, &turn)) {
         sampi_mask_position(m, bits);
         if (m->d.status) continue;
@@ -25948,130 +26088,6 @@ static int sampi_matcher_find_position(sampi_matcher *m)
     return m->d.status;
 }
 
-/* ---- src/grammar/waiting.h ---- */
-/* ---- grammars: a lazy grammar before its trigger ----
-  While a lazy grammar waits for its trigger, each byte moves the positions in the triggers' programs (triggers.h). */
-
-/* A choice that backtracking can return to: an operation and a position in the text. */
-typedef struct sampi_way {
-    int32_t op, at;
-} sampi_way;
-
-/* Finds the first way in which a program matches text [n] from byte `at` on; with `whole` the match must end at the
-   text's end. slots [2 g] and slots [2 g + 1] become the beginning and end of group g, or -1. */
-static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
-                             uint8_t *tried, int32_t *slots)
-{
-    const sampi_lazy *z = &m->lazy;
-    sampi_vec ways = sampi_vec_like(&m->d.work);
-    memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
-    bool matched = false;
-    for (int32_t at_op = first; !matched && sampi_step(&m->d);) {
-        const sampi_op *op = (const sampi_op *)z->ops.data + at_op;
-        size_t bit = (size_t)at_op * ((size_t)n + 1) + (size_t)at;
-        bool on = !(tried[bit / 8] >> bit % 8 & 1);
-        sampi_way later = { op->b, at };
-        tried[bit / 8] |= (uint8_t)(1u << bit % 8);
-        switch (on ? op->kind : SAMPI_OP_NEVER) {
-            case SAMPI_OP_BYTE: on = at < n && text[at++] == op->a; break;
-            case SAMPI_OP_SET:
-                on = at < n && (((const uint8_t *)z->pool.data)[op->a + text[at] / 8] >> text[at] % 8 & 1);
-                at++;
-                break;
-            case SAMPI_OP_BEGIN: on = at == 0; break;
-            case SAMPI_OP_END: on = at == n; break;
-            case SAMPI_OP_MATCH: matched = on = !whole || at == n; break;
-            case SAMPI_OP_SAVE: later.op = ~op->a, later.at = slots[op->a], slots[op->a] = at; break;
-            default: on = on && op->kind == SAMPI_OP_SPLIT; break;
-        }
-        if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
-            sampi_way *way = (sampi_way *)sampi_append(&m->d, &ways, sizeof *way, 1);
-            if (way) *way = later;
-        }
-        at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
-        while (!on && ways.n > 0) {
-            sampi_way way = ((const sampi_way *)ways.data)[--ways.n];
-            on = way.op >= 0;
-            if (!on) slots[~way.op] = way.at;
-            at_op = way.op;
-            at = way.at;
-        }
-        if (!on) break;
-    }
-    sampi_vec_free(&ways);
-    return matched && !m->d.status;
-}
-
-/* Returns where in text [n] a program's match begins; if the match has groups that are not empty, where the first of
-   them begins; -1 if the program does not match, or after an error. */
-static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
-{
-    int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
-    size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
-    uint8_t *tried = (uint8_t *)sampi_account_allocate(&m->d.account, n_tried);
-    if (!tried) sampi_fault(&m->d, SAMP_E_NOMEM);
-    memset(slots, 0xff, sizeof slots); /* -1: no group has begun */
-    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->d.status; whole--) {
-        memset(tried, 0, n_tried);
-        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->d.status; at++)
-            if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
-    }
-    sampi_account_free(&m->d.account, tried, n_tried);
-    for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
-        if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
-    return start;
-}
-
-static const uint8_t *sampi_history_bytes(const sampi_matcher *m, int32_t i, size_t *n)
-{
-    const samp_vocab *vocab = m->index->vocab;
-    *n = 0;
-    return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
-}
-
-/* Returns the position in the text of all tokens where the grammar begins, or -1. */
-static int32_t sampi_lazy_start(sampi_matcher *m)
-{
-    sampi_vec text = sampi_vec_like(&m->d.work);
-    size_t n;
-    for (int32_t i = 0; i < m->history.n && !m->d.status; i++) {
-        const uint8_t *bytes = sampi_history_bytes(m, i, &n);
-        void *room = n ? sampi_append(&m->d, &text, 1, (int32_t)n) : NULL;
-        if (room) memcpy(room, bytes, n);
-    }
-    int32_t start = -1;
-    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->d.status; i++)
-        start = sampi_lazy_find(m, (const sampi_program *)m->lazy.programs.data + i, (const uint8_t *)text.data,
-                                text.n);
-    sampi_vec_free(&text);
-    return start;
-}
-
-static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
-
-/* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. */
-static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
-{
-    for (; i < m->history.n && !m->d.status; i++, skip = 0) {
-        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
-        if (m->items.n <= first) return false;
-        sampi_set_position(m, first);
-    }
-    return !m->d.status;
-}
-
-/* Lets the grammar read the text from byte `start` on. Returns whether the grammar allows it. */
-static bool sampi_replay_text(sampi_matcher *m, int32_t start)
-{
-    size_t n, before = 0;
-    int32_t i = 0;
-    for (; i < m->history.n; i++, before += n) {
-        sampi_history_bytes(m, i, &n);
-        if (before + n > (size_t)start) break;
-    }
-    return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
-}
-
 /* ---- src/grammar/history.h ---- */
 /* ---- positions before the last tokens ----
   The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. */
@@ -26140,6 +26156,14 @@ static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback
     return m->d.status;
 }
 
+/* Returns the bytes of token i of the text, and their number. */
+static const uint8_t *sampi_history_bytes(const sampi_matcher *m, int32_t i, size_t *n)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    *n = 0;
+    return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
+}
+
 /* Goes back to the position before the last n tokens. */
 static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
 {
@@ -26158,43 +26182,315 @@ static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;
             const uint8_t *bytes = sampi_history_bytes(m, i, &n_bytes);
-            sampi_lazy_feed(&m->lazy, bytes, n_bytes);
+            const sampi_threads threads = sampi_run_threads(&m->lazy, bytes, n_bytes);
+            sampi_keep_threads(&m->lazy, &threads, n_bytes);
         }
     }
     return SAMP_OK;
 }
 
-/* Accepts a token while the grammar waits for its trigger. */
-static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
+/* ---- src/grammar/waiting.h ---- */
+/* ---- grammars: a lazy grammar before its trigger ----
+  While a lazy grammar waits for its trigger, each byte moves the threads of the triggers' programs (triggers.h). */
+
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
+
+/* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. */
+static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
+{
+    for (; i < m->history.n && !m->d.status; i++, skip = 0) {
+        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
+        if (m->items.n <= first) return false;
+        sampi_set_position(m, first);
+    }
+    return !m->d.status;
+}
+
+/* Lets the grammar read the text from byte `start` on. Returns whether the grammar allows it. */
+static bool sampi_replay_text(sampi_matcher *m, int32_t start)
+{
+    size_t n, before = 0;
+    int32_t i = 0;
+    for (; i < m->history.n; i++, before += n) {
+        sampi_history_bytes(m, i, &n);
+        if (before + n > (size_t)start) break;
+    }
+    return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
+}
+
+/* ---- the tokens that a waiting grammar refuses ---- */
+
+/* A token that completes a trigger, and where in the text the grammar then begins. */
+typedef struct sampi_trigger {
+    samp_token token;
+    int32_t start;
+} sampi_trigger;
+
+/* The walk over the tries that finds these tokens. */
+typedef struct sampi_trigger_walk {
+    sampi_vec lists, idle, found; /* idle: int32_t, the idle operations; found: sampi_trigger */
+    bool has_idle, stays[256];    /* stays: whether a byte leaves idle threads idle */
+    uint8_t path[SAMPI_MAX_PIECE];
+    int32_t at[SAMPI_MAX_PIECE + 1], n[SAMPI_MAX_PIECE + 1];
+} sampi_trigger_walk;
+
+/* Are the threads idle, and does no program match? */
+static bool sampi_is_idle(const sampi_lazy *z, const sampi_trigger_walk *walk, const sampi_threads *threads)
+{
+    const size_t size = (size_t)sampi_thread_size(z);
+    bool idle = walk->has_idle && threads->n == walk->idle.n;
+    for (int32_t i = 0; i < threads->n && idle; i++)
+        idle = threads->at[(size_t)i * size + SAMPI_THREAD_OP] == ((const int32_t *)walk->idle.data)[i];
+    for (int32_t i = 0; i < z->programs.n && idle; i++) idle = sampi_thread_matches(z)[i] < 0;
+    return idle;
+}
+
+/* Finds the idle operations: those behind a byte after which most bytes change nothing. */
+static void sampi_find_idle(sampi_matcher *m, sampi_trigger_walk *walk)
 {
     sampi_lazy *z = &m->lazy;
-    size_t n;
-    int32_t n_live;
-    bool found, allowed = true, named = false;
-    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
-    sampi_level before = sampi_mark(m);
-    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
-    if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
-    samp_token *kept = (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1);
-    sampi_lazy_keep(z, &n_live, &found);
-    if (kept) *kept = token;
-    for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
-    if (kept && !m->d.status) {
-        const uint8_t *bytes = sampi_history_bytes(m, m->history.n - 1, &n);
-        z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
-        if (!z->waiting) {
-            int32_t start = named ? 0 : sampi_lazy_start(m);
-            allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
+    const size_t size = (size_t)sampi_thread_size(z);
+    sampi_threads once = { sampi_thread_list(z, 1), 0 }, twice = { sampi_thread_list(z, 2), 0 };
+    for (int first = 0, n_stay = 0; first < 256 && n_stay < 128 && sampi_step(&m->d); first += 17) {
+        const sampi_threads live = sampi_live_threads(z);
+        const bool matches = sampi_end_token(z, &live, &once, (uint8_t)first, z->length + 1) >= 0;
+        walk->idle.n = 0;
+        int32_t *ops = once.n ? (int32_t *)sampi_append(&m->d, &walk->idle, sizeof *ops, once.n) : NULL;
+        if (once.n && !ops) return;
+        for (int32_t i = 0; i < once.n; i++) ops[i] = once.at[(size_t)i * size + SAMPI_THREAD_OP];
+        walk->has_idle = true;
+        walk->has_idle = !matches && sampi_is_idle(z, walk, &once);
+        for (int byte = n_stay = 0; byte < 256 && walk->has_idle; byte++) {
+            sampi_step_threads(z, &once, &twice, (uint8_t)byte, z->length + 2, false);
+            walk->stays[byte] = sampi_is_idle(z, walk, &twice);
+            n_stay += walk->stays[byte];
+            sampi_clear_matches(z);
         }
     }
-    if (!m->d.status && allowed && stays) sampi_keep_position(m, items.data, SAMPI_POSITION_SAME - 1 - items.n);
-    if (m->d.status || !allowed || !stays) {
-        if (kept) m->history.n--;
-        z->waiting = true;
-        sampi_lazy_undo(z, n_live, found);
+}
+
+/* Keeps the threads of a level of the walk. */
+static void sampi_keep_level(sampi_matcher *m, sampi_trigger_walk *walk, uint32_t depth, const sampi_threads *threads)
+{
+    const sampi_lazy *z = &m->lazy;
+    const int32_t size = sampi_thread_size(z), n_programs = z->programs.n;
+    walk->n[depth] = sampi_is_idle(z, walk, threads) ? -1 : threads->n;
+    walk->lists.n = walk->at[depth];
+    if (walk->n[depth] < 0) return;
+    int32_t *room = (int32_t *)sampi_append(&m->d, &walk->lists, sizeof *room, n_programs + threads->n * size);
+    if (!room) return;
+    memcpy(room, sampi_thread_matches(z), (size_t)n_programs * sizeof *room);
+    memcpy(room + n_programs, threads->at, (size_t)threads->n * (size_t)size * sizeof *room);
+}
+
+static void sampi_add_trigger(sampi_matcher *m, sampi_trigger_walk *walk, samp_token token, int32_t start)
+{
+    sampi_trigger *found = (sampi_trigger *)sampi_append(&m->d, &walk->found, sizeof *found, 1);
+    if (!found) return;
+    found->token = token;
+    found->start = start;
+}
+
+/* Walks over a trie, the nodes [i, end) below its root. */
+static void sampi_walk_triggers(sampi_matcher *m, sampi_trigger_walk *walk, uint32_t i, uint32_t end)
+{
+    sampi_lazy *z = &m->lazy;
+    const uint32_t *nodes = m->index->nodes;
+    const int32_t size = sampi_thread_size(z), n_programs = z->programs.n;
+    const sampi_threads live = sampi_live_threads(z);
+    walk->at[0] = 0;
+    sampi_keep_level(m, walk, 0, &live);
+    for (; i < end && !m->d.status; i++) {
+        const uint32_t head = nodes[2 * (size_t)i], depth = nodes[2 * (size_t)i + 1] & 1023, token = head >> 8;
+        const uint8_t byte = (uint8_t)head;
+        const int32_t before = walk->n[depth - 1], at = walk->at[depth - 1];
+        walk->path[depth - 1] = byte;
+        walk->at[depth] = before < 0 ? at : at + n_programs + before * size;
+        if (before < 0 && walk->stays[byte]) {
+            walk->n[depth] = -1;
+            continue;
+        }
+        if (!sampi_step(&m->d)) break;
+        int32_t start = -1;
+        sampi_threads from = { NULL, before };
+        if (before < 0) {
+            from = sampi_run_threads(z, walk->path, depth - 1);
+        } else {
+            from.at = (int32_t *)walk->lists.data + at + n_programs;
+            memcpy(sampi_thread_matches(z), from.at - n_programs, (size_t)n_programs * sizeof *from.at);
+        }
+        sampi_threads threads = { sampi_thread_list(z, depth % 2 ? 1 : 2), 0 };
+        if (token == SAMPI_NO_TOKEN)
+            sampi_step_threads(z, &from, &threads, byte, z->length + (int32_t)depth, false);
+        else
+            start = sampi_end_token(z, &from, &threads, byte, z->length + (int32_t)depth);
+        sampi_keep_level(m, walk, depth, &threads);
+        if (start >= 0) sampi_add_trigger(m, walk, (samp_token)token, start);
+    }
+}
+
+/* Does the grammar, at its beginning, refuse a token without its first `skip` bytes? */
+static bool sampi_begins_without(sampi_matcher *m, samp_token token, size_t skip)
+{
+    size_t n = 0;
+    const samp_vocab *vocab = m->index->vocab;
+    (void)vocab->token_bytes(vocab, token, &n);
+    if (skip >= n && skip > 0) return false;
+    const sampi_level before = sampi_mark(m);
+    const int32_t first = sampi_matcher_try(m, token, skip);
+    const bool refuses = m->items.n <= first && n > 0;
+    sampi_drop(m, before);
+    return refuses;
+}
+
+static void sampi_add_refused(sampi_matcher *m, samp_token token)
+{
+    samp_token *refused = (samp_token *)sampi_append(&m->d, &m->lazy.refused, sizeof *refused, 1);
+    if (refused) *refused = token;
+}
+
+/* Adds the refused ones of the tokens found whose trigger began before the token. */
+static void sampi_refuse_begun(sampi_matcher *m, const sampi_trigger_walk *walk)
+{
+    sampi_trigger *found = (sampi_trigger *)walk->found.data, *end = found + walk->found.n;
+    const sampi_level before = sampi_mark(m);
+    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    for (; found < end && !m->d.status; found++) {
+        const int32_t start = found->start;
+        if (start < 0 || start >= m->lazy.length) continue;
+        const bool reads = sampi_replay_text(m, start);
+        for (sampi_trigger *same = found; same < end && !m->d.status; same++) {
+            if (same->start != start) continue;
+            if (!reads || sampi_begins_without(m, same->token, 0)) sampi_add_refused(m, same->token);
+            same->start = -1;
+        }
         sampi_drop(m, before);
         m->n_now = items.n;
         if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
+    }
+    sampi_vec_free(&items);
+}
+
+/* Makes the list of refused tokens. *depends: whether the list depends on more of the text than the threads. */
+static void sampi_make_refused(sampi_matcher *m, bool *depends)
+{
+    sampi_lazy *z = &m->lazy;
+    const samp_vocab *vocab = m->index->vocab;
+    sampi_trigger_walk walk;
+    walk.lists = walk.idle = walk.found = sampi_vec_like(&m->d.work);
+    walk.has_idle = *depends = false;
+    memset(walk.stays, 0, sizeof walk.stays);
+    z->refused.n = 0;
+    if (z->programs.n) {
+        sampi_find_idle(m, &walk);
+        sampi_walk_triggers(m, &walk, 1, m->index->n_plain);
+        sampi_walk_triggers(m, &walk, m->index->n_plain + 1, m->index->n_nodes);
+    }
+    for (size_t i = 0; i < vocab->n_eog && z->programs.n && !m->d.status; i++) { /* the tries do not have them */
+        size_t n = 0;
+        const samp_token token = vocab->eog[i];
+        if (token < 0 || (uint32_t)token >= m->index->n_vocab) continue;
+        const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
+        sampi_threads threads;
+        const int32_t start = n && n <= SAMPI_MAX_PIECE ? sampi_read_token(z, bytes, n, &threads) : -1;
+        if (start >= 0) sampi_add_trigger(m, &walk, token, start);
+    }
+    for (int32_t i = 0; i < walk.found.n && !m->d.status; i++) {
+        sampi_trigger *found = (sampi_trigger *)walk.found.data + i;
+        if (sampi_is_trigger(z, found->token)) found->start = -1;
+        *depends = *depends || (found->start >= 0 && found->start < z->length);
+        if (found->start >= z->length && sampi_begins_without(m, found->token, (size_t)(found->start - z->length)))
+            sampi_add_refused(m, found->token);
+    }
+    for (int32_t i = 0; i < z->tokens.n && !m->d.status; i++) {
+        const samp_token token = ((const samp_token *)z->tokens.data)[i];
+        if (sampi_begins_without(m, token, 0)) sampi_add_refused(m, token);
+    }
+    if (*depends && !m->d.status) sampi_refuse_begun(m, &walk);
+    sampi_vec_free(&walk.lists);
+    sampi_vec_free(&walk.idle);
+    sampi_vec_free(&walk.found);
+}
+
+/* Returns number i of the key of the present threads. */
+static int32_t sampi_refused_key(const sampi_lazy *z, const sampi_threads *live, int32_t i)
+{
+    if (i == 0) return z->length == 0;
+    const int32_t x = live->at[i - 1];
+    if ((i - 1) % sampi_thread_size(z) < SAMPI_THREAD_START || x <= 0) return x;
+    return x < z->length ? 1 : 2;
+}
+
+/* Finds the tokens that the waiting grammar refuses now (lazy.refused). Returns a status. */
+static int sampi_find_refused(sampi_matcher *m)
+{
+    sampi_lazy *z = &m->lazy;
+    const sampi_threads live = sampi_live_threads(z);
+    const int32_t n = 1 + live.n * sampi_thread_size(z);
+    int32_t same = 0;
+    bool depends = false;
+    while (same < n && z->key.n == n && ((const int32_t *)z->key.data)[same] == sampi_refused_key(z, &live, same))
+        same++;
+    if (same == n) return SAMP_OK;
+    z->key.n = 0;
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+        sampi_make_refused(m, &depends);
+        z->key.n = 0;
+        int32_t *key = depends || m->d.status ? NULL : (int32_t *)sampi_append(&m->d, &z->key, sizeof *key, n);
+        for (int32_t i = 0; key && i < n; i++) key[i] = sampi_refused_key(z, &live, i);
+    }
+    return m->d.status;
+}
+
+/* Makes the mask of all tokens but the first n refused ones. */
+static void sampi_mask_but(const sampi_matcher *m, int32_t n, uint32_t *bits)
+{
+    memset(bits, 0xff, (size_t)m->index->n_mask * 4);
+    if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
+    for (int32_t i = 0; i < n; i++) {
+        const samp_token token = ((const samp_token *)m->lazy.refused.data)[i];
+        bits[token / 32] &= ~(1u << token % 32);
+    }
+}
+
+/* Accepts a token while the grammar waits for its trigger. */
+static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+{
+    sampi_lazy *z = &m->lazy;
+    bool allowed = true, begins = false;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
+    const sampi_level before = sampi_mark(m);
+    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
+    samp_token *kept = (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1);
+    if (kept) {
+        size_t n = 0;
+        *kept = token;
+        const uint8_t *bytes = sampi_history_bytes(m, m->history.n - 1, &n);
+        const bool named = sampi_is_trigger(z, token);
+        if (n > SAMPI_MAX_PIECE || z->length > INT32_MAX - 4 * SAMPI_MAX_PIECE) sampi_fault(&m->d, SAMP_E_FULL);
+        if (named || m->d.status) n = 0;
+        sampi_threads threads;
+        const int32_t start = sampi_read_token(z, bytes, n, &threads);
+        begins = named || start >= 0;
+        if (named && sampi_begins_without(m, token, 0))
+            allowed = false;
+        else if (named)
+            (void)sampi_replay(m, m->history.n - 1, 0);
+        else if (begins)
+            allowed = sampi_replay_text(m, start);
+        if (!m->d.status && allowed && sampi_keep_position(m, items.data, SAMPI_POSITION_SAME - 1 - items.n) &&
+            !begins)
+            sampi_keep_threads(z, &threads, n);
+    }
+    if (m->d.status || !allowed) {
+        if (kept) m->history.n--;
+        sampi_drop(m, before);
+        m->n_now = items.n;
+        if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
+    } else {
+        z->waiting = !begins;
+        m->items.n = m->n_now;
     }
     sampi_vec_free(&items);
     return m->d.status ? m->d.status : allowed ? SAMP_OK : SAMP_E_RANGE;
@@ -26225,7 +26521,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
 /* Accepts a token; sampi_matcher_accept calls this again if memory ran out. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
-    if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
@@ -26258,10 +26554,15 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return 0;
+    if (m->lazy.waiting) {
+        const int status = sampi_find_refused(m);
+        for (int32_t i = 0; i < m->lazy.refused.n && allowed; i++)
+            allowed = ((const samp_token *)m->lazy.refused.data)[i] != token;
+        return status ? status : allowed;
+    }
     for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
-        allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
         sampi_level before = sampi_mark(m);
-        if (m->lazy.waiting || !allowed) continue;
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);
         else
@@ -26269,15 +26570,6 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
         sampi_drop(m, before);
     }
     return m->d.status ? m->d.status : allowed;
-}
-
-/* Returns what sampi_matcher_accept would return for a token while the grammar waits for its trigger. */
-static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
-{
-    int status = SAMP_OK;
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
-        status = sampi_accept_waiting(m, token, false);
-    return m->d.status ? m->d.status : status;
 }
 
 /* Goes to the beginning of a text. */
@@ -26291,13 +26583,13 @@ static int sampi_matcher_reset(sampi_matcher *m)
 }
 
 /* Lists all arrays that a matcher owns. */
-#define SAMPI_MATCHER_VECS 14
+#define SAMPI_MATCHER_VECS 16
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,       &m->history,   &m->past,
-                         &m->past_n,   &z->ops,          &z->pool,        &z->positions, &z->tokens,
-                         &z->programs, &m->begun.tokens, &m->begun.exits, &m->begun.bits };
+    sampi_vec *all[] = { &m->items,       &m->frames,     &m->edges,   &m->history, &m->past,     &m->past_n,
+                         &z->ops,         &z->pool,       &z->threads, &z->tokens,  &z->programs, &m->begun.tokens,
+                         &m->begun.exits, &m->begun.bits, &z->refused, &z->key };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -26341,7 +26633,8 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
-    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.positions, &m->lazy.tokens, &m->lazy.programs };
+    sampi_vec *vecs[] = { &m->lazy.refused, &m->lazy.key,    &m->lazy.ops,     &m->lazy.pool,
+                          &m->lazy.threads, &m->lazy.tokens, &m->lazy.programs };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
         vecs[i]->account = &m->d.account;
         sampi_account_add(&m->d.account, vecs[i]->size);
@@ -26540,7 +26833,9 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
-    m->lazy.positions = sampi_copy_vec(m, &from->lazy.positions, sizeof(int32_t));
+    m->lazy.threads = sampi_copy_vec(m, &from->lazy.threads, sizeof(int32_t));
+    m->lazy.refused = sampi_copy_vec(m, &from->lazy.refused, sizeof(samp_token));
+    m->lazy.key = sampi_copy_vec(m, &from->lazy.key, sizeof(int32_t));
     m->d.account.allowance = 0;
     if (!m->d.status) return m;
     sampi_matcher_free(m);
@@ -26572,36 +26867,33 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
-/* Returns 1 if a grammar that waits for its trigger refuses a token of the row's draft: the token completes the
-   trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. */
-static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
+/* Makes the mask of the tokens that are allowed now. */
+static int sampi_grammar_bits(samp_sampler *s, uint32_t *bits, bool *all)
 {
-    int refuses = 0;
-    samp_token token;
-    for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
-        if ((uint32_t)token >= m->index->n_vocab) continue; /* the token is masked in any case */
-        int status = sampi_matcher_probe(m, token);
-        if (status && status != SAMP_E_RANGE) return status;
-        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* sets the bits of all tokens */
-        if (status) m->bits[token / 32] &= ~(1u << token % 32);
-    }
-    return refuses != 0;
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    *all = false;
+    if (!m->lazy.waiting) return sampi_matcher_mask(m, bits);
+    const int status = sampi_find_refused(m);
+    *all = !status && m->lazy.refused.n == 0;
+    if (!status && !*all) sampi_mask_but(m, m->lazy.refused.n, bits);
+    return status;
 }
 
 /* Masks the tokens that are not allowed. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    const int refuses = sampi_refuses_drafted(m, ((const sampi_sampler *)s)->draft);
-    bool any = false, masks = !m->lazy.waiting || refuses;
+    bool any = false, all, masks;
+    const int status = sampi_grammar_bits(s, m->bits, &all);
+    masks = !all;
     for (size_t i = 0; i < cur->size && !masks; i++) masks = (uint32_t)cur->data[i].id >= m->index->n_vocab;
-    if (refuses < 0 || !masks) return refuses < 0 ? refuses : (int)SAMP_OK;
-    int status = refuses ? (int)SAMP_OK : sampi_matcher_mask(m, m->bits);
-    for (size_t i = 0; i < cur->size && !status && !any; i++) {
+    if (status || !masks) return status;
+    if (all) sampi_mask_but(m, 0, m->bits);
+    for (size_t i = 0; i < cur->size && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
     }
-    if (status || !any) return status ? status : SAMP_E_EMPTY;
+    if (!any) return SAMP_E_EMPTY;
     for (size_t i = 0; i < cur->size; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         if (id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1)) continue;
@@ -26725,9 +27017,11 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
 {
     int status;
+    bool all = false;
     sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && !bits) return SAMP_E_NULL;
-    return m ? sampi_matcher_mask(m, bits) : status;
+    if (m) status = bits ? sampi_grammar_bits(s, bits, &all) : (int)SAMP_E_NULL;
+    if (all) sampi_mask_but(m, 0, bits);
+    return status;
 }
 
 SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget)
@@ -26761,28 +27055,30 @@ static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *
     return sampi_is_llama_cpp(chain) ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
+/* Draws a token for samp_grammar_sample: without the grammar, and once more with its mask if the grammar does not allow
+   the token. */
+static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, const float *logits, size_t n_vocab)
+{
+    sampi_matcher *m = (sampi_matcher *)grammar->ctx;
+    const samp_token token = samp_draw(chain, logits, n_vocab);
+    int status = token < 0 ? token : sampi_matcher_allows(m, token);
+    if (status) return status < 0 ? status : token;
+    status = samp_grammar_mask(grammar, m->bits);
+    if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
+    return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+}
+
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
                                         size_t n_vocab)
 {
     int status;
-    sampi_matcher *m = sampi_matcher_of(grammar, &status);
-    if (!m) return status;
-    samp_token token = samp_draw(chain, logits, n_vocab);
-    int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
-    if (allowed < 0) return allowed;
-    if (!allowed) status = samp_grammar_mask(grammar, m->bits);
-    while (!status && token >= 0) {
-        if (!allowed && sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab)) return SAMP_E_RANGE;
-        if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
-        if (token >= 0) status = samp_accept(grammar, token);
-        if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
-        status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
-        /* this token completes a trigger, and the grammar does not allow the text behind it: draws again without this
-           token */
-        m->bits[token / 32] &= ~(1u << token % 32);
-        allowed = false;
-    }
-    if (status || token < 0) return status ? status : token;
+    const sampi_matcher *m = sampi_matcher_of(grammar, &status);
+    if (!status && !chain) status = SAMP_E_NULL;
+    if (!status && n_vocab && n_vocab < m->index->n_vocab) status = SAMP_E_RANGE;
+    if (status) return status;
+    const samp_token token = sampi_draw_beside(chain, grammar, logits, n_vocab);
+    status = token < 0 ? token : samp_accept(grammar, token);
+    if (status) return status;
     status = samp_accept(chain, token);
     /* A custom sampler of the chain has refused the token. */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
@@ -27017,15 +27313,15 @@ static const samp_vocab *sampi_grammar_vocab(const sampi_sampler *s)
     return ((const sampi_matcher *)s->base.ctx)->index->vocab;
 }
 
-/* Makes the mask of a row of *n tokens. */
+/* Makes the mask of a row of *n tokens; none if all tokens of the vocabulary are allowed. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    bool all;
     int status = sampi_within_vocabulary(m, chain, n);
-    const int refuses = status ? status : sampi_refuses_drafted(m, s->draft);
-    if (refuses < 0 || (m->lazy.waiting && !refuses)) return refuses;
-    *bits = m->bits;
-    return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
+    if (!status) status = sampi_grammar_bits(&s->base, m->bits, &all);
+    if (!status && !all) *bits = m->bits;
+    return status;
 }
 
 /* Adds the grammar, its triggers and the vocabulary to the fingerprint, a hash of all settings. */
@@ -37015,14 +37311,6 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Returns the token of the next child, which the row may have to accept, or -1 after the last child. */
-static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
-{
-    const sampi_test *test = row->test;
-    *at = *at < 0 ? test->child : sampi_next_child(test->draft, test->parent, test->node, *at);
-    return *at < 0 ? -1 : test->draft->tokens[*at];
-}
-
 /* Samples the row of logits after `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
@@ -37034,7 +37322,6 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
         row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
         row.test = &test;
         row.draw = sampi_draw_tree;
-        row.next = sampi_next_in_tree;
     }
     sampi_set_draft(s, ratio ? &row : NULL);
     const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;

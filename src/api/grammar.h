@@ -107,12 +107,15 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               because of several keywords together, is entered too if only a search would show this (two patterns that
               no string matches both): after that no token is allowed.
      Accept   samp_accept returns SAMP_E_RANGE for a token that is not allowed. If the sampler is a member of a chain,
-              then no other member has accepted that token either.
+              then no other member has accepted that token either. So the tokens of a prompt are accepted before the
+              grammar is inserted. In a schedule (samp_init_schedule) the sampler reads only the tokens that are
+              accepted while the schedule is active.
      Order    The sampler may be at any place in a chain. If it is the first one, the row is masked before the chain
               runs, so the chain can still take the fast path.
      Row      The row may be longer than the vocabulary; the additional tokens are masked. If the grammar comes first,
-              such a row is SAMP_E_RANGE under MT19937. If the grammar comes first, the logit of a token that it masks
-              is not read, so the logit may be NaN; only log-probabilities read it.
+              such a row is SAMP_E_RANGE under MT19937. A row that is shorter is SAMP_E_RANGE. If the grammar comes
+              first, the logit of a token that it masks is not read, so the logit may be NaN; only log-probabilities
+              read it.
      Leaves   the size of the array unchanged. A token that is not allowed gets -infinity, and `sorted` becomes false if
               that changes a logit. After a sampler that selects, the result is SAMP_E_EMPTY if the selected token is
               not allowed.
@@ -134,28 +137,31 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
 /* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- make a grammar's sampler that waits for a trigger, as for
-   tool calls in free text. Until the trigger the sampler allows every token of the vocabulary. From the trigger on, the
-   text must be a text of the grammar.
-     tokens   [n_tokens] the grammar begins with the first token that is one of these. If such a token has no bytes, the
-              grammar must name it.
+   tool calls in free text, or for an answer behind </think>. Until the trigger the sampler allows every token of the
+   vocabulary that the grammar would not refuse (see Replay). From the trigger on, the text must be a text of the
+   grammar.
+     tokens   [n_tokens] the grammar begins with the first token that is one of these. If such a token has no bytes, and
+              the grammar cannot begin with its name, the grammar begins behind it. A token such as </think> mostly has
+              bytes, which would belong to the grammar's text: then put the grammar into a schedule
+              (samp_init_schedule).
      words    [n_words] the grammar begins with the first of these words in the text so far, even within a token.
      patterns [n_patterns] regular expressions. After each token the sampler searches for them in the text so far, in
               this order; a pattern ^...$ is first tried with the whole text, and then searched for. The grammar begins
               at the first group of the match that is not empty, or, if there is no such group, at the match. Patterns
-              are read as in samp_grammar_init, but classes match bytes; a pattern has at most 64 groups. If there are
-              several ways to match, the first one that backtracking finds counts; a group within a repetition keeps its
-              text from one repetition to the next.
+              are read as in samp_grammar_init, but classes match bytes; a pattern has at most 64 groups. Patterns with
+              more than 2^16 operations, or 2^20 operations times groups, are SAMP_E_RANGE. If there are several ways to
+              match, the first one that backtracking finds counts; a group within a repetition keeps its text from one
+              repetition to the next.
      Replay   At the trigger the text from the beginning of the grammar on is accepted, token by token (a token without
-              bytes by its name, as always). If the grammar does not allow this text, the last token is SAMP_E_RANGE and
-              nothing has changed (samp_grammar_sample draws another token).
-     Drafts   A token of a draft that the waiting grammar would refuse counts as masked in its row, except with the
-              exact method of samp_verify and samp_verify_tree.
+              bytes by its name, as always). A token that completes a trigger, but makes the grammar refuse this text,
+              is masked; samp_accept returns SAMP_E_RANGE for it, and nothing has changed.
      State    The state is the tokens accepted since the sampler was made or reset; after samp_reset it waits again.
      Returns  as samp_init_grammar. The sampler may also carry SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or
               SAMP_E_UNSUPPORTED, with the name of the wrong list as the field: "trigger_words", "trigger_patterns" or
               "trigger_tokens". All arguments are copied. Without any trigger the sampler waits without end.
-     Cost     While the sampler waits, it takes some ten nanoseconds for each byte of the text; the whole text is
-              searched once, at the trigger.
+     Cost     While the sampler waits, it takes some ten nanoseconds for each byte of the text and each way in which a
+              pattern may match there; the text is never searched again. A mask takes a walk over the vocabulary, about
+              a millisecond for 128k tokens, where the text may have begun a trigger; elsewhere the sampler keeps it.
      Source   llama.cpp's lazy grammars.
    samp_grammar_is_awaiting -- returns 1 if the sampler waits for its trigger; 0 if it does not, or no longer; or a
    status. */
@@ -212,7 +218,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
      a text of the grammar; or a status.
    samp_grammar_forced -- returns how many bytes the grammar forces to follow, at most 4096; bytes [size] gets as many
      of these as fit (bytes may be NULL if size is 0). These bytes are whole characters, except if size cuts a
-     character. samp_grammar_draft returns them as tokens. The result is 0 while a lazy grammar waits. */
+     character. samp_grammar_draft returns them as tokens. The result is 0 while a lazy grammar waits, and while the
+     grammar's schedule is not active (then the mask allows every token). */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 
 /* samp_grammar_prepare -- does a part of the work for the next mask in advance, for instance while the model computes
@@ -248,8 +255,9 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
               longest token that fits. Other tokens may spell the same bytes, so the model may choose these. The last
               token is left out if the grammar also allows a longer token that begins with the same bytes and continues
               after the forced bytes.
-     Returns  the number of tokens, 0 .. n_max; 0 also while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (the
-              sampler is not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does not change.
+     Returns  the number of tokens, 0 .. n_max; 0 also where samp_grammar_forced returns 0. SAMP_E_NULL,
+              SAMP_E_UNSUPPORTED (the sampler is not a grammar), SAMP_E_FULL, SAMP_E_NOMEM. The sampler's position does
+              not change.
      Exact    With SAMP_VERIFY_EXACT the output of samp_verify is the same as without a draft, in any chain.
    samp_grammar_certain -- returns the first tokens of this draft, as long as each is the only token that the mask
      allows.
@@ -267,7 +275,8 @@ SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens,
 /* samp_grammar_sample -- samples as llama.cpp's programs do. The chain, which contains no grammar, draws a token. If
    the grammar does not allow this token, the chain draws again from the tokens that are allowed. Then chain and grammar
    accept the token.
-     Returns  as samp_sample. If the second draw fails, the first one still counts in the position.
+     Returns  as samp_sample; SAMP_E_RANGE if the row is shorter than the grammar's vocabulary. If the second draw
+              fails, the first one still counts in the position.
      Draws    Under MT19937 the tokens are those of llama.cpp. They do not have the distribution that the chain gives to
               the allowed tokens; for that, make the grammar a member of the chain. */
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,

@@ -72,14 +72,6 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Returns the token of the next child, which the row may have to accept, or -1 after the last child. */
-static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
-{
-    const sampi_test *test = row->test;
-    *at = *at < 0 ? test->child : sampi_next_child(test->draft, test->parent, test->node, *at);
-    return *at < 0 ? -1 : test->draft->tokens[*at];
-}
-
 /* Samples the row of logits after `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
@@ -91,7 +83,6 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
         row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
         row.test = &test;
         row.draw = sampi_draw_tree;
-        row.next = sampi_next_in_tree;
     }
     sampi_set_draft(s, ratio ? &row : NULL);
     const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;

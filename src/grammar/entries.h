@@ -485,11 +485,6 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
-    if (m->lazy.waiting) {
-        memset(bits, 0xff, (size_t)m->index->n_mask * 4);
-        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
-        return SAMP_OK;
-    }
     while (sampi_matcher_attempt(m, &turn)) {
         sampi_mask_position(m, bits);
         if (m->d.status) continue;

@@ -68,6 +68,14 @@ static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback
     return m->d.status;
 }
 
+/* Returns the bytes of token i of the text, and their number. */
+static const uint8_t *sampi_history_bytes(const sampi_matcher *m, int32_t i, size_t *n)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    *n = 0;
+    return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
+}
+
 /* Goes back to the position before the last n tokens. If the grammar was waiting for its trigger there, it waits again,
    and reads the remaining text once more. */
 static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
@@ -87,46 +95,9 @@ static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;
             const uint8_t *bytes = sampi_history_bytes(m, i, &n_bytes);
-            sampi_lazy_feed(&m->lazy, bytes, n_bytes);
+            const sampi_threads threads = sampi_run_threads(&m->lazy, bytes, n_bytes);
+            sampi_keep_threads(&m->lazy, &threads, n_bytes);
         }
     }
     return SAMP_OK;
-}
-
-/* Accepts a token while the grammar waits for its trigger. Returns SAMP_E_RANGE if the token completes a trigger and
-   the grammar does not allow the text from where it begins. After an error nothing has changed. With `stays` false
-   nothing changes in any case. */
-static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
-{
-    sampi_lazy *z = &m->lazy;
-    size_t n;
-    int32_t n_live;
-    bool found, allowed = true, named = false;
-    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
-    sampi_level before = sampi_mark(m);
-    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
-    if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
-    samp_token *kept = (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1);
-    sampi_lazy_keep(z, &n_live, &found);
-    if (kept) *kept = token;
-    for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
-    if (kept && !m->d.status) {
-        const uint8_t *bytes = sampi_history_bytes(m, m->history.n - 1, &n);
-        z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
-        if (!z->waiting) {
-            int32_t start = named ? 0 : sampi_lazy_start(m);
-            allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
-        }
-    }
-    if (!m->d.status && allowed && stays) sampi_keep_position(m, items.data, SAMPI_POSITION_SAME - 1 - items.n);
-    if (m->d.status || !allowed || !stays) {
-        if (kept) m->history.n--;
-        z->waiting = true;
-        sampi_lazy_undo(z, n_live, found);
-        sampi_drop(m, before);
-        m->n_now = items.n;
-        if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
-    }
-    sampi_vec_free(&items);
-    return m->d.status ? m->d.status : allowed ? SAMP_OK : SAMP_E_RANGE;
 }

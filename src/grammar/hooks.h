@@ -39,16 +39,15 @@ static const samp_vocab *sampi_grammar_vocab(const sampi_sampler *s)
     return ((const sampi_matcher *)s->base.ctx)->index->vocab;
 }
 
-/* Makes the mask of a row of *n tokens. While the grammar waits for its trigger, there is no mask, or one that excludes
-   tokens of a draft. */
+/* Makes the mask of a row of *n tokens; none if all tokens of the vocabulary are allowed. */
 static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    bool all;
     int status = sampi_within_vocabulary(m, chain, n);
-    const int refuses = status ? status : sampi_refuses_drafted(m, s->draft);
-    if (refuses < 0 || (m->lazy.waiting && !refuses)) return refuses;
-    *bits = m->bits;
-    return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
+    if (!status) status = sampi_grammar_bits(&s->base, m->bits, &all);
+    if (!status && !all) *bits = m->bits;
+    return status;
 }
 
 /* Adds the grammar, its triggers and the vocabulary to the fingerprint, a hash of all settings. */

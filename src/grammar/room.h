@@ -24,7 +24,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
 /* Accepts a token; sampi_matcher_accept calls this again if memory ran out. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
-    if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
@@ -57,10 +57,15 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     bool allowed = true;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return 0;
+    if (m->lazy.waiting) {
+        const int status = sampi_find_refused(m);
+        for (int32_t i = 0; i < m->lazy.refused.n && allowed; i++)
+            allowed = ((const samp_token *)m->lazy.refused.data)[i] != token;
+        return status ? status : allowed;
+    }
     for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
-        allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
         sampi_level before = sampi_mark(m);
-        if (m->lazy.waiting || !allowed) continue;
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);
         else
@@ -68,16 +73,6 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
         sampi_drop(m, before);
     }
     return m->d.status ? m->d.status : allowed;
-}
-
-/* Returns what sampi_matcher_accept would return for a token while the grammar waits for its trigger. Nothing
-   changes. */
-static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
-{
-    int status = SAMP_OK;
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
-        status = sampi_accept_waiting(m, token, false);
-    return m->d.status ? m->d.status : status;
 }
 
 /* Goes to the beginning of a text. */
@@ -91,13 +86,13 @@ static int sampi_matcher_reset(sampi_matcher *m)
 }
 
 /* Lists all arrays that a matcher owns. */
-#define SAMPI_MATCHER_VECS 14
+#define SAMPI_MATCHER_VECS 16
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->items,    &m->frames,       &m->edges,       &m->history,   &m->past,
-                         &m->past_n,   &z->ops,          &z->pool,        &z->positions, &z->tokens,
-                         &z->programs, &m->begun.tokens, &m->begun.exits, &m->begun.bits };
+    sampi_vec *all[] = { &m->items,       &m->frames,     &m->edges,   &m->history, &m->past,     &m->past_n,
+                         &z->ops,         &z->pool,       &z->threads, &z->tokens,  &z->programs, &m->begun.tokens,
+                         &m->begun.exits, &m->begun.bits, &z->refused, &z->key };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -141,7 +136,8 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
 {
     m->lazy = *lazy;
-    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.positions, &m->lazy.tokens, &m->lazy.programs };
+    sampi_vec *vecs[] = { &m->lazy.refused, &m->lazy.key,    &m->lazy.ops,     &m->lazy.pool,
+                          &m->lazy.threads, &m->lazy.tokens, &m->lazy.programs };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
         vecs[i]->account = &m->d.account;
         sampi_account_add(&m->d.account, vecs[i]->size);
@@ -347,7 +343,9 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
-    m->lazy.positions = sampi_copy_vec(m, &from->lazy.positions, sizeof(int32_t));
+    m->lazy.threads = sampi_copy_vec(m, &from->lazy.threads, sizeof(int32_t));
+    m->lazy.refused = sampi_copy_vec(m, &from->lazy.refused, sizeof(samp_token));
+    m->lazy.key = sampi_copy_vec(m, &from->lazy.key, sizeof(int32_t));
     m->d.account.allowance = 0;
     if (!m->d.status) return m;
     sampi_matcher_free(m);

@@ -24,38 +24,34 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 
-/* Returns 1 if a grammar that waits for its trigger refuses a token of the row's draft: the token completes the
-   trigger, but the grammar does not allow the text behind it. m->bits is then the mask of all other tokens. Returns 0
-   if the grammar refuses no token, or a status. `row` is NULL if there is no draft. */
-static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
+/* Makes the mask of the tokens that are allowed now. If these are all tokens of the vocabulary, *all becomes true, and
+   the mask is not written. */
+static int sampi_grammar_bits(samp_sampler *s, uint32_t *bits, bool *all)
 {
-    int refuses = 0;
-    samp_token token;
-    for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
-        if ((uint32_t)token >= m->index->n_vocab) continue; /* the token is masked in any case */
-        int status = sampi_matcher_probe(m, token);
-        if (status && status != SAMP_E_RANGE) return status;
-        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* sets the bits of all tokens */
-        if (status) m->bits[token / 32] &= ~(1u << token % 32);
-    }
-    return refuses != 0;
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    *all = false;
+    if (!m->lazy.waiting) return sampi_matcher_mask(m, bits);
+    const int status = sampi_find_refused(m);
+    *all = !status && m->lazy.refused.n == 0;
+    if (!status && !*all) sampi_mask_but(m, m->lazy.refused.n, bits);
+    return status;
 }
 
-/* Masks the tokens that are not allowed. While the grammar waits for its trigger, these are only ids above the
-   vocabulary, and the tokens that sampi_refuses_drafted finds. */
+/* Masks the tokens that are not allowed. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    const int refuses = sampi_refuses_drafted(m, ((const sampi_sampler *)s)->draft);
-    bool any = false, masks = !m->lazy.waiting || refuses;
+    bool any = false, all, masks;
+    const int status = sampi_grammar_bits(s, m->bits, &all);
+    masks = !all;
     for (size_t i = 0; i < cur->size && !masks; i++) masks = (uint32_t)cur->data[i].id >= m->index->n_vocab;
-    if (refuses < 0 || !masks) return refuses < 0 ? refuses : (int)SAMP_OK;
-    int status = refuses ? (int)SAMP_OK : sampi_matcher_mask(m, m->bits);
-    for (size_t i = 0; i < cur->size && !status && !any; i++) {
+    if (status || !masks) return status;
+    if (all) sampi_mask_but(m, 0, m->bits);
+    for (size_t i = 0; i < cur->size && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
     }
-    if (status || !any) return status ? status : SAMP_E_EMPTY;
+    if (!any) return SAMP_E_EMPTY;
     for (size_t i = 0; i < cur->size; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         if (id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1)) continue;
@@ -179,9 +175,11 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
 {
     int status;
+    bool all = false;
     sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && !bits) return SAMP_E_NULL;
-    return m ? sampi_matcher_mask(m, bits) : status;
+    if (m) status = bits ? sampi_grammar_bits(s, bits, &all) : (int)SAMP_E_NULL;
+    if (all) sampi_mask_but(m, 0, bits);
+    return status;
 }
 
 SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget)
@@ -216,28 +214,30 @@ static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *
     return sampi_is_llama_cpp(chain) ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
+/* Draws a token for samp_grammar_sample: without the grammar, and once more with its mask if the grammar does not allow
+   the token. */
+static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, const float *logits, size_t n_vocab)
+{
+    sampi_matcher *m = (sampi_matcher *)grammar->ctx;
+    const samp_token token = samp_draw(chain, logits, n_vocab);
+    int status = token < 0 ? token : sampi_matcher_allows(m, token);
+    if (status) return status < 0 ? status : token;
+    status = samp_grammar_mask(grammar, m->bits);
+    if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
+    return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+}
+
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
                                         size_t n_vocab)
 {
     int status;
-    sampi_matcher *m = sampi_matcher_of(grammar, &status);
-    if (!m) return status;
-    samp_token token = samp_draw(chain, logits, n_vocab);
-    int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
-    if (allowed < 0) return allowed;
-    if (!allowed) status = samp_grammar_mask(grammar, m->bits);
-    while (!status && token >= 0) {
-        if (!allowed && sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab)) return SAMP_E_RANGE;
-        if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
-        if (token >= 0) status = samp_accept(grammar, token);
-        if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
-        status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
-        /* this token completes a trigger, and the grammar does not allow the text behind it: draws again without this
-           token */
-        m->bits[token / 32] &= ~(1u << token % 32);
-        allowed = false;
-    }
-    if (status || token < 0) return status ? status : token;
+    const sampi_matcher *m = sampi_matcher_of(grammar, &status);
+    if (!status && !chain) status = SAMP_E_NULL;
+    if (!status && n_vocab && n_vocab < m->index->n_vocab) status = SAMP_E_RANGE;
+    if (status) return status;
+    const samp_token token = sampi_draw_beside(chain, grammar, logits, n_vocab);
+    status = token < 0 ? token : samp_accept(grammar, token);
+    if (status) return status;
     status = samp_accept(chain, token);
     /* A custom sampler of the chain has refused the token. So the grammar takes it back, even if no tokens are kept for
        a rollback. */

@@ -4,10 +4,11 @@
    that backtracking finds is used. So an expression becomes a program that tries its ways to match in order. All words
    together are one expression: (one|or|another).
 
-   While the grammar waits, each byte moves a set of positions in all programs (sampi_lazy_feed). That costs as much as
-   the set is large, and shows whether there is a match. After a match, sampi_lazy_start searches the whole text for the
-   match's beginning. A character class in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex
-   reads bytes. */
+   No text is searched twice, because all ways are tried side by side (Pike's algorithm). A thread is one way, up to the
+   present byte: an operation, and where its match and its groups began. The threads are in the order in which
+   backtracking would try them, so of two threads at the same operation the later one can be dropped, and a list has at
+   most one thread for each operation. Each byte of the text moves all threads (sampi_step_threads). A character class
+   in a pattern matches bytes, not code points, as in llama.cpp, whose std::regex reads bytes. */
 
 typedef enum sampi_op_kind {
     SAMPI_OP_BYTE,  /* matches the byte a */
@@ -32,21 +33,33 @@ typedef struct sampi_program {
 #ifndef SAMPI_MAX_OPS /* tests set a smaller number */
 #define SAMPI_MAX_OPS (1 << 16)
 #endif
-#define SAMPI_MAX_GROUPS 64
+#define SAMPI_MAX_GROUPS  64
+#define SAMPI_THREAD_ROOM (1 << 20) /* the largest number of integers in a list of threads */
+
+/* The integers of a thread. LATE: backtracking would try this way only after one that matches already, so only a match
+   of the whole text counts. From GROUPS on: where each group begins, or -1 if its text is empty or it has none. */
+enum { SAMPI_THREAD_OP, SAMPI_THREAD_PROGRAM, SAMPI_THREAD_LATE, SAMPI_THREAD_START, SAMPI_THREAD_GROUPS };
 
 typedef struct sampi_lazy {
     sampi_vec ops;      /* sampi_op: the operations of all programs */
     sampi_vec pool;     /* the byte sets that the programs' operations test */
     sampi_vec programs; /* sampi_program */
     sampi_vec tokens;   /* samp_token: the tokens that are triggers */
-    /* int32_t, five numbers for each operation: the list of current positions, room for the next list, room for a copy
-       of the list, room for positions that must still be visited, and the round in which each operation was last
-       reached. */
-    sampi_vec positions;
-    int32_t n_live;
+    /* int32_t: three lists of threads (sampi_thread_list), of which list 0 has those behind the text so far; the stack
+       of sampi_add_thread, two numbers for each operation; the round in which each operation was last reached; for each
+       program the beginning of its match, or -1, the round in which it last matched, and a copy of the beginning */
+    sampi_vec threads;
+    sampi_vec refused; /* samp_token: the tokens that complete a trigger and that the grammar refuses behind it */
+    sampi_vec key;     /* int32_t: for which threads `refused` holds (sampi_refused_key); empty: for none */
+    int32_t n_groups, n_live, length; /* length: of the text so far, in bytes */
     uint32_t round;
-    bool is_lazy, waiting, found; /* found: an expression has matched */
+    bool is_lazy, waiting;
 } sampi_lazy;
+
+/* A list of threads, one after the other. */
+typedef struct sampi_threads {
+    int32_t *at, n;
+} sampi_threads;
 
 /* Returns the node for the bytes that a class of a trigger's expression matches. Below 80 these are the ASCII
    characters of the class. From 80 on they are: any byte if the class is negated or contains all characters from 80 on,
@@ -214,97 +227,227 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     return status;
 }
 
-/* Adds operation `at` to a list of positions if it waits for a byte or the text's end, else the operations to which it
-   leads. */
-static void sampi_lazy_add_position(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+static int32_t sampi_thread_size(const sampi_lazy *z) { return SAMPI_THREAD_GROUPS + z->n_groups; }
+static int32_t *sampi_thread_list(const sampi_lazy *z, int i)
+{
+    return (int32_t *)z->threads.data + (size_t)i * (size_t)z->ops.n * (size_t)sampi_thread_size(z);
+}
+static uint32_t *sampi_thread_rounds(const sampi_lazy *z)
+{
+    return (uint32_t *)sampi_thread_list(z, 3) + 2 * (size_t)z->ops.n;
+}
+static int32_t *sampi_thread_matches(const sampi_lazy *z) { return (int32_t *)sampi_thread_rounds(z) + z->ops.n; }
+
+/* Forgets the matches of all programs. */
+static void sampi_clear_matches(const sampi_lazy *z)
+{
+    int32_t *match = sampi_thread_matches(z);
+    for (int32_t i = 0; i < z->programs.n; i++) match[i] = -1;
+}
+
+/* Begins a new round, in which each operation can be reached once. */
+static void sampi_begin_round(sampi_lazy *z)
+{
+    if (++z->round) return;
+    memset(sampi_thread_rounds(z), 0, (size_t)z->ops.n * sizeof(uint32_t));
+    memset(sampi_thread_matches(z) + z->programs.n, 0, (size_t)z->programs.n * sizeof(uint32_t));
+    z->round = 1;
+}
+
+/* Notes that a thread's program matches, at the end of the text or before it. Later threads of this program are late
+   from here on. */
+static void sampi_note_match(const sampi_lazy *z, int32_t *thread, bool end)
+{
+    const int32_t p = thread[SAMPI_THREAD_PROGRAM];
+    int32_t *match = sampi_thread_matches(z), i = 0;
+    const bool whole = end && ((const sampi_program *)z->programs.data)[p].whole && !thread[SAMPI_THREAD_START];
+    while (i < z->n_groups && thread[SAMPI_THREAD_GROUPS + i] < 0) i++;
+    if (!thread[SAMPI_THREAD_LATE] || whole)
+        match[p] = thread[i < z->n_groups ? SAMPI_THREAD_GROUPS + i : SAMPI_THREAD_START];
+    thread[SAMPI_THREAD_LATE] = 1;
+    ((uint32_t *)match)[z->programs.n + p] = z->round;
+}
+
+/* Adds a thread to a list if its operation waits for a byte or the text's end, else the threads to which the operation
+   leads. at: the thread's position in the text; end: the text ends there, and `to` is NULL. The thread changes. */
+static void sampi_add_thread(sampi_lazy *z, sampi_threads *to, int32_t *thread, int32_t at, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
-    int32_t *todo = (int32_t *)z->positions.data + 3 * (size_t)z->ops.n, n_todo = 0;
-    uint32_t *round = (uint32_t *)todo + z->ops.n;
+    uint32_t *round = sampi_thread_rounds(z);
+    const int32_t size = sampi_thread_size(z);
+    int32_t(*todo)[2] = (int32_t(*)[2])(void *)sampi_thread_list(z, 3), n_todo = 0;
+    if (((const uint32_t *)sampi_thread_matches(z))[z->programs.n + thread[SAMPI_THREAD_PROGRAM]] == z->round)
+        thread[SAMPI_THREAD_LATE] = 1;
     for (;;) {
-        const sampi_op *op = &ops[at];
-        bool on = false;
-        if (round[at] != z->round) {
-            round[at] = z->round;
-            if (op->kind == SAMPI_OP_MATCH) z->found = true;
-            if (op->kind == SAMPI_OP_SPLIT) todo[n_todo++] = op->b;
-            on = op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE || (op->kind == SAMPI_OP_BEGIN && begin) ||
-                 (op->kind == SAMPI_OP_END && end);
-            if (!on) list[(*n)++] = at;
+        const int32_t here = thread[SAMPI_THREAD_OP]++;
+        const sampi_op *op = &ops[here];
+        int32_t *group = &thread[SAMPI_THREAD_GROUPS + (op->kind == SAMPI_OP_SAVE ? op->a / 2 : 0)];
+        bool goes_on = false;
+        switch (round[here] == z->round ? SAMPI_OP_NEVER : op->kind) {
+            case SAMPI_OP_SPLIT:
+                todo[n_todo][0] = op->b;
+                n_todo++;
+                thread[SAMPI_THREAD_OP] = op->a;
+                goes_on = true;
+                break;
+            case SAMPI_OP_SAVE: /* what was there comes back before the next way is tried */
+                todo[n_todo][0] = ~(op->a / 2);
+                todo[n_todo++][1] = *group;
+                *group = op->a % 2 == 0 ? at : *group == at ? -1 : *group;
+                goes_on = true;
+                break;
+            case SAMPI_OP_BEGIN: goes_on = at == 0; break;
+            case SAMPI_OP_NEVER: break;
+            default: /* BYTE, SET, END, MATCH */
+                goes_on = end && op->kind == SAMPI_OP_END;
+                if (to) {
+                    memcpy(to->at + (size_t)to->n * (size_t)size, thread, (size_t)size * sizeof *thread);
+                    to->at[(size_t)to->n++ * (size_t)size + SAMPI_THREAD_OP] = here;
+                }
+                if (op->kind == SAMPI_OP_MATCH) sampi_note_match(z, thread, end);
+                break;
         }
-        if (!on && n_todo == 0) return;
-        at = !on ? todo[--n_todo] : op->kind == SAMPI_OP_SPLIT ? op->a : at + 1;
+        round[here] = z->round;
+        while (!goes_on) {
+            if (n_todo == 0) return;
+            const int32_t *way = todo[--n_todo];
+            goes_on = way[0] >= 0;
+            if (goes_on) thread[SAMPI_THREAD_OP] = way[0];
+            if (!goes_on) thread[SAMPI_THREAD_GROUPS + ~way[0]] = way[1];
+        }
     }
 }
 
-/* Adds the first operations of all programs to a list of positions, as a match may begin at each byte of the text. */
-static void sampi_lazy_add_starts(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+/* Adds the threads that begin at this position of the text, as a match may begin at each byte. */
+static void sampi_add_starts(sampi_lazy *z, sampi_threads *to, int32_t at, bool end)
 {
-    for (int32_t i = 0; i < z->programs.n; i++)
-        sampi_lazy_add_position(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+    int32_t thread[SAMPI_THREAD_GROUPS + SAMPI_MAX_GROUPS];
+    for (int32_t i = 0; i < z->programs.n; i++) {
+        thread[SAMPI_THREAD_OP] = ((const sampi_program *)z->programs.data)[i].first;
+        thread[SAMPI_THREAD_PROGRAM] = i;
+        thread[SAMPI_THREAD_LATE] = sampi_thread_matches(z)[i] >= 0;
+        thread[SAMPI_THREAD_START] = at;
+        memset(thread + SAMPI_THREAD_GROUPS, 0xff, (size_t)z->n_groups * sizeof *thread);
+        sampi_add_thread(z, to, thread, at, end);
+    }
 }
 
-/* Resets the positions to the beginning of a text. */
+/* Makes the list of threads behind one more byte. at: the position behind that byte; end: the text ends there, and only
+   matches are of interest. */
+static void sampi_step_threads(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte, int32_t at,
+                               bool end)
+{
+    const size_t size = (size_t)sampi_thread_size(z);
+    int32_t thread[SAMPI_THREAD_GROUPS + SAMPI_MAX_GROUPS];
+    sampi_begin_round(z);
+    if (to) to->n = 0;
+    for (int32_t k = 0; k < from->n; k++) {
+        const int32_t *t = from->at + (size_t)k * size;
+        const sampi_op *op = (const sampi_op *)z->ops.data + t[SAMPI_THREAD_OP];
+        if (op->kind == SAMPI_OP_SET ? !(((const uint8_t *)z->pool.data)[op->a + byte / 8] >> byte % 8 & 1)
+                                     : op->kind != SAMPI_OP_BYTE || op->a != byte)
+            continue;
+        memcpy(thread, t, size * sizeof *thread);
+        thread[SAMPI_THREAD_OP]++;
+        sampi_add_thread(z, to, thread, at, end);
+    }
+    sampi_add_starts(z, to, at, end);
+}
+
+/* Returns where in the text the grammar begins: at the match of the first program that matches; -1 if none does. */
+static int32_t sampi_first_match(const sampi_lazy *z)
+{
+    const int32_t *match = sampi_thread_matches(z);
+    for (int32_t i = 0; i < z->programs.n; i++)
+        if (match[i] >= 0) return match[i];
+    return -1;
+}
+
+/* Makes the list of threads behind a token's last byte. Returns where the grammar begins if the text ends there, or -1.
+   The byte is read twice, because at the text's end threads go on that wait for it, each before those behind it. */
+static int32_t sampi_end_token(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte, int32_t at)
+{
+    int32_t *match = sampi_thread_matches(z), *copy = match + 2 * z->programs.n;
+    const size_t size = (size_t)z->programs.n * sizeof *match;
+    if (size) memcpy(copy, match, size);
+    sampi_step_threads(z, from, NULL, byte, at, true);
+    const int32_t start = sampi_first_match(z);
+    if (size) memcpy(match, copy, size);
+    sampi_step_threads(z, from, to, byte, at, false);
+    return start;
+}
+
+/* Returns the threads behind the text so far. Before its first byte they are made again, because a program that matches
+   the empty text has matched then. */
+static sampi_threads sampi_live_threads(sampi_lazy *z)
+{
+    sampi_threads live = { sampi_thread_list(z, 0), z->n_live };
+    sampi_clear_matches(z);
+    if (z->length) return live;
+    live.n = 0;
+    sampi_begin_round(z);
+    sampi_add_starts(z, &live, 0, false);
+    z->n_live = live.n;
+    return live;
+}
+
+/* Returns the threads behind n more bytes. They stay valid until the next call. */
+static sampi_threads sampi_run_threads(sampi_lazy *z, const uint8_t *bytes, size_t n)
+{
+    sampi_threads from = sampi_live_threads(z);
+    for (size_t i = 0; i < n; i++) {
+        sampi_threads to = { sampi_thread_list(z, 1 + (int)(i % 2)), 0 };
+        sampi_step_threads(z, &from, &to, bytes[i], z->length + (int32_t)i + 1, false);
+        from = to;
+    }
+    return from;
+}
+
+/* Reads a token of n bytes. Returns where in the text the grammar then begins, or -1. *threads: the threads behind the
+   token. */
+static int32_t sampi_read_token(sampi_lazy *z, const uint8_t *bytes, size_t n, sampi_threads *threads)
+{
+    const sampi_threads from = sampi_run_threads(z, bytes, n ? n - 1 : 0);
+    threads->at = sampi_thread_list(z, n % 2 ? 1 : 2);
+    threads->n = 0;
+    if (n) return sampi_end_token(z, &from, threads, bytes[n - 1], z->length + (int32_t)n);
+    *threads = from;
+    if (z->length) return -1;
+    sampi_clear_matches(z);
+    sampi_begin_round(z);
+    sampi_add_starts(z, NULL, 0, true);
+    return sampi_first_match(z);
+}
+
+/* Makes the threads behind n bytes the present ones: the bytes belong to the text now. */
+static void sampi_keep_threads(sampi_lazy *z, const sampi_threads *threads, size_t n)
+{
+    if (n && threads->n)
+        memcpy(sampi_thread_list(z, 0), threads->at,
+               (size_t)threads->n * (size_t)sampi_thread_size(z) * sizeof *threads->at);
+    z->n_live = threads->n;
+    z->length += (int32_t)n;
+}
+
+/* Goes to the beginning of a text. */
 static void sampi_lazy_reset(sampi_lazy *z)
 {
     z->waiting = z->is_lazy;
-    z->found = false;
-    z->n_live = 0;
-    z->round++;
-    sampi_lazy_add_starts(z, (int32_t *)z->positions.data, &z->n_live, true);
+    z->length = 0;
 }
 
-/* Reads n more bytes. Returns whether an expression matches if the text ends here. sampi_lazy_undo can restore the
-   positions from before the call. */
-static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
+/* Is a token one of the triggers itself? */
+static bool sampi_is_trigger(const sampi_lazy *z, samp_token token)
 {
-    const sampi_op *ops = (const sampi_op *)z->ops.data;
-    size_t n_ops = (size_t)z->ops.n;
-    int32_t *live = (int32_t *)z->positions.data, *next = live + n_ops, n_next = 0;
-    for (size_t i = 0; i < n; i++) {
-        z->round++;
-        n_next = 0;
-        for (int32_t k = 0; k < z->n_live; k++) {
-            const sampi_op *op = &ops[live[k]];
-            if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
-                                         : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
-                sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, false);
-        }
-        sampi_lazy_add_starts(z, next, &n_next, false);
-        z->n_live = n_next;
-        if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
-    }
-    /* a match that is possible only at the end of the text is not kept: the next byte ends it */
-    bool inside = z->found;
-    z->round++;
-    n_next = 0;
-    for (int32_t k = 0; k < z->n_live; k++)
-        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_add_position(z, next, &n_next, live[k] + 1, false, true);
-    bool found = z->found;
-    z->found = inside;
-    return found;
-}
-
-/* sampi_lazy_keep saves the current positions before a token is read; sampi_lazy_undo restores them. */
-static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
-{
-    *n = z->n_live;
-    *found = z->found;
-    if (*n)
-        memcpy((int32_t *)z->positions.data + 2 * (size_t)z->ops.n, z->positions.data, (size_t)*n * sizeof(int32_t));
-}
-static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
-{
-    z->n_live = n;
-    z->found = found;
-    if (n)
-        memcpy(z->positions.data, (int32_t *)z->positions.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+    for (int32_t i = 0; i < z->tokens.n; i++)
+        if (((const samp_token *)z->tokens.data)[i] == token) return true;
+    return false;
 }
 
 /* Frees the arrays. A clone of a sampler has its own. */
 static void sampi_lazy_free(sampi_lazy *z)
 {
-    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->positions };
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->threads, &z->refused, &z->key };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
 }
 
@@ -321,9 +464,16 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
     memset(&tree.pool, 0, sizeof tree.pool);
     sampi_tree_free(&tree);
     if (status) return status;
-    int32_t *positions = z->ops.n ? (int32_t *)sampi_vec_add(&z->positions, sizeof *positions, 5 * z->ops.n) : NULL;
-    if (z->ops.n && !positions) return SAMP_E_NOMEM;
-    if (positions) memset(positions, 0, 5 * (size_t)z->ops.n * sizeof *positions);
+    for (int32_t i = 0; i < z->ops.n; i++) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + i;
+        if (op->kind == SAMPI_OP_SAVE && op->a / 2 >= z->n_groups) z->n_groups = op->a / 2 + 1;
+    }
+    const int64_t list = (int64_t)z->ops.n * sampi_thread_size(z);
+    if (list > SAMPI_THREAD_ROOM) return SAMP_E_RANGE;
+    const int32_t n_threads = 3 * (int32_t)list + 3 * z->ops.n + 3 * z->programs.n + 1; /* never none */
+    int32_t *threads = (int32_t *)sampi_vec_add(&z->threads, sizeof *threads, n_threads);
+    if (!threads) return SAMP_E_NOMEM;
+    memset(threads, 0, (size_t)n_threads * sizeof *threads);
     *field = "trigger_tokens";
     for (size_t i = 0; i < n; i++) {
         if (!tokens) return SAMP_E_NULL;

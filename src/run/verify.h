@@ -55,14 +55,6 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
-/* Returns the next drafted token that may be accepted at this row: a plain draft has one, a tree of drafts one for each
-   sibling. *at: the index of the last one that was returned, -1 before the first. Returns -1 after the last. */
-static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
-{
-    if (row->next) return row->next(row, at);
-    return ++*at == 0 ? row->token : -1;
-}
-
 /* Samples the row after the whole draft, whose tokens have all been accepted. ratio: the method is ratio; then a
    watermark with two keys uses its second key for this token. */
 static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)

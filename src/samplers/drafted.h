@@ -16,8 +16,6 @@ typedef struct sampi_draft {
     bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur);
     /* true if an ordinary draw, not one from the residual, follows a failed test */
     bool exact;
-    /* returns the next of several draft tokens at this place, as sampi_next_drafted does, or NULL for one token */
-    samp_token (*next)(const struct sampi_draft *row, int32_t *at);
     bool *waited; /* set to true if a rewinding ban was held back until it is known which tokens are kept; or NULL */
 } sampi_draft;
 

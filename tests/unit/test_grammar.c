@@ -1111,8 +1111,8 @@ static void test_draft(void **state)
         { "root ::= \"qab\" (\"c\" | \"d\")", { 'q' }, 1 },      /* "abc" goes on */
         { "root ::= \"qab\" (\"x\" | \"d\")", { 'q', 256 }, 1 }, /* the first of two that are equal */
         { "root ::= \"q1r\"", { 'q', '1', 'r' }, 1 },            /* either of them is one too many to be certain */
-        { "root ::= \"q\" [\\u00e9\\u00ea]", { 'q' }, 1 },             /* half a character, and a token of the whole one */
-        { "root ::= \"q\" [\\u20ac\\u20ad]", { 'q', 273 }, 1 },    /* it ends within a character, and nothing goes on */
+        { "root ::= \"q\" [\\u00e9\\u00ea]", { 'q' }, 1 },       /* half a character, and a token of the whole one */
+        { "root ::= \"q\" [\\u20ac\\u20ad]", { 'q', 273 }, 1 },  /* it ends within a character, and nothing goes on */
         { "root ::= <tool> \"q\"", { 0 }, 0 },                   /* a token by its name is no text */
         { "root ::= [ab]", { 0 }, 0 },
         { "root ::= \"q\"?", { 0 }, 0 },
@@ -2270,7 +2270,8 @@ static void test_far_texts(void **state)
         "{\"type\":\"string\",\"minLength\":200,\"allOf\":[{\"pattern\":\"^([a-z][0-9])+$\"},"
         "{\"pattern\":\"((c1d3g3).{4,8}){6,6}\"},{\"pattern\":\"(t|8){10,10}$\"},{\"anyOf\":[{\"not\":{\"pattern\":"
         "\"^((c1d3g3).{4,8}){6,6}\"}},{\"not\":{\"pattern\":\"(t|8){10,10}$\"}}]}]}",
-        "{\"type\":\"number\",\"exclusiveMinimum\":-100000,\"exclusiveMaximum\":-10000,\"allOf\":[{\"multipleOf\":6.75},"
+        "{\"type\":\"number\",\"exclusiveMinimum\":-100000,\"exclusiveMaximum\":-10000,\"allOf\":[{\"multipleOf\":6."
+        "75},"
         "{\"multipleOf\":19},{\"multipleOf\":2.125}],\"not\":{\"anyOf\":[{\"multipleOf\":2},{\"multipleOf\":5},"
         "{\"multipleOf\":7},{\"multipleOf\":11}]}}"
     };
@@ -2505,7 +2506,8 @@ static void test_no_second_mask(void **state)
         logits[256 + 22] = 90.0f; /* "xxx" */
         assert_ok(samp_reserve(chain, N_VOCAB));
         memset(m->bits, 0, N_MASK * 4);
-        m->shared->account.most = m->shared->account.bytes + m->shared->account.cache_bytes + 3000; /* what the trigger makes is soon too much, and goes */
+        m->shared->account.most = m->shared->account.bytes + m->shared->account.cache_bytes +
+                                  3000; /* what the trigger makes is soon too much, and goes */
         heap.fail_at = fail;
         samp_token token = samp_grammar_sample(chain, s, logits, N_VOCAB);
         bool failed = heap.fail_at == 0;
@@ -3002,7 +3004,7 @@ static void test_lazy_tokens(void **state)
     uint32_t bits[(N_VOCAB + 31) / 32];
     char text[2][256], bytes[8];
     assert_ok(samp_grammar_mask(s, bits));
-    for (samp_token token = 0; token < N_VOCAB; token++) assert_true(bit(bits, token));
+    for (samp_token token = 0; token < N_VOCAB; token++) assert_num(bit(bits, token), token != 257); /* abc */
     for (samp_token token = N_VOCAB; token % 32; token++) assert_false(bit(bits, token));
     assert_num(samp_grammar_is_complete(s), 0);
     assert_num(samp_grammar_forced(s, bytes, sizeof bytes), 0);
@@ -3086,8 +3088,30 @@ static void test_lazy_tokens(void **state)
     samp_grammar_free(g);
 }
 
-/* In a chain: the fast path against the steps, and both against the chain without a grammar while it waits. As llama.cpp
-   samples, what the grammar does not allow behind a trigger is drawn again. */
+/* Which tokens a waiting grammar accepts, each tried with a clone; the mask is the same. Returns how many it refuses. */
+static int try_all(const samp_sampler *s, bool *accepts)
+{
+    uint32_t bits[N_MASK];
+    int refused = 0;
+    samp_sampler *asked = samp_clone(s);
+    assert_ok(samp_grammar_mask(asked, bits));
+    for (samp_token token = 0; token < N_VOCAB; token++) {
+        samp_sampler *copy = samp_clone(s);
+        const int status = samp_accept(copy, token);
+        if (status) assert_status(status, SAMP_E_RANGE);
+        accepts[token] = status == SAMP_OK;
+        if (accepts[token] != bit(bits, token))
+            test_fail(__FILE__, __LINE__, "token %d is %d in the mask, and accepted with %d", token, bit(bits, token),
+                      status);
+        refused += status != SAMP_OK;
+        samp_free(copy);
+    }
+    samp_free(asked);
+    return refused;
+}
+
+/* In a chain: the fast path against the steps, and both against the chain without a grammar, of rows in which the tokens
+   are masked that complete a trigger and do not go on as the grammar does. The waiting grammar never sticks. */
 static void test_lazy_chain(void **state)
 {
     (void)state;
@@ -3098,31 +3122,25 @@ static void test_lazy_chain(void **state)
         samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 1, NULL, 0);
         samp_sampler *fast = grammar_chain(samp_clone(s), (samp_rng_kind)kind), *steps = samp_clone(fast);
         samp_sampler *without = grammar_chain(NULL, (samp_rng_kind)kind), *alone = samp_clone(without);
-        float logits[N_VOCAB];
+        float logits[N_VOCAB], masked[N_VOCAB];
         samp_token_data data[N_VOCAB];
+        bool accepts[N_VOCAB];
         source rng = source_stream(5);
         for (int step = 0; step < 400; step++) {
             test_logits(&rng, logits, N_VOCAB, 2.0);
             samp_token_data_array cur = test_array(data, logits, N_VOCAB);
             assert_ok(samp_apply(steps, &cur));
-            samp_token want = data[cur.selected].id, free_one = samp_draw(without, logits, N_VOCAB);
-            bool awaiting = samp_grammar_is_awaiting(samp_chain_get(fast, 0));
+            samp_token want = data[cur.selected].id;
+            const bool awaiting = samp_grammar_is_awaiting(samp_chain_get(fast, 0));
+            if (awaiting) assert_true(try_all(samp_chain_get(fast, 0), accepts) > 0);
+            for (int i = 0; i < N_VOCAB; i++) masked[i] = !awaiting || accepts[i] ? logits[i] : -INFINITY;
+            const samp_token free_one = samp_draw(without, masked, N_VOCAB);
             if (awaiting) assert_num(want, free_one);
             waited += awaiting;
-            int status = samp_sample(fast, logits, N_VOCAB);
-            if (status ==
-                SAMP_E_RANGE) { /* a trigger that does not fit: this token is not drawn, and nothing has changed */
-                assert_true(awaiting);
-                refused++;
-                samp_free(without);
-                without = grammar_chain(NULL, (samp_rng_kind)kind);
-                samp_reset(fast);
-                samp_reset(steps);
-            } else {
-                assert_num(status, want);
-                assert_ok(samp_accept(steps, want));
-                if (want == EOG) samp_reset(fast), samp_reset(steps), samp_reset(without);
-            }
+            refused += awaiting && samp_draw(alone, logits, N_VOCAB) != free_one;
+            assert_num(samp_sample(fast, logits, N_VOCAB), want);
+            assert_ok(samp_accept(steps, want));
+            if (want == EOG) samp_reset(fast), samp_reset(steps), samp_reset(without);
             samp_token token = samp_grammar_sample(alone, s, logits, N_VOCAB);
             assert_true(token >= 0);
             drawn += token > 0;
@@ -3135,6 +3153,82 @@ static void test_lazy_chain(void **state)
         samp_free(alone);
     }
     assert_true(waited > 100 && refused > 0 && drawn > 600);
+    samp_grammar_free(g);
+}
+
+/* The mask of a waiting grammar, of random triggers and texts, is that of the tokens that it accepts; clones, rollbacks
+   and what was found for an earlier place change nothing. */
+static void test_lazy_masks(void **state)
+{
+    (void)state;
+    static const char *const grammars[] = { "root ::= \"ab\" [xc]* | \"x\" \"x\"", "root ::= [ab] \"aa\"* \"x\"",
+                                            "root ::= <[285]> \"a\" | \"b\"? \"xx\" | \"aaaa\" <[286]>",
+                                            "root ::= \"c\"" };
+    static const char *const patterns[] = {
+        "ab",        "x+",        "[\\s\\S]*?(a[bx])", "^(?:x|ab)*?(a)$", "(x?)(a|bb)", "a$",
+        "^x|(ab)+c", "[^c]*(xx)", "(b)|(a)(x?)b",      "^[\\s\\S]{3,}$",  "(a*)*b",     "xx*?$"
+    };
+    source rng = source_stream(17);
+    int n_refused = 0, n_waited = 0;
+    for (int round = 0; round < (getenv("SAMP_TEST_FULL") ? 4000 : 300); round++) {
+        const char *texts[2] = { patterns[below(&rng, 12)], patterns[below(&rng, 12)] },
+                   *words_of[2] = { "ab", "xx" };
+        const samp_token tokens[2] = { EMPTY_TOKEN, 'c' };
+        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, grammars[below(&rng, 4)]);
+        const size_t n_texts = below(&rng, 3), n_tokens = below(&rng, 3);
+        samp_sampler *s = round % 3
+                              ? samp_init_grammar_lazy_patterns(vocab_index, g, texts, n_texts, tokens, n_tokens)
+                              : samp_init_grammar_lazy(vocab_index, g, words_of, n_texts, tokens, n_tokens);
+        bool accepts[N_VOCAB];
+        assert_ok(samp_status(s, NULL));
+        assert_ok(samp_set_rollback(s, 30));
+        for (int step = 0; step < 12 && samp_grammar_is_awaiting(s); step++) {
+            n_refused += try_all(s, accepts) > 0;
+            n_waited++;
+            samp_token token = (samp_token) "abxc<"[below(&rng, 5)];
+            if (below(&rng, 3) == 0) token = 256 + (samp_token)below(&rng, N_VOCAB - 256);
+            assert_num(samp_accept(s, token) == SAMP_OK, accepts[token]);
+            if (below(&rng, 4) == 0)
+                assert_ok(samp_rollback(s, (int32_t)below(&rng, (uint64_t)samp_rollback_depth(s) + 1)));
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    assert_true(n_refused > 100 && n_waited > n_refused);
+}
+
+/* A trigger token without bytes begins the grammar behind it, if the grammar does not begin with its name. */
+static void test_lazy_think(void **state)
+{
+    (void)state;
+    static const samp_token think[] = { EMPTY_TOKEN };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\": \"integer\"}");
+    samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, NULL, 0, think, 1);
+    samp_sampler *chain = grammar_chain(s, SAMP_RNG_PHILOX);
+    static char saved[1 << 12];
+    float logits[N_VOCAB] = { 0 };
+    uint32_t bits[N_MASK];
+    assert_ok(samp_set_rollback(chain, 8));
+    assert_ok(samp_grammar_mask(s, bits));
+    for (samp_token token = 0; token < N_VOCAB; token++) assert_true(bit(bits, token));
+    assert_ok(samp_accept(chain, 'x'));
+    logits[EMPTY_TOKEN] = 50.0f;
+    assert_num(samp_sample(chain, logits, N_VOCAB), EMPTY_TOKEN);
+    assert_num(samp_grammar_is_awaiting(s), 0);
+    assert_num(samp_grammar_is_complete(s), 0);
+    logits['x'] = 60.0f, logits['7'] = 40.0f;
+    assert_num(samp_sample(chain, logits, N_VOCAB), '7');
+    assert_num(samp_grammar_is_complete(s), 1);
+    const size_t size = samp_state_size(chain);
+    assert_true(size < sizeof saved);
+    assert_ok(samp_state_save(chain, saved, size));
+    assert_ok(samp_rollback(chain, 2));
+    assert_num(samp_grammar_is_awaiting(s), 1);
+    assert_ok(samp_accept(chain, '"'));
+    assert_ok(samp_state_load(chain, saved, size));
+    assert_num(samp_grammar_is_complete(samp_chain_get(chain, 0)), 1);
+    assert_status(samp_accept(chain, 'x'), SAMP_E_RANGE);
+    samp_free(chain);
     samp_grammar_free(g);
 }
 
@@ -3172,7 +3266,7 @@ static void test_lazy_draft_memory(void **state)
     samp_grammar_free(g);
 }
 
-/* No memory at every place of making, waiting and replaying; and a text too long to look through. */
+/* No memory at every place of making, waiting and replaying; and long texts, which are not looked through again. */
 static void test_lazy_memory(void **state)
 {
     (void)state;
@@ -3200,17 +3294,8 @@ static void test_lazy_memory(void **state)
     samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 2, NULL, 0);
     assert_ok(samp_set_grammar_limits(s, 1 << 16, 1024));
     for (int i = 0; i < 5000; i++) assert_ok(samp_accept(s, 'a'));
-    assert_status(samp_accept(s, 'c'), SAMP_E_FULL);
-    assert_num(samp_grammar_is_awaiting(s), 1);
-    assert_ok(samp_set_grammar_limits(s, 1 << 26, 1 << 24));
     assert_ok(samp_accept(s, 'c'));
     assert_num(samp_grammar_is_complete(s), 1);
-    samp_reset(s);
-    for (int i = 0; i < 60000; i++)
-        assert_ok(samp_accept(s, 'a')); /* room for the text, but not for looking through */
-    assert_ok(samp_set_grammar_limits(s, 1 << 16, 1 << 24));
-    assert_status(samp_accept(s, 'c'), SAMP_E_FULL);
-    assert_num(samp_grammar_is_awaiting(s), 1);
     samp_free(s);
     samp_grammar_free(g);
 }
@@ -3260,7 +3345,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_two_masks),
         cmocka_unit_test(test_full_goes_on),
         cmocka_unit_test(test_loads_full),
-        cmocka_unit_test(test_far_texts), cmocka_unit_test(test_what_goes_first),
+        cmocka_unit_test(test_far_texts),
+        cmocka_unit_test(test_what_goes_first),
         cmocka_unit_test(test_reset_when_full),
         cmocka_unit_test(test_pairs_are_emptied),
         cmocka_unit_test(test_sample_fails),
@@ -3274,6 +3360,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_lazy_words),
         cmocka_unit_test(test_lazy_tokens),
         cmocka_unit_test(test_lazy_chain),
+        cmocka_unit_test(test_lazy_masks),
+        cmocka_unit_test(test_lazy_think),
         cmocka_unit_test(test_lazy_memory),
         cmocka_unit_test(test_lazy_draft_memory),
         cmocka_unit_test(test_saved),
