@@ -231,72 +231,72 @@
     2057 api/shards.h                    10816 config/orders.h                 26091 grammar/history.h
     2169 api/peers.h                     11088 config/numbers.h                26192 grammar/waiting.h
     2278 api/drafts.h                    11222 config/set.h                    26499 grammar/room.h
-    2437 api/constraints.h               11398 config/texts.h                  26845 grammar/sampler.h
-    2797 api/watermark.h                 11567 config/settings.h               27088 grammar/forced.h
-    2971 api/vocab.h                     11679 life/rollback.h                 27275 grammar/hooks.h
-    3013 api/parts.h                     11917 life/chain.h                    27403 schema/head.h
-    3058 base/switches.h                 12200 life/members.h                  27573 schema/errors.h
-    3361 base/random.h                   12309 life/update.h                   27685 schema/collections.h
-    3381 base/mt19937.h                  12492 life/copy.h                     27718 schema/references.h
-    3453 base/exact.h                    12652 rows/row.h                      27994 schema/strings.h
-    3670 base/bits128.h                  12887 rows/reserve.h                  28055 schema/numbers.h
-    3746 base/elements.h                 12955 rows/pieces.h                   28257 schema/sets.h
-    3872 watermark/colours.h             13064 rows/thresholds.h               28509 schema/formats.h
-    3935 kernels/llama_cpp/contract.h    13164 rows/compact.h                  28704 schema/scalars.h
-    3977 kernels/contract.h              13325 rows/sums.h                     29010 schema/goals.h
-    4064 kernels/scalar.h                13452 rows/changes.h                  29235 schema/alternatives.h
-    4268 kernels/llama_cpp/scalar.h      13529 rows/cuts.h                     29714 schema/objects.h
-    4289 kernels/sets.h                  13952 rows/typical.h                  30267 schema/arrays.h
-    4338 kernels/vectors.h               14260 rows/tail_free.h                30633 schema/whole.h
-    4420 kernels/avx512.h                14328 rows/selecting.h                30806 tags/head.h
-    4505 kernels/avx2.h                  14459 rows/mirostat.h                 30926 tags/words.h
-    4569 kernels/sse2.h                  14539 watermark/rows.h                31040 tags/inside.h
-    4586 kernels/neon.h                  14649 rows/flat.h                     31179 tags/formats.h
-    4609 kernels/wasm.h                  14698 rows/logprobs.h                 31585 grammar/grammars.h
-    4625 kernels/generic.h               14782 rows/step.h                     31651 peers/tables.h
-    4645 kernels/shared.h                14798 rows/llama_cpp/sums.h           32043 peers/values.h
-    4769 kernels/passes.h                15101 rows/llama_cpp/samplers.h       32480 peers/llama_server.h
-    5453 kernels/llama_cpp/passes.h      15570 rows/llama_cpp/step.h           32548 peers/fields.h
-    5535 kernels/check.h                 15600 run/apply.h                     32830 peers/requests.h
-    5557 kernels/dispatch.h              15669 run/writing.h                   33001 vocab/pieces.h
-    5756 core/array.h                    15793 run/arrays.h                    33179 vocab/tokenizer_json.h
-    6070 core/table.h                    15869 run/arrays_llama_cpp.h          33385 vocab/gguf.h
-    6253 core/windows.h                  16066 run/walk.h                      33559 shards/head.h
-    6341 constraints/record.h            16169 run/finish.h                    33648 shards/bytes.h
-    6406 watermark/record.h              16204 run/draw_llama_cpp.h            33745 shards/merging.h
-    6425 rows/work.h                     16276 run/draw.h                      34034 shards/row.h
-    6453 life/past.h                     16347 run/sample.h                    34169 shards/answers.h
-    6512 core/record.h                   16442 watermark/making.h              34687 shards/logprobs.h
-    6646 core/plans.h                    16672 watermark/tails.h               34831 shards/taking.h
-    6673 core/fields.h                   16769 watermark/detect.h              34983 shards/asking.h
-    6776 core/owners.h                   16994 run/verify.h                    35112 shards/prefix.h
-    6843 core/mt19937.h                  17084 run/batch.h                     35649 shards/plans.h
-    6898 core/no_mt19937.h               17253 run/guide.h                     36135 samplers/plans.h
-    6930 core/making.h                   17294 life/state.h                    36397 shards/way.h
-    7053 core/streams.h                  17455 operator/weights.h              36542 shards/memory.h
-    7089 life/state_fields.h             17531 operator/search.h               36611 shards/batch.h
-    7177 samplers/llama_cpp.h            17662 operator/run.h                  37010 drafts/head.h
-    7250 samplers/logit_bias.h           17822 kv/cells.h                      37061 drafts/block.h
-    7343 samplers/patch.h                17846 kv/making.h                     37244 drafts/tree.h
-    7391 samplers/penalties.h            18066 kv/slot.h                       37366 drafts/relaxed.h
-    7541 samplers/dry.h                  18198 kv/sequences.h                  37447 drafts/ngram.h
-    8078 samplers/cut.h                  18328 kv/data.h                       37582 constraints/automaton.h
-    8093 samplers/top_n_sigma.h          18458 kv/update.h                     37667 constraints/making.h
-    8203 samplers/top_k.h                18576 kv/state.h                      37926 constraints/sampler.h
-    8261 samplers/tail_free.h            18775 llama_cpp/functions.h           38024 constraints/constructors.h
-    8383 samplers/typical.h              18837 llama_cpp/object.h              38393 constraints/patterns.h
-    8457 samplers/top_p.h                18890 llama_cpp/vocabulary.h          38584 constraints/looking.h
-    8501 samplers/min_p.h                18965 text/reading.h                  38654 constraints/thinking.h
-    8543 samplers/by_sums.h              19071 text/strings.h                  38897 constraints/schedule.h
-    8692 samplers/top_h.h                19169 text/values.h                   38981 constraints/accepting.h
-    8745 samplers/min_k.h                19323 text/documents.h                39162 constraints/drawing.h
-    8803 samplers/xtc.h                  19396 grammar/head.h                  39353 constraints/state.h
-    8887 samplers/infill.h               19400 grammar/tree.h                  39417 constraints/kind.h
-    9003 samplers/temperature.h          20042 grammar/building.h              39478 constraints/top_p_decay.h
-    9168 samplers/smoothing.h            20438 grammar/finishing.h             39565 constraints/accessors.h
-    9254 samplers/softmax.h              20741 grammar/reading.h               39671 core/kinds.h
-    9288 samplers/drafted.h              20830 grammar/gbnf.h                  39721 base/restore.h
-    9313 samplers/greedy.h               21123 grammar/regex.h                 39734 api/license.h
+    2437 api/constraints.h               11398 config/texts.h                  26853 grammar/sampler.h
+    2797 api/watermark.h                 11567 config/settings.h               27105 grammar/forced.h
+    2971 api/vocab.h                     11679 life/rollback.h                 27292 grammar/hooks.h
+    3013 api/parts.h                     11917 life/chain.h                    27420 schema/head.h
+    3058 base/switches.h                 12200 life/members.h                  27590 schema/errors.h
+    3361 base/random.h                   12309 life/update.h                   27702 schema/collections.h
+    3381 base/mt19937.h                  12492 life/copy.h                     27735 schema/references.h
+    3453 base/exact.h                    12652 rows/row.h                      28011 schema/strings.h
+    3670 base/bits128.h                  12887 rows/reserve.h                  28072 schema/numbers.h
+    3746 base/elements.h                 12955 rows/pieces.h                   28274 schema/sets.h
+    3872 watermark/colours.h             13064 rows/thresholds.h               28526 schema/formats.h
+    3935 kernels/llama_cpp/contract.h    13164 rows/compact.h                  28721 schema/scalars.h
+    3977 kernels/contract.h              13325 rows/sums.h                     29027 schema/goals.h
+    4064 kernels/scalar.h                13452 rows/changes.h                  29252 schema/alternatives.h
+    4268 kernels/llama_cpp/scalar.h      13529 rows/cuts.h                     29731 schema/objects.h
+    4289 kernels/sets.h                  13952 rows/typical.h                  30284 schema/arrays.h
+    4338 kernels/vectors.h               14260 rows/tail_free.h                30650 schema/whole.h
+    4420 kernels/avx512.h                14328 rows/selecting.h                30823 tags/head.h
+    4505 kernels/avx2.h                  14459 rows/mirostat.h                 30943 tags/words.h
+    4569 kernels/sse2.h                  14539 watermark/rows.h                31057 tags/inside.h
+    4586 kernels/neon.h                  14649 rows/flat.h                     31196 tags/formats.h
+    4609 kernels/wasm.h                  14698 rows/logprobs.h                 31602 grammar/grammars.h
+    4625 kernels/generic.h               14782 rows/step.h                     31668 peers/tables.h
+    4645 kernels/shared.h                14798 rows/llama_cpp/sums.h           32060 peers/values.h
+    4769 kernels/passes.h                15101 rows/llama_cpp/samplers.h       32497 peers/llama_server.h
+    5453 kernels/llama_cpp/passes.h      15570 rows/llama_cpp/step.h           32565 peers/fields.h
+    5535 kernels/check.h                 15600 run/apply.h                     32847 peers/requests.h
+    5557 kernels/dispatch.h              15669 run/writing.h                   33018 vocab/pieces.h
+    5756 core/array.h                    15793 run/arrays.h                    33196 vocab/tokenizer_json.h
+    6070 core/table.h                    15869 run/arrays_llama_cpp.h          33402 vocab/gguf.h
+    6253 core/windows.h                  16066 run/walk.h                      33576 shards/head.h
+    6341 constraints/record.h            16169 run/finish.h                    33665 shards/bytes.h
+    6406 watermark/record.h              16204 run/draw_llama_cpp.h            33762 shards/merging.h
+    6425 rows/work.h                     16276 run/draw.h                      34051 shards/row.h
+    6453 life/past.h                     16347 run/sample.h                    34186 shards/answers.h
+    6512 core/record.h                   16442 watermark/making.h              34704 shards/logprobs.h
+    6646 core/plans.h                    16672 watermark/tails.h               34848 shards/taking.h
+    6673 core/fields.h                   16769 watermark/detect.h              35000 shards/asking.h
+    6776 core/owners.h                   16994 run/verify.h                    35129 shards/prefix.h
+    6843 core/mt19937.h                  17084 run/batch.h                     35666 shards/plans.h
+    6898 core/no_mt19937.h               17253 run/guide.h                     36152 samplers/plans.h
+    6930 core/making.h                   17294 life/state.h                    36414 shards/way.h
+    7053 core/streams.h                  17455 operator/weights.h              36559 shards/memory.h
+    7089 life/state_fields.h             17531 operator/search.h               36628 shards/batch.h
+    7177 samplers/llama_cpp.h            17662 operator/run.h                  37027 drafts/head.h
+    7250 samplers/logit_bias.h           17822 kv/cells.h                      37078 drafts/block.h
+    7343 samplers/patch.h                17846 kv/making.h                     37261 drafts/tree.h
+    7391 samplers/penalties.h            18066 kv/slot.h                       37383 drafts/relaxed.h
+    7541 samplers/dry.h                  18198 kv/sequences.h                  37464 drafts/ngram.h
+    8078 samplers/cut.h                  18328 kv/data.h                       37599 constraints/automaton.h
+    8093 samplers/top_n_sigma.h          18458 kv/update.h                     37684 constraints/making.h
+    8203 samplers/top_k.h                18576 kv/state.h                      37943 constraints/sampler.h
+    8261 samplers/tail_free.h            18775 llama_cpp/functions.h           38041 constraints/constructors.h
+    8383 samplers/typical.h              18837 llama_cpp/object.h              38410 constraints/patterns.h
+    8457 samplers/top_p.h                18890 llama_cpp/vocabulary.h          38601 constraints/looking.h
+    8501 samplers/min_p.h                18965 text/reading.h                  38671 constraints/thinking.h
+    8543 samplers/by_sums.h              19071 text/strings.h                  38914 constraints/schedule.h
+    8692 samplers/top_h.h                19169 text/values.h                   38998 constraints/accepting.h
+    8745 samplers/min_k.h                19323 text/documents.h                39179 constraints/drawing.h
+    8803 samplers/xtc.h                  19396 grammar/head.h                  39370 constraints/state.h
+    8887 samplers/infill.h               19400 grammar/tree.h                  39434 constraints/kind.h
+    9003 samplers/temperature.h          20042 grammar/building.h              39495 constraints/top_p_decay.h
+    9168 samplers/smoothing.h            20438 grammar/finishing.h             39582 constraints/accessors.h
+    9254 samplers/softmax.h              20741 grammar/reading.h               39688 core/kinds.h
+    9288 samplers/drafted.h              20830 grammar/gbnf.h                  39738 base/restore.h
+    9313 samplers/greedy.h               21123 grammar/regex.h                 39751 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -11923,9 +11923,9 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
-        int32_t i = 0;
-        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
-        if (i == s->u.chain.n) return NULL;
+        int32_t i = 0, all = sampi_n_active(s);
+        while (i < all && sampi_idles(s->u.chain.item[i])) i++;
+        if (i == all) return NULL;
         s = s->u.chain.item[i];
     }
     return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
@@ -26550,6 +26550,14 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
+/* Takes note of a token that the grammar does not read, so that a rollback can count it: the position stays. */
+static int sampi_matcher_pass(sampi_matcher *m)
+{
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+        sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
+    return m->d.status;
+}
+
 /* Returns 1 if a token is allowed, 0 if it is not, or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
@@ -26853,13 +26861,21 @@ static const char *sampi_grammar_name(const samp_sampler *s)
     return "grammar";
 }
 
+/* Is the grammar in a schedule that is not active now? Then it reads no token, and allows every token. */
+static bool sampi_grammar_sleeps(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = ((const sampi_sampler *)sampler)->owner;
+    while (s && sampi_n_active(s)) s = s->owner;
+    return s != NULL;
+}
+
 static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
     m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_unaccept */
-    return sampi_matcher_accept(m, token);
+    return sampi_grammar_sleeps(s) ? sampi_matcher_pass(m) : sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 {
@@ -26871,7 +26887,8 @@ static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_ma
 static int sampi_grammar_bits(samp_sampler *s, uint32_t *bits, bool *all)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    *all = false;
+    *all = sampi_grammar_sleeps(s);
+    if (*all) return SAMP_OK;
     if (!m->lazy.waiting) return sampi_matcher_mask(m, bits);
     const int status = sampi_find_refused(m);
     *all = !status && m->lazy.refused.n == 0;
@@ -27061,7 +27078,7 @@ static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, 
 {
     sampi_matcher *m = (sampi_matcher *)grammar->ctx;
     const samp_token token = samp_draw(chain, logits, n_vocab);
-    int status = token < 0 ? token : sampi_matcher_allows(m, token);
+    int status = token < 0 ? token : sampi_grammar_sleeps(grammar) ? 1 : sampi_matcher_allows(m, token);
     if (status) return status < 0 ? status : token;
     status = samp_grammar_mask(grammar, m->bits);
     if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
@@ -27166,7 +27183,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     uint8_t forced[SAMPI_FORCED];
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting) return status;
+    if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_force_whole(m, forced);
     if (m->d.status) return m->d.status;
@@ -27256,7 +27273,7 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     int64_t n = 0;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && n_max && !tokens) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting) return status;
+    if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;

@@ -53,6 +53,14 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : status;
 }
 
+/* Takes note of a token that the grammar does not read, so that a rollback can count it: the position stays. */
+static int sampi_matcher_pass(sampi_matcher *m)
+{
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+        sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
+    return m->d.status;
+}
+
 /* Returns 1 if a token is allowed, 0 if it is not, or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {

@@ -10,13 +10,21 @@ static const char *sampi_grammar_name(const samp_sampler *s)
     return "grammar";
 }
 
+/* Is the grammar in a schedule that is not active now? Then it reads no token, and allows every token. */
+static bool sampi_grammar_sleeps(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = ((const sampi_sampler *)sampler)->owner;
+    while (s && sampi_n_active(s)) s = s->owner;
+    return s != NULL;
+}
+
 static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
     m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_unaccept */
-    return sampi_matcher_accept(m, token);
+    return sampi_grammar_sleeps(s) ? sampi_matcher_pass(m) : sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 {
@@ -29,7 +37,8 @@ static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_ma
 static int sampi_grammar_bits(samp_sampler *s, uint32_t *bits, bool *all)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    *all = false;
+    *all = sampi_grammar_sleeps(s);
+    if (*all) return SAMP_OK;
     if (!m->lazy.waiting) return sampi_matcher_mask(m, bits);
     const int status = sampi_find_refused(m);
     *all = !status && m->lazy.refused.n == 0;
@@ -220,7 +229,7 @@ static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, 
 {
     sampi_matcher *m = (sampi_matcher *)grammar->ctx;
     const samp_token token = samp_draw(chain, logits, n_vocab);
-    int status = token < 0 ? token : sampi_matcher_allows(m, token);
+    int status = token < 0 ? token : sampi_grammar_sleeps(grammar) ? 1 : sampi_matcher_allows(m, token);
     if (status) return status < 0 ? status : token;
     status = samp_grammar_mask(grammar, m->bits);
     if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);

@@ -9,13 +9,13 @@
    noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
 /* Returns the member that masks a row before other members see it (a grammar, for example: its kind has the hook
-   `mask`), or NULL. Only a chain's first member that is on can be such a member. */
+   `mask`), or NULL. Only a chain's first member that can change the row can be such a member. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
-        int32_t i = 0;
-        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
-        if (i == s->u.chain.n) return NULL;
+        int32_t i = 0, all = sampi_n_active(s);
+        while (i < all && sampi_idles(s->u.chain.item[i])) i++;
+        if (i == all) return NULL;
         s = s->u.chain.item[i];
     }
     return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
