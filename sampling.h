@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9347 samplers/choose.h               21536 grammar/derivatives.h
-     304 api/config.h                     9407 samplers/ratio.h                22352 grammar/vocabulary.h
-     335 api/types.h                      9471 samplers/draw.h                 22806 grammar/triggers.h
-     632 api/missing.h                    9548 samplers/dist.h                 23280 grammar/matcher.h
-     647 api/sample.h                     9579 samplers/gumbel.h               23550 grammar/cache.h
-     783 api/chains.h                     9646 watermark/function.h            23823 grammar/moving.h
-    1080 api/samplers.h                   9759 watermark/text.h                24270 grammar/visits.h
-    1408 api/gumbel.h                     9945 watermark/draw.h                24557 grammar/states.h
-    1437 api/operator.h                  10150 samplers/mirostat.h             24715 grammar/items.h
-    1496 api/kv.h                        10388 samplers/adaptive_p.h           24839 grammar/masks.h
-    1693 api/llama_cpp.h                 10537 samplers/custom.h               25042 grammar/runs.h
-    1741 api/text_error.h                10596 config/describe.h               25254 grammar/entries.h
-    1760 api/grammar.h                   10764 config/from_params.h            25762 grammar/accepting.h
-    2057 api/shards.h                    10816 config/orders.h                 26091 grammar/history.h
-    2169 api/peers.h                     11088 config/numbers.h                26192 grammar/waiting.h
-    2278 api/drafts.h                    11222 config/set.h                    26499 grammar/room.h
-    2437 api/constraints.h               11398 config/texts.h                  26853 grammar/sampler.h
-    2797 api/watermark.h                 11567 config/settings.h               27105 grammar/forced.h
-    2971 api/vocab.h                     11679 life/rollback.h                 27292 grammar/hooks.h
-    3013 api/parts.h                     11917 life/chain.h                    27420 schema/head.h
-    3058 base/switches.h                 12200 life/members.h                  27590 schema/errors.h
-    3361 base/random.h                   12309 life/update.h                   27702 schema/collections.h
-    3381 base/mt19937.h                  12492 life/copy.h                     27735 schema/references.h
-    3453 base/exact.h                    12652 rows/row.h                      28011 schema/strings.h
-    3670 base/bits128.h                  12887 rows/reserve.h                  28072 schema/numbers.h
-    3746 base/elements.h                 12955 rows/pieces.h                   28274 schema/sets.h
-    3872 watermark/colours.h             13064 rows/thresholds.h               28526 schema/formats.h
-    3935 kernels/llama_cpp/contract.h    13164 rows/compact.h                  28721 schema/scalars.h
-    3977 kernels/contract.h              13325 rows/sums.h                     29027 schema/goals.h
-    4064 kernels/scalar.h                13452 rows/changes.h                  29252 schema/alternatives.h
-    4268 kernels/llama_cpp/scalar.h      13529 rows/cuts.h                     29731 schema/objects.h
-    4289 kernels/sets.h                  13952 rows/typical.h                  30284 schema/arrays.h
-    4338 kernels/vectors.h               14260 rows/tail_free.h                30650 schema/whole.h
-    4420 kernels/avx512.h                14328 rows/selecting.h                30823 tags/head.h
-    4505 kernels/avx2.h                  14459 rows/mirostat.h                 30943 tags/words.h
-    4569 kernels/sse2.h                  14539 watermark/rows.h                31057 tags/inside.h
-    4586 kernels/neon.h                  14649 rows/flat.h                     31196 tags/formats.h
-    4609 kernels/wasm.h                  14698 rows/logprobs.h                 31602 grammar/grammars.h
-    4625 kernels/generic.h               14782 rows/step.h                     31668 peers/tables.h
-    4645 kernels/shared.h                14798 rows/llama_cpp/sums.h           32060 peers/values.h
-    4769 kernels/passes.h                15101 rows/llama_cpp/samplers.h       32497 peers/llama_server.h
-    5453 kernels/llama_cpp/passes.h      15570 rows/llama_cpp/step.h           32565 peers/fields.h
-    5535 kernels/check.h                 15600 run/apply.h                     32847 peers/requests.h
-    5557 kernels/dispatch.h              15669 run/writing.h                   33018 vocab/pieces.h
-    5756 core/array.h                    15793 run/arrays.h                    33196 vocab/tokenizer_json.h
-    6070 core/table.h                    15869 run/arrays_llama_cpp.h          33402 vocab/gguf.h
-    6253 core/windows.h                  16066 run/walk.h                      33576 shards/head.h
-    6341 constraints/record.h            16169 run/finish.h                    33665 shards/bytes.h
-    6406 watermark/record.h              16204 run/draw_llama_cpp.h            33762 shards/merging.h
-    6425 rows/work.h                     16276 run/draw.h                      34051 shards/row.h
-    6453 life/past.h                     16347 run/sample.h                    34186 shards/answers.h
-    6512 core/record.h                   16442 watermark/making.h              34704 shards/logprobs.h
-    6646 core/plans.h                    16672 watermark/tails.h               34848 shards/taking.h
-    6673 core/fields.h                   16769 watermark/detect.h              35000 shards/asking.h
-    6776 core/owners.h                   16994 run/verify.h                    35129 shards/prefix.h
-    6843 core/mt19937.h                  17084 run/batch.h                     35666 shards/plans.h
-    6898 core/no_mt19937.h               17253 run/guide.h                     36152 samplers/plans.h
-    6930 core/making.h                   17294 life/state.h                    36414 shards/way.h
-    7053 core/streams.h                  17455 operator/weights.h              36559 shards/memory.h
-    7089 life/state_fields.h             17531 operator/search.h               36628 shards/batch.h
-    7177 samplers/llama_cpp.h            17662 operator/run.h                  37027 drafts/head.h
-    7250 samplers/logit_bias.h           17822 kv/cells.h                      37078 drafts/block.h
-    7343 samplers/patch.h                17846 kv/making.h                     37261 drafts/tree.h
-    7391 samplers/penalties.h            18066 kv/slot.h                       37383 drafts/relaxed.h
-    7541 samplers/dry.h                  18198 kv/sequences.h                  37464 drafts/ngram.h
-    8078 samplers/cut.h                  18328 kv/data.h                       37599 constraints/automaton.h
-    8093 samplers/top_n_sigma.h          18458 kv/update.h                     37684 constraints/making.h
-    8203 samplers/top_k.h                18576 kv/state.h                      37943 constraints/sampler.h
-    8261 samplers/tail_free.h            18775 llama_cpp/functions.h           38041 constraints/constructors.h
-    8383 samplers/typical.h              18837 llama_cpp/object.h              38410 constraints/patterns.h
-    8457 samplers/top_p.h                18890 llama_cpp/vocabulary.h          38601 constraints/looking.h
-    8501 samplers/min_p.h                18965 text/reading.h                  38671 constraints/thinking.h
-    8543 samplers/by_sums.h              19071 text/strings.h                  38914 constraints/schedule.h
-    8692 samplers/top_h.h                19169 text/values.h                   38998 constraints/accepting.h
-    8745 samplers/min_k.h                19323 text/documents.h                39179 constraints/drawing.h
-    8803 samplers/xtc.h                  19396 grammar/head.h                  39370 constraints/state.h
-    8887 samplers/infill.h               19400 grammar/tree.h                  39434 constraints/kind.h
-    9003 samplers/temperature.h          20042 grammar/building.h              39495 constraints/top_p_decay.h
-    9168 samplers/smoothing.h            20438 grammar/finishing.h             39582 constraints/accessors.h
-    9254 samplers/softmax.h              20741 grammar/reading.h               39688 core/kinds.h
-    9288 samplers/drafted.h              20830 grammar/gbnf.h                  39738 base/restore.h
-    9313 samplers/greedy.h               21123 grammar/regex.h                 39751 api/license.h
+       2 api/opening.h                    9356 samplers/choose.h               21546 grammar/derivatives.h
+     304 api/config.h                     9416 samplers/ratio.h                22362 grammar/vocabulary.h
+     335 api/types.h                      9480 samplers/draw.h                 22816 grammar/triggers.h
+     632 api/missing.h                    9557 samplers/dist.h                 23290 grammar/matcher.h
+     647 api/sample.h                     9588 samplers/gumbel.h               23560 grammar/cache.h
+     783 api/chains.h                     9655 watermark/function.h            23833 grammar/moving.h
+    1080 api/samplers.h                   9768 watermark/text.h                24280 grammar/visits.h
+    1408 api/gumbel.h                     9954 watermark/draw.h                24567 grammar/states.h
+    1437 api/operator.h                  10159 samplers/mirostat.h             24725 grammar/items.h
+    1496 api/kv.h                        10397 samplers/adaptive_p.h           24849 grammar/masks.h
+    1693 api/llama_cpp.h                 10546 samplers/custom.h               25052 grammar/runs.h
+    1741 api/text_error.h                10605 config/describe.h               25264 grammar/entries.h
+    1760 api/grammar.h                   10773 config/from_params.h            25772 grammar/accepting.h
+    2057 api/shards.h                    10825 config/orders.h                 26101 grammar/history.h
+    2169 api/peers.h                     11097 config/numbers.h                26202 grammar/waiting.h
+    2278 api/drafts.h                    11231 config/set.h                    26509 grammar/room.h
+    2437 api/constraints.h               11407 config/texts.h                  26863 grammar/sampler.h
+    2804 api/watermark.h                 11576 config/settings.h               27117 grammar/forced.h
+    2978 api/vocab.h                     11688 life/rollback.h                 27304 grammar/hooks.h
+    3020 api/parts.h                     11926 life/chain.h                    27432 schema/head.h
+    3065 base/switches.h                 12209 life/members.h                  27602 schema/errors.h
+    3368 base/random.h                   12318 life/update.h                   27714 schema/collections.h
+    3388 base/mt19937.h                  12501 life/copy.h                     27747 schema/references.h
+    3460 base/exact.h                    12662 rows/row.h                      28023 schema/strings.h
+    3677 base/bits128.h                  12897 rows/reserve.h                  28084 schema/numbers.h
+    3753 base/elements.h                 12965 rows/pieces.h                   28286 schema/sets.h
+    3879 watermark/colours.h             13074 rows/thresholds.h               28538 schema/formats.h
+    3942 kernels/llama_cpp/contract.h    13174 rows/compact.h                  28733 schema/scalars.h
+    3984 kernels/contract.h              13335 rows/sums.h                     29039 schema/goals.h
+    4071 kernels/scalar.h                13462 rows/changes.h                  29264 schema/alternatives.h
+    4275 kernels/llama_cpp/scalar.h      13539 rows/cuts.h                     29743 schema/objects.h
+    4296 kernels/sets.h                  13962 rows/typical.h                  30296 schema/arrays.h
+    4345 kernels/vectors.h               14270 rows/tail_free.h                30662 schema/whole.h
+    4427 kernels/avx512.h                14338 rows/selecting.h                30835 tags/head.h
+    4512 kernels/avx2.h                  14469 rows/mirostat.h                 30955 tags/words.h
+    4576 kernels/sse2.h                  14549 watermark/rows.h                31069 tags/inside.h
+    4593 kernels/neon.h                  14659 rows/flat.h                     31208 tags/formats.h
+    4616 kernels/wasm.h                  14708 rows/logprobs.h                 31614 grammar/grammars.h
+    4632 kernels/generic.h               14792 rows/step.h                     31680 peers/tables.h
+    4652 kernels/shared.h                14808 rows/llama_cpp/sums.h           32072 peers/values.h
+    4776 kernels/passes.h                15111 rows/llama_cpp/samplers.h       32509 peers/llama_server.h
+    5460 kernels/llama_cpp/passes.h      15580 rows/llama_cpp/step.h           32577 peers/fields.h
+    5542 kernels/check.h                 15610 run/apply.h                     32859 peers/requests.h
+    5564 kernels/dispatch.h              15679 run/writing.h                   33030 vocab/pieces.h
+    5763 core/array.h                    15803 run/arrays.h                    33208 vocab/tokenizer_json.h
+    6077 core/table.h                    15879 run/arrays_llama_cpp.h          33414 vocab/gguf.h
+    6260 core/windows.h                  16076 run/walk.h                      33588 shards/head.h
+    6348 constraints/record.h            16179 run/finish.h                    33677 shards/bytes.h
+    6414 watermark/record.h              16214 run/draw_llama_cpp.h            33774 shards/merging.h
+    6433 rows/work.h                     16286 run/draw.h                      34063 shards/row.h
+    6461 life/past.h                     16357 run/sample.h                    34198 shards/answers.h
+    6520 core/record.h                   16452 watermark/making.h              34716 shards/logprobs.h
+    6655 core/plans.h                    16682 watermark/tails.h               34860 shards/taking.h
+    6682 core/fields.h                   16779 watermark/detect.h              35012 shards/asking.h
+    6785 core/owners.h                   17004 run/verify.h                    35141 shards/prefix.h
+    6852 core/mt19937.h                  17094 run/batch.h                     35678 shards/plans.h
+    6907 core/no_mt19937.h               17263 run/guide.h                     36164 samplers/plans.h
+    6939 core/making.h                   17304 life/state.h                    36426 shards/way.h
+    7062 core/streams.h                  17465 operator/weights.h              36571 shards/memory.h
+    7098 life/state_fields.h             17541 operator/search.h               36640 shards/batch.h
+    7186 samplers/llama_cpp.h            17672 operator/run.h                  37039 drafts/head.h
+    7259 samplers/logit_bias.h           17832 kv/cells.h                      37090 drafts/block.h
+    7352 samplers/patch.h                17856 kv/making.h                     37273 drafts/tree.h
+    7400 samplers/penalties.h            18076 kv/slot.h                       37395 drafts/relaxed.h
+    7550 samplers/dry.h                  18208 kv/sequences.h                  37476 drafts/ngram.h
+    8087 samplers/cut.h                  18338 kv/data.h                       37611 constraints/automaton.h
+    8102 samplers/top_n_sigma.h          18468 kv/update.h                     37696 constraints/making.h
+    8212 samplers/top_k.h                18586 kv/state.h                      37955 constraints/sampler.h
+    8270 samplers/tail_free.h            18785 llama_cpp/functions.h           38053 constraints/constructors.h
+    8392 samplers/typical.h              18847 llama_cpp/object.h              38423 constraints/patterns.h
+    8466 samplers/top_p.h                18900 llama_cpp/vocabulary.h          38614 constraints/looking.h
+    8510 samplers/min_p.h                18975 text/reading.h                  38684 constraints/thinking.h
+    8552 samplers/by_sums.h              19081 text/strings.h                  38927 constraints/schedule.h
+    8701 samplers/top_h.h                19179 text/values.h                   39011 constraints/accepting.h
+    8754 samplers/min_k.h                19333 text/documents.h                39192 constraints/drawing.h
+    8812 samplers/xtc.h                  19406 grammar/head.h                  39425 constraints/state.h
+    8896 samplers/infill.h               19410 grammar/tree.h                  39489 constraints/kind.h
+    9012 samplers/temperature.h          20052 grammar/building.h              39550 constraints/top_p_decay.h
+    9177 samplers/smoothing.h            20448 grammar/finishing.h             39637 constraints/accessors.h
+    9263 samplers/softmax.h              20751 grammar/reading.h               39743 core/kinds.h
+    9297 samplers/drafted.h              20840 grammar/gbnf.h                  39793 base/restore.h
+    9322 samplers/greedy.h               21133 grammar/regex.h                 39806 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2453,6 +2453,7 @@ SAMP_API int64_t samp_ngram_draft(const samp_ngram *ngram, samp_token *out, size
               may have selected it.
      Ids      Token ids in lists are in 0 .. SAMP_MAX_VOCAB - 1. An id that is not in the vocabulary of a draw has no
               effect; an id that occurs twice counts once.
+     Row      A row that is shorter than the vocabulary of a sampler that has one is SAMP_E_RANGE.
      State    samp_clone, samp_state_save, samp_rollback, samp_verify and batches work as with any other built-in
               sampler. The sampler copies all arguments except a vocabulary, which it borrows (the caller keeps it
               alive).
@@ -2539,6 +2540,8 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
 /* samp_init_suppressed_tokens -- masks these tokens at every position.
    samp_init_begin_suppressed_tokens -- masks these tokens at the position begin.
    samp_init_min_tokens -- masks these tokens, usually vocab->eog, before the position begin + n_min; n_min = 0 is off.
+     Where a grammar of the same chain, or of samp_grammar_sample, allows nothing but the text's end, the sampler masks
+     nothing: the grammar's end wins, as in vLLM. A mask that a caller gives (samp_logits.mask) is not a grammar.
      Range    n in 0 .. SAMP_MAX_VOCAB, 0 = off; n_min, begin >= 0, together at most INT32_MAX.
      Source   Hugging Face's SuppressTokens, SuppressTokensAtBegin and MinNewTokensLength; vLLM's min_tokens. */
 SAMP_API samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n);
@@ -2769,7 +2772,11 @@ typedef struct samp_schedule {
      Draws    While the members are not active, a draw is as without them, and they cost no time. The position advances
               as if they were active.
      Accepts  The members accept all tokens even while they are not active, so that they know the last tokens when they
-              become active.
+              become active. Only grammars differ: while the schedule is not active, a grammar reads no token and
+              refuses none. So its text has neither a token before the schedule became active nor the one that made it
+              active; it has the token that ends the activity. When the schedule is active again, the text goes on.
+              With `where` SAMP_OUTSIDE a grammar holds for the answer behind the thinking (see
+              src/constraints/README.md).
      Device   With sampling_gpu.h, this sampler and the samplers after it run on the CPU, or the whole chain if no
               sampler before this one removes tokens (samp_gpu_plan).
      Range    to is 0 or > from; begin >= 0; `where` needs spans. If member is NULL, the chain carries SAMP_E_NULL with
@@ -6369,6 +6376,7 @@ typedef struct sampi_constraint {
     int32_t from, to, lines, inside;
     float factor, penalty, alarm, loss, soft_ratio, bias;
     bool has_plan, has_loop, has_table;
+    bool yields; /* changes nothing where a grammar must end (sampi_must_end) */
     /* of a banned pattern: two states of its table, and the number of classes of bytes */
     uint32_t start, alone, n_classes;
     uint32_t note, n_note;       /* where the note is in part 2, and its length, in words */
@@ -6592,6 +6600,7 @@ struct sampi_sampler {
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
     const struct sampi_draft *draft; /* the draft token that samp_verify tests instead of drawing, or NULL */
+    const sampi_sampler *beside;     /* the grammar for which samp_grammar_sample draws from this chain, or NULL */
     sampi_state now, before;         /* before: the copy of `now` from the start of the running draw */
     sampi_past past;                 /* rollback's notes, for a sampler that is in no chain */
     sampi_work work;                 /* the workspace, if samp_sample was called on this sampler */
@@ -12530,6 +12539,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     memset(&c->past, 0, sizeof c->past); /* so that its memory is not freed twice */
     c->past.depth = s->past.depth;
     c->draft = NULL;
+    c->beside = NULL;
     c->owner = NULL;
     c->made_by = SAMPI_BY_HAND;
     c->serial = sampi_next_serial();
@@ -27093,7 +27103,9 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     if (!status && !chain) status = SAMP_E_NULL;
     if (!status && n_vocab && n_vocab < m->index->n_vocab) status = SAMP_E_RANGE;
     if (status) return status;
+    ((sampi_sampler *)chain)->beside = (const sampi_sampler *)grammar;
     const samp_token token = sampi_draw_beside(chain, grammar, logits, n_vocab);
+    ((sampi_sampler *)chain)->beside = NULL;
     status = token < 0 ? token : samp_accept(grammar, token);
     if (status) return status;
     status = samp_accept(chain, token);
@@ -38143,6 +38155,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens,
     sampi_require(&builder.t, begin >= 0 && (int64_t)begin + n_min <= INT32_MAX, SAMP_E_RANGE, "begin");
     builder.t.u.constraint.count = builder.t.status ? 0 : begin + n_min;
     builder.t.u.constraint.is_idle = n_min == 0;
+    builder.t.u.constraint.yields = true;
     return sampi_builder_tokens(&builder, tokens, n, -INFINITY);
 }
 
@@ -39233,6 +39246,47 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
     return kept;
 }
 
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* Must a grammar's text end here? If this cannot be computed, for want of memory, the answer is no. */
+static bool sampi_matcher_must_end(sampi_matcher *m)
+{
+    bool ends = false;
+    if (m->lazy.waiting) return false;
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+        ends = sampi_matcher_ends(m);
+        for (int32_t i = 0; i < m->n_now && ends; i++) {
+            int32_t found = -1;
+            const sampi_item item = *sampi_item_at(m, i);
+            ends = !(item.flags & SAMPI_STATE_TOKENS) && sampi_forces_class(m, item.state, &found) && found < 0;
+        }
+    }
+    return ends && !m->d.status;
+}
+
+/* Is one of the grammars of s, a chain or a grammar, at a place where its text must end? */
+static bool sampi_has_grammar_at_end(const sampi_sampler *s)
+{
+    for (int32_t i = 0, all = sampi_n_active(s); i < all; i++)
+        if (sampi_has_grammar_at_end(s->u.chain.item[i])) return true;
+    return s->kind == SAMPI_GRAMMAR && !s->status && sampi_matcher_must_end((sampi_matcher *)s->base.ctx);
+}
+
+/* Must the text end here for a grammar that masks the same draw as s? It is in the same chain, however deep, or beside
+   it (samp_grammar_sample). */
+static bool sampi_must_end(const sampi_sampler *s)
+{
+    bool ends = s->beside && sampi_has_grammar_at_end(s->beside);
+    for (; s->owner && !ends; s = s->owner) ends = s->owner->beside && sampi_has_grammar_at_end(s->owner->beside);
+    return ends || sampi_has_grammar_at_end(s);
+}
+#else
+static bool sampi_must_end(const sampi_sampler *s)
+{
+    (void)s;
+    return false;
+}
+#endif
+
 static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
     const sampi_constraint *r = &s->u.constraint;
@@ -39241,6 +39295,7 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
                  r->what == SAMPI_CONSTRAINT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_CONSTRAINT_GROWING && r->at <= (uint32_t)r->begin);
+    it.is_over = it.is_over || (r->yields && sampi_must_end(s));
     return it;
 }
 

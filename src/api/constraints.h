@@ -16,6 +16,7 @@
               may have selected it.
      Ids      Token ids in lists are in 0 .. SAMP_MAX_VOCAB - 1. An id that is not in the vocabulary of a draw has no
               effect; an id that occurs twice counts once.
+     Row      A row that is shorter than the vocabulary of a sampler that has one is SAMP_E_RANGE.
      State    samp_clone, samp_state_save, samp_rollback, samp_verify and batches work as with any other built-in
               sampler. The sampler copies all arguments except a vocabulary, which it borrows (the caller keeps it
               alive).
@@ -102,6 +103,8 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
 /* samp_init_suppressed_tokens -- masks these tokens at every position.
    samp_init_begin_suppressed_tokens -- masks these tokens at the position begin.
    samp_init_min_tokens -- masks these tokens, usually vocab->eog, before the position begin + n_min; n_min = 0 is off.
+     Where a grammar of the same chain, or of samp_grammar_sample, allows nothing but the text's end, the sampler masks
+     nothing: the grammar's end wins, as in vLLM. A mask that a caller gives (samp_logits.mask) is not a grammar.
      Range    n in 0 .. SAMP_MAX_VOCAB, 0 = off; n_min, begin >= 0, together at most INT32_MAX.
      Source   Hugging Face's SuppressTokens, SuppressTokensAtBegin and MinNewTokensLength; vLLM's min_tokens. */
 SAMP_API samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n);
@@ -332,7 +335,11 @@ typedef struct samp_schedule {
      Draws    While the members are not active, a draw is as without them, and they cost no time. The position advances
               as if they were active.
      Accepts  The members accept all tokens even while they are not active, so that they know the last tokens when they
-              become active.
+              become active. Only grammars differ: while the schedule is not active, a grammar reads no token and
+              refuses none. So its text has neither a token before the schedule became active nor the one that made it
+              active; it has the token that ends the activity. When the schedule is active again, the text goes on.
+              With `where` SAMP_OUTSIDE a grammar holds for the answer behind the thinking (see
+              src/constraints/README.md).
      Device   With sampling_gpu.h, this sampler and the samplers after it run on the CPU, or the whole chain if no
               sampler before this one removes tokens (samp_gpu_plan).
      Range    to is 0 or > from; begin >= 0; `where` needs spans. If member is NULL, the chain carries SAMP_E_NULL with

@@ -104,6 +104,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens,
     sampi_require(&builder.t, begin >= 0 && (int64_t)begin + n_min <= INT32_MAX, SAMP_E_RANGE, "begin");
     builder.t.u.constraint.count = builder.t.status ? 0 : begin + n_min;
     builder.t.u.constraint.is_idle = n_min == 0;
+    builder.t.u.constraint.yields = true;
     return sampi_builder_tokens(&builder, tokens, n, -INFINITY);
 }
 

@@ -56,6 +56,47 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
     return kept;
 }
 
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* Must a grammar's text end here? If this cannot be computed, for want of memory, the answer is no. */
+static bool sampi_matcher_must_end(sampi_matcher *m)
+{
+    bool ends = false;
+    if (m->lazy.waiting) return false;
+    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+        ends = sampi_matcher_ends(m);
+        for (int32_t i = 0; i < m->n_now && ends; i++) {
+            int32_t found = -1;
+            const sampi_item item = *sampi_item_at(m, i);
+            ends = !(item.flags & SAMPI_STATE_TOKENS) && sampi_forces_class(m, item.state, &found) && found < 0;
+        }
+    }
+    return ends && !m->d.status;
+}
+
+/* Is one of the grammars of s, a chain or a grammar, at a place where its text must end? */
+static bool sampi_has_grammar_at_end(const sampi_sampler *s)
+{
+    for (int32_t i = 0, all = sampi_n_active(s); i < all; i++)
+        if (sampi_has_grammar_at_end(s->u.chain.item[i])) return true;
+    return s->kind == SAMPI_GRAMMAR && !s->status && sampi_matcher_must_end((sampi_matcher *)s->base.ctx);
+}
+
+/* Must the text end here for a grammar that masks the same draw as s? It is in the same chain, however deep, or beside
+   it (samp_grammar_sample). */
+static bool sampi_must_end(const sampi_sampler *s)
+{
+    bool ends = s->beside && sampi_has_grammar_at_end(s->beside);
+    for (; s->owner && !ends; s = s->owner) ends = s->owner->beside && sampi_has_grammar_at_end(s->owner->beside);
+    return ends || sampi_has_grammar_at_end(s);
+}
+#else
+static bool sampi_must_end(const sampi_sampler *s)
+{
+    (void)s;
+    return false;
+}
+#endif
+
 static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
     const sampi_constraint *r = &s->u.constraint;
@@ -64,6 +105,7 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
                  r->what == SAMPI_CONSTRAINT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_CONSTRAINT_GROWING && r->at <= (uint32_t)r->begin);
+    it.is_over = it.is_over || (r->yields && sampi_must_end(s));
     return it;
 }
 

@@ -30,6 +30,7 @@ typedef struct sampi_constraint {
     int32_t from, to, lines, inside;
     float factor, penalty, alarm, loss, soft_ratio, bias;
     bool has_plan, has_loop, has_table;
+    bool yields; /* changes nothing where a grammar must end (sampi_must_end) */
     /* of a banned pattern: two states of its table, and the number of classes of bytes */
     uint32_t start, alone, n_classes;
     uint32_t note, n_note;       /* where the note is in part 2, and its length, in words */

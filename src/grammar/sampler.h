@@ -244,7 +244,9 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     if (!status && !chain) status = SAMP_E_NULL;
     if (!status && n_vocab && n_vocab < m->index->n_vocab) status = SAMP_E_RANGE;
     if (status) return status;
+    ((sampi_sampler *)chain)->beside = (const sampi_sampler *)grammar;
     const samp_token token = sampi_draw_beside(chain, grammar, logits, n_vocab);
+    ((sampi_sampler *)chain)->beside = NULL;
     status = token < 0 ? token : samp_accept(grammar, token);
     if (status) return status;
     status = samp_accept(chain, token);

@@ -46,6 +46,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     memset(&c->past, 0, sizeof c->past); /* so that its memory is not freed twice */
     c->past.depth = s->past.depth;
     c->draft = NULL;
+    c->beside = NULL;
     c->owner = NULL;
     c->made_by = SAMPI_BY_HAND;
     c->serial = sampi_next_serial();

@@ -1218,6 +1218,185 @@ static void test_waits(void **state)
         }
 }
 
+/* ---- grammars in schedules, and beside a least length ---- */
+
+/* A chain with a grammar in a schedule: at the front, behind a member that changes nothing, or of llama.cpp's
+   arithmetic. */
+static samp_sampler *scheduled(int kind, samp_sampler *schedule, samp_sampler *budget)
+{
+    samp_sampler *chain = samp_chain_init();
+    assert_ok(samp_set_rng(chain, kind == 2 ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX));
+    if (kind == 1) assert_ok(samp_chain_add(chain, samp_init_temp(0.5f)));
+    assert_ok(samp_chain_add(chain, schedule));
+    if (budget) assert_ok(samp_chain_add(chain, budget));
+    assert_ok(samp_chain_add(chain, samp_init_greedy()));
+    assert_ok(samp_set_rollback(chain, 40));
+    return chain;
+}
+
+/* Think, then JSON: a grammar outside of thinking sees neither the thinking nor its end, with and without a budget. And
+   a grammar that is active by turns sees one text. Rolled back, loaded and cloned, chains go on the same; what a
+   schedule's grammar forces is not forced while it sleeps. */
+static void test_scheduled_grammars(void **state)
+{
+    (void)state;
+    enum { BYTES = 256 };
+    static const samp_token end[] = { '<', '/', 't', '>' }, begins[] = { '#' }, stops[] = { ';' }, eog[] = { 0 };
+    static const samp_vocab bytes = { BYTES, one_byte, NULL, NULL, eog, 1, 0, -1 };
+    static const struct {
+        const char *grammar, *wanted, *got;
+        int32_t budget;
+    } cases[] = {
+        { "\"{\\\"a\\\":\" [0-9]{2} \"}\"", "hm {</t>ok {x12x", "hm {</t>{\"a\":12}", -1 },
+        { "\"{\\\"a\\\":\" [0-9]{2} \"}\"", "hm { more of this", "hm {</t>{\"a\":99}", 4 },
+        { "([0-9]+ \";\")+", "a9#1x;y;#23;z#", "a9#19;y;#23;z#", -1 },
+    };
+    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    for (int k = 0; k < 3 * (int)TEST_COUNT(cases); k++) {
+        const samp_thinking spans[] = { { begins, 1, end, 4, NULL, 0 }, { begins, 1, stops, 1, NULL, 0 } };
+        const int i = k / 3;
+        char text[80] = "root ::= ";
+        strcat(text, cases[i].grammar);
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, NULL);
+        samp_schedule when;
+        memset(&when, 0, sizeof when);
+        when.where = i < 2 ? SAMP_OUTSIDE : SAMP_INSIDE;
+        when.spans = &spans[i / 2];
+        when.n_spans = 1;
+        when.inside = i < 2;
+        samp_sampler *s = scheduled(k % 3, samp_init_schedule(&when, samp_init_grammar(index, g)),
+                                    i < 2 ? samp_init_thinking_budget(NULL, spans, 1, cases[i].budget, 0) : NULL);
+        samp_sampler *grammar = samp_chain_get(samp_chain_get(s, k % 3 == 1), 1), *other = samp_clone(s);
+        static char saved[1 << 12];
+        const size_t n = strlen(cases[i].got);
+        assert_ok(samp_status(s, NULL));
+        for (size_t at = 0; at < n; at++) {
+            float row[BYTES];
+            uint32_t bits[BYTES / 32];
+            for (int c = 0; c < BYTES; c++) row[c] = (float)(c >= '0' && c <= '9' ? c : c / 4);
+            if (at < strlen(cases[i].wanted)) row[(uint8_t)cases[i].wanted[at]] = 200.0f;
+            assert_ok(samp_grammar_mask(grammar, bits));
+            if (!samp_schedule_holds(s)) {
+                assert_num(samp_grammar_draft(grammar, NULL, 0), 0);
+                assert_num(samp_grammar_forced(grammar, NULL, 0), 0);
+                for (int w = 0; w < BYTES / 32; w++) assert_true(bits[w] == UINT32_MAX);
+            } else {
+                assert_true(bits[(uint8_t)cases[i].got[at] / 32] >> cases[i].got[at] % 32 & 1);
+                assert_false(bits['x' / 32] >> 'x' % 32 & 1);
+            }
+            const samp_token drawn = samp_draw(s, row, BYTES);
+            if (drawn != cases[i].got[at]) test_fail(__FILE__, __LINE__, "case %d: %d at %zu", k, drawn, at);
+            const samp_draft draft = { 1, &drawn, NULL, NULL, 0 };
+            samp_token out[2];
+            float rows[2 * BYTES];
+            memcpy(rows, row, sizeof row), memcpy(rows + BYTES, row, sizeof row);
+            if (k % 3 == 0) { /* further on and back, over the border too */
+                assert_num(samp_verify(s, rows, BYTES, &draft, SAMP_VERIFY_RATIO, out), 1);
+                assert_ok(samp_rollback(s, out[1] < 0 ? 1 : 2));
+                if (at) assert_ok(samp_rollback(s, 1));
+                if (at) assert_ok(samp_accept(s, cases[i].got[at - 1]));
+            }
+            const size_t size = samp_state_size(s);
+            assert_true(size <= sizeof saved);
+            assert_ok(samp_state_save(s, saved, size));
+            assert_ok(samp_state_load(other, saved, size));
+            const samp_logits logits = { .data = row, .n_rows = 1, .n_vocab = BYTES };
+            assert_ok(samp_sample_batch(&other, &logits, out));
+            assert_num(out[0], drawn);
+            assert_num(samp_sample(s, row, BYTES), drawn);
+        }
+        if (i < 2) assert_num(samp_grammar_is_complete(grammar), 1);
+        if (i < 2) assert_status(samp_accept(s, ' '), SAMP_E_RANGE);
+        assert_ok(samp_rollback(s, (int32_t)n));
+        assert_num(samp_grammar_is_complete(grammar), 0);
+        samp_free(s);
+        samp_free(other);
+        samp_grammar_free(g);
+    }
+    samp_vocab_index_free(index);
+}
+
+/* A least length does not keep a grammar that must end from its end: in front of it, behind it, in another chain, and as
+   samp_grammar_sample has it beside the chain. Where the grammar may go on, it does; without a grammar nothing changes. */
+static void test_least_length_of_grammars(void **state)
+{
+    (void)state;
+    enum { BYTES = 256 };
+    static const samp_token eog[] = { 0 };
+    static const samp_vocab bytes = { BYTES, one_byte, NULL, NULL, eog, 1, 0, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    for (int kind = 0; kind < 8; kind++) {
+        const bool mt = kind >= 4, beside = kind % 4 == 3;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "true|1[0-9]*|", NULL, NULL);
+        samp_sampler *chain = samp_chain_init(), *grammar = samp_init_grammar(index, g), *inner = samp_chain_init();
+        float row[BYTES] = { 0 };
+        assert_ok(samp_set_rng(chain, mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX));
+        if (kind % 4 == 0) assert_ok(samp_chain_add(chain, grammar));
+        assert_ok(samp_chain_add(inner, samp_init_min_tokens(eog, 1, 9, 0)));
+        assert_ok(samp_chain_add(chain, inner));
+        if (kind % 4 == 1) assert_ok(samp_chain_add(chain, grammar));
+        if (kind % 4 == 2) assert_ok(samp_chain_add(inner, grammar));
+        assert_ok(samp_chain_add(chain, samp_init_greedy()));
+        row[0] = 3.0f, row['t'] = 2.0f, row['1'] = 1.0f;
+        for (int i = 0; i < 5; i++) {
+            const samp_token token = beside ? samp_grammar_sample(chain, grammar, row, BYTES)
+                                            : samp_sample(chain, row, BYTES);
+            assert_num(token, i == 4 ? 0 : "true"[i]);
+        }
+        samp_reset(chain);
+        samp_reset(grammar);
+        row['1'] = 5.0f;
+        for (int i = 0; i < 20; i++) {
+            row['1'] = i ? 0.0f : 5.0f;
+            const samp_token token = beside ? samp_grammar_sample(chain, grammar, row, BYTES)
+                                            : samp_sample(chain, row, BYTES);
+            assert_true(i < 9 ? token == (i ? '0' : '1') : token == 0);
+        }
+        samp_free(chain);
+        if (beside) samp_free(grammar);
+        samp_grammar_free(g);
+    }
+    samp_vocab_index_free(index);
+}
+
+/* A row that lacks tokens of a vocabulary is a status, and nothing changes: the end may be among them. */
+static void test_short_rows(void **state)
+{
+    (void)state;
+    static const char *const never[] = { "never" };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
+    for (int kind = 0; kind < 8; kind++) {
+        samp_sampler *chain = samp_chain_init(),
+                     *s = kind < 4 ? samp_init_grammar(index, g) : samp_init_banned_strings(&vocab, never, 1, 0);
+        const samp_logits logits = { .data = (float[N]){ 0 }, .n_rows = 1, .n_vocab = N - 1 };
+        const samp_token drafted = 0;
+        const samp_draft draft = { 1, &drafted, NULL, NULL, 0 };
+        samp_token out[2];
+        float rows[2 * N] = { 0 };
+        if (kind & 1) assert_ok(samp_chain_add(chain, samp_init_top_k(3)));
+        assert_ok(samp_chain_add(chain, s));
+        assert_ok(samp_chain_add(chain, samp_init_dist(1)));
+        assert_ok(samp_set_rng(chain, kind & 2 ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX));
+        assert_status(samp_sample(chain, rows, N - 1), SAMP_E_RANGE);
+        assert_status(samp_draw(chain, rows, 1), SAMP_E_RANGE);
+        assert_status(samp_verify(chain, rows, N - 1, &draft, SAMP_VERIFY_EXACT, out), SAMP_E_RANGE);
+        assert_ok(samp_sample_batch(&chain, &logits, out));
+        assert_status(out[0], SAMP_E_RANGE);
+        assert_u64(samp_get_position(chain), 0);
+        assert_true(samp_sample(chain, rows, N) >= 0);
+        samp_free(chain);
+    }
+    samp_sampler *chain = test_pair(samp_init_temp(1.0f), samp_init_dist(1)), *grammar = samp_init_grammar(index, g);
+    const float row[N] = { 0 };
+    assert_status(samp_grammar_sample(chain, grammar, row, N - 1), SAMP_E_RANGE);
+    assert_status(samp_grammar_sample(NULL, grammar, row, N), SAMP_E_NULL);
+    samp_free(grammar);
+    samp_free(chain);
+    samp_grammar_free(g);
+    samp_vocab_index_free(index);
+}
+
 /* Patterns by hand: the alternatives of a word, what comes between, the beginning; and where a match begins. */
 static void test_patterns(void **state)
 {
@@ -2017,6 +2196,9 @@ int main(int argc, char **argv)
                                         cmocka_unit_test(test_waits),
                                         cmocka_unit_test(test_loops),
                                         cmocka_unit_test(test_loops_by_hand),
+                                        cmocka_unit_test(test_scheduled_grammars),
+                                        cmocka_unit_test(test_least_length_of_grammars),
+                                        cmocka_unit_test(test_short_rows),
                                         cmocka_unit_test(test_patterns),
                                         cmocka_unit_test(test_long_match) };
     return test_run(argc, argv, tests, make_rows, NULL);
