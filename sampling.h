@@ -215,88 +215,88 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9356 samplers/choose.h               21546 grammar/derivatives.h
-     304 api/config.h                     9416 samplers/ratio.h                22362 grammar/vocabulary.h
-     335 api/types.h                      9480 samplers/draw.h                 22816 grammar/triggers.h
-     632 api/missing.h                    9557 samplers/dist.h                 23290 grammar/matcher.h
-     647 api/sample.h                     9588 samplers/gumbel.h               23560 grammar/cache.h
-     783 api/chains.h                     9655 watermark/function.h            23833 grammar/moving.h
-    1080 api/samplers.h                   9768 watermark/text.h                24280 grammar/visits.h
-    1408 api/gumbel.h                     9954 watermark/draw.h                24567 grammar/states.h
-    1437 api/operator.h                  10159 samplers/mirostat.h             24725 grammar/items.h
-    1496 api/kv.h                        10397 samplers/adaptive_p.h           24849 grammar/masks.h
-    1693 api/llama_cpp.h                 10546 samplers/custom.h               25052 grammar/runs.h
-    1741 api/text_error.h                10605 config/describe.h               25264 grammar/entries.h
-    1760 api/grammar.h                   10773 config/from_params.h            25772 grammar/accepting.h
-    2057 api/shards.h                    10825 config/orders.h                 26101 grammar/history.h
-    2169 api/peers.h                     11097 config/numbers.h                26202 grammar/waiting.h
-    2278 api/drafts.h                    11231 config/set.h                    26509 grammar/room.h
-    2437 api/constraints.h               11407 config/texts.h                  26863 grammar/sampler.h
-    2804 api/watermark.h                 11576 config/settings.h               27117 grammar/forced.h
-    2978 api/vocab.h                     11688 life/rollback.h                 27304 grammar/hooks.h
-    3020 api/parts.h                     11926 life/chain.h                    27432 schema/head.h
-    3065 base/switches.h                 12209 life/members.h                  27602 schema/errors.h
-    3368 base/random.h                   12318 life/update.h                   27714 schema/collections.h
-    3388 base/mt19937.h                  12501 life/copy.h                     27747 schema/references.h
-    3460 base/exact.h                    12662 rows/row.h                      28023 schema/strings.h
-    3677 base/bits128.h                  12897 rows/reserve.h                  28084 schema/numbers.h
-    3753 base/elements.h                 12965 rows/pieces.h                   28286 schema/sets.h
-    3879 watermark/colours.h             13074 rows/thresholds.h               28538 schema/formats.h
-    3942 kernels/llama_cpp/contract.h    13174 rows/compact.h                  28733 schema/scalars.h
-    3984 kernels/contract.h              13335 rows/sums.h                     29039 schema/goals.h
-    4071 kernels/scalar.h                13462 rows/changes.h                  29264 schema/alternatives.h
-    4275 kernels/llama_cpp/scalar.h      13539 rows/cuts.h                     29743 schema/objects.h
-    4296 kernels/sets.h                  13962 rows/typical.h                  30296 schema/arrays.h
-    4345 kernels/vectors.h               14270 rows/tail_free.h                30662 schema/whole.h
-    4427 kernels/avx512.h                14338 rows/selecting.h                30835 tags/head.h
-    4512 kernels/avx2.h                  14469 rows/mirostat.h                 30955 tags/words.h
-    4576 kernels/sse2.h                  14549 watermark/rows.h                31069 tags/inside.h
-    4593 kernels/neon.h                  14659 rows/flat.h                     31208 tags/formats.h
-    4616 kernels/wasm.h                  14708 rows/logprobs.h                 31614 grammar/grammars.h
-    4632 kernels/generic.h               14792 rows/step.h                     31680 peers/tables.h
-    4652 kernels/shared.h                14808 rows/llama_cpp/sums.h           32072 peers/values.h
-    4776 kernels/passes.h                15111 rows/llama_cpp/samplers.h       32509 peers/llama_server.h
-    5460 kernels/llama_cpp/passes.h      15580 rows/llama_cpp/step.h           32577 peers/fields.h
-    5542 kernels/check.h                 15610 run/apply.h                     32859 peers/requests.h
-    5564 kernels/dispatch.h              15679 run/writing.h                   33030 vocab/pieces.h
-    5763 core/array.h                    15803 run/arrays.h                    33208 vocab/tokenizer_json.h
-    6077 core/table.h                    15879 run/arrays_llama_cpp.h          33414 vocab/gguf.h
-    6260 core/windows.h                  16076 run/walk.h                      33588 shards/head.h
-    6348 constraints/record.h            16179 run/finish.h                    33677 shards/bytes.h
-    6414 watermark/record.h              16214 run/draw_llama_cpp.h            33774 shards/merging.h
-    6433 rows/work.h                     16286 run/draw.h                      34063 shards/row.h
-    6461 life/past.h                     16357 run/sample.h                    34198 shards/answers.h
-    6520 core/record.h                   16452 watermark/making.h              34716 shards/logprobs.h
-    6655 core/plans.h                    16682 watermark/tails.h               34860 shards/taking.h
-    6682 core/fields.h                   16779 watermark/detect.h              35012 shards/asking.h
-    6785 core/owners.h                   17004 run/verify.h                    35141 shards/prefix.h
-    6852 core/mt19937.h                  17094 run/batch.h                     35678 shards/plans.h
-    6907 core/no_mt19937.h               17263 run/guide.h                     36164 samplers/plans.h
-    6939 core/making.h                   17304 life/state.h                    36426 shards/way.h
-    7062 core/streams.h                  17465 operator/weights.h              36571 shards/memory.h
-    7098 life/state_fields.h             17541 operator/search.h               36640 shards/batch.h
-    7186 samplers/llama_cpp.h            17672 operator/run.h                  37039 drafts/head.h
-    7259 samplers/logit_bias.h           17832 kv/cells.h                      37090 drafts/block.h
-    7352 samplers/patch.h                17856 kv/making.h                     37273 drafts/tree.h
-    7400 samplers/penalties.h            18076 kv/slot.h                       37395 drafts/relaxed.h
-    7550 samplers/dry.h                  18208 kv/sequences.h                  37476 drafts/ngram.h
-    8087 samplers/cut.h                  18338 kv/data.h                       37611 constraints/automaton.h
-    8102 samplers/top_n_sigma.h          18468 kv/update.h                     37696 constraints/making.h
-    8212 samplers/top_k.h                18586 kv/state.h                      37955 constraints/sampler.h
-    8270 samplers/tail_free.h            18785 llama_cpp/functions.h           38053 constraints/constructors.h
-    8392 samplers/typical.h              18847 llama_cpp/object.h              38423 constraints/patterns.h
-    8466 samplers/top_p.h                18900 llama_cpp/vocabulary.h          38614 constraints/looking.h
-    8510 samplers/min_p.h                18975 text/reading.h                  38684 constraints/thinking.h
-    8552 samplers/by_sums.h              19081 text/strings.h                  38927 constraints/schedule.h
-    8701 samplers/top_h.h                19179 text/values.h                   39011 constraints/accepting.h
-    8754 samplers/min_k.h                19333 text/documents.h                39192 constraints/drawing.h
-    8812 samplers/xtc.h                  19406 grammar/head.h                  39425 constraints/state.h
-    8896 samplers/infill.h               19410 grammar/tree.h                  39489 constraints/kind.h
-    9012 samplers/temperature.h          20052 grammar/building.h              39550 constraints/top_p_decay.h
-    9177 samplers/smoothing.h            20448 grammar/finishing.h             39637 constraints/accessors.h
-    9263 samplers/softmax.h              20751 grammar/reading.h               39743 core/kinds.h
-    9297 samplers/drafted.h              20840 grammar/gbnf.h                  39793 base/restore.h
-    9322 samplers/greedy.h               21133 grammar/regex.h                 39806 api/license.h
+       2 api/opening.h                    9358 samplers/choose.h               21557 grammar/derivatives.h
+     304 api/config.h                     9418 samplers/ratio.h                22373 grammar/vocabulary.h
+     335 api/types.h                      9482 samplers/draw.h                 22827 grammar/triggers.h
+     632 api/missing.h                    9559 samplers/dist.h                 23301 grammar/matcher.h
+     647 api/sample.h                     9590 samplers/gumbel.h               23571 grammar/cache.h
+     784 api/chains.h                     9657 watermark/function.h            23844 grammar/moving.h
+    1081 api/samplers.h                   9770 watermark/text.h                24291 grammar/visits.h
+    1410 api/gumbel.h                     9956 watermark/draw.h                24578 grammar/states.h
+    1439 api/operator.h                  10161 samplers/mirostat.h             24736 grammar/items.h
+    1498 api/kv.h                        10399 samplers/adaptive_p.h           24860 grammar/masks.h
+    1695 api/llama_cpp.h                 10548 samplers/custom.h               25063 grammar/runs.h
+    1743 api/text_error.h                10607 config/describe.h               25275 grammar/entries.h
+    1762 api/grammar.h                   10775 config/from_params.h            25783 grammar/accepting.h
+    2059 api/shards.h                    10827 config/orders.h                 26112 grammar/history.h
+    2171 api/peers.h                     11099 config/numbers.h                26213 grammar/waiting.h
+    2280 api/drafts.h                    11233 config/set.h                    26520 grammar/room.h
+    2439 api/constraints.h               11409 config/texts.h                  26874 grammar/sampler.h
+    2806 api/watermark.h                 11587 config/settings.h               27128 grammar/forced.h
+    2980 api/vocab.h                     11699 life/rollback.h                 27315 grammar/hooks.h
+    3022 api/parts.h                     11937 life/chain.h                    27443 schema/head.h
+    3067 base/switches.h                 12220 life/members.h                  27613 schema/errors.h
+    3370 base/random.h                   12329 life/update.h                   27725 schema/collections.h
+    3390 base/mt19937.h                  12512 life/copy.h                     27758 schema/references.h
+    3462 base/exact.h                    12673 rows/row.h                      28034 schema/strings.h
+    3679 base/bits128.h                  12908 rows/reserve.h                  28095 schema/numbers.h
+    3755 base/elements.h                 12976 rows/pieces.h                   28297 schema/sets.h
+    3881 watermark/colours.h             13085 rows/thresholds.h               28549 schema/formats.h
+    3944 kernels/llama_cpp/contract.h    13185 rows/compact.h                  28744 schema/scalars.h
+    3986 kernels/contract.h              13346 rows/sums.h                     29050 schema/goals.h
+    4073 kernels/scalar.h                13473 rows/changes.h                  29275 schema/alternatives.h
+    4277 kernels/llama_cpp/scalar.h      13550 rows/cuts.h                     29754 schema/objects.h
+    4298 kernels/sets.h                  13973 rows/typical.h                  30307 schema/arrays.h
+    4347 kernels/vectors.h               14281 rows/tail_free.h                30673 schema/whole.h
+    4429 kernels/avx512.h                14349 rows/selecting.h                30846 tags/head.h
+    4514 kernels/avx2.h                  14480 rows/mirostat.h                 30966 tags/words.h
+    4578 kernels/sse2.h                  14560 watermark/rows.h                31080 tags/inside.h
+    4595 kernels/neon.h                  14670 rows/flat.h                     31219 tags/formats.h
+    4618 kernels/wasm.h                  14719 rows/logprobs.h                 31625 grammar/grammars.h
+    4634 kernels/generic.h               14803 rows/step.h                     31691 peers/tables.h
+    4654 kernels/shared.h                14819 rows/llama_cpp/sums.h           32083 peers/values.h
+    4778 kernels/passes.h                15122 rows/llama_cpp/samplers.h       32520 peers/llama_server.h
+    5462 kernels/llama_cpp/passes.h      15591 rows/llama_cpp/step.h           32588 peers/fields.h
+    5544 kernels/check.h                 15621 run/apply.h                     32870 peers/requests.h
+    5566 kernels/dispatch.h              15690 run/writing.h                   33041 vocab/pieces.h
+    5765 core/array.h                    15814 run/arrays.h                    33219 vocab/tokenizer_json.h
+    6079 core/table.h                    15890 run/arrays_llama_cpp.h          33425 vocab/gguf.h
+    6262 core/windows.h                  16087 run/walk.h                      33599 shards/head.h
+    6350 constraints/record.h            16190 run/finish.h                    33688 shards/bytes.h
+    6416 watermark/record.h              16225 run/draw_llama_cpp.h            33785 shards/merging.h
+    6435 rows/work.h                     16297 run/draw.h                      34074 shards/row.h
+    6463 life/past.h                     16368 run/sample.h                    34209 shards/answers.h
+    6522 core/record.h                   16463 watermark/making.h              34727 shards/logprobs.h
+    6657 core/plans.h                    16693 watermark/tails.h               34871 shards/taking.h
+    6684 core/fields.h                   16790 watermark/detect.h              35023 shards/asking.h
+    6787 core/owners.h                   17015 run/verify.h                    35152 shards/prefix.h
+    6854 core/mt19937.h                  17105 run/batch.h                     35689 shards/plans.h
+    6909 core/no_mt19937.h               17274 run/guide.h                     36175 samplers/plans.h
+    6941 core/making.h                   17315 life/state.h                    36437 shards/way.h
+    7064 core/streams.h                  17476 operator/weights.h              36582 shards/memory.h
+    7100 life/state_fields.h             17552 operator/search.h               36651 shards/batch.h
+    7188 samplers/llama_cpp.h            17683 operator/run.h                  37050 drafts/head.h
+    7261 samplers/logit_bias.h           17843 kv/cells.h                      37101 drafts/block.h
+    7354 samplers/patch.h                17867 kv/making.h                     37284 drafts/tree.h
+    7402 samplers/penalties.h            18087 kv/slot.h                       37406 drafts/relaxed.h
+    7552 samplers/dry.h                  18219 kv/sequences.h                  37487 drafts/ngram.h
+    8089 samplers/cut.h                  18349 kv/data.h                       37622 constraints/automaton.h
+    8104 samplers/top_n_sigma.h          18479 kv/update.h                     37707 constraints/making.h
+    8214 samplers/top_k.h                18597 kv/state.h                      37966 constraints/sampler.h
+    8272 samplers/tail_free.h            18796 llama_cpp/functions.h           38064 constraints/constructors.h
+    8394 samplers/typical.h              18858 llama_cpp/object.h              38434 constraints/patterns.h
+    8468 samplers/top_p.h                18911 llama_cpp/vocabulary.h          38625 constraints/looking.h
+    8512 samplers/min_p.h                18986 text/reading.h                  38695 constraints/thinking.h
+    8554 samplers/by_sums.h              19092 text/strings.h                  38938 constraints/schedule.h
+    8703 samplers/top_h.h                19190 text/values.h                   39022 constraints/accepting.h
+    8756 samplers/min_k.h                19344 text/documents.h                39203 constraints/drawing.h
+    8814 samplers/xtc.h                  19417 grammar/head.h                  39436 constraints/state.h
+    8898 samplers/infill.h               19421 grammar/tree.h                  39500 constraints/kind.h
+    9014 samplers/temperature.h          20063 grammar/building.h              39561 constraints/top_p_decay.h
+    9179 samplers/smoothing.h            20459 grammar/finishing.h             39648 constraints/accessors.h
+    9265 samplers/softmax.h              20762 grammar/reading.h               39754 core/kinds.h
+    9299 samplers/drafted.h              20851 grammar/gbnf.h                  39804 base/restore.h
+    9324 samplers/greedy.h               21144 grammar/regex.h                 39817 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -759,8 +759,9 @@ SAMP_API int samp_isa_force(const char *name);
    "top_p: a value is outside its range: a number in (0, 1]". If the status is SAMP_E_FORMAT and the field a setting,
    the word "expected" and the valid values replace the text of the status. If the status is SAMP_E_UNSUPPORTED, the
    reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
-   here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
-   of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
+   here" replace it for any other field. If it is SAMP_E_RANGE, the reasons replace it for the field "grammar", and for
+   "token", with which a program shows that samp_accept has refused a token. The function writes at most size bytes
+   with the final 0; it returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names
    the bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
    outside its range: a whole number in [0, 31999]"; "ok" if the parameters are good.
@@ -1092,10 +1093,11 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
               not fail. */
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur);
 
-/* samp_accept -- lets a sampler take note of a chosen token, or of a token of the prompt. Returns SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE (token < 0), or the status of a custom sampler or grammar that refuses the token. After an error nothing
-   has changed, with one exception: custom samplers without a rollback that come before the refusing one in the chain
-   have accepted the token. */
+/* samp_accept -- lets a sampler take note of a chosen token, or of a token of the prompt. Returns SAMP_OK,
+   SAMP_E_NULL, SAMP_E_RANGE (token < 0), or the status of a custom sampler or grammar that refuses the token. A
+   grammar's text begins with the first token that it accepts, so the prompt is accepted before the grammar is
+   inserted; samp_error_text (status, "token") says so. After an error nothing has changed, with one exception: custom
+   samplers without a rollback that come before the refusing one in the chain have accepted the token. */
 SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 
 /* samp_name -- the name of the sampler: "top-k", "chain", ...
@@ -11497,17 +11499,26 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* Returns the reason for SAMP_E_UNSUPPORTED, for the field that samp_status reports. */
-static SAMPI_COLD const char *sampi_unsupported(const char *field)
+/* Returns the reason for a status, for the field that samp_status reports, or "token" for samp_accept. */
+static SAMPI_COLD const char *sampi_cause(int status, const char *field)
 {
-    static const char *const causes[][2] = {
-        { "compiler", "its flags, as -ffast-math, change the arithmetic" },
-        { "clone", "a custom sampler with a context lacks this function" },
-        { "place", "behind a sampler that selects it has no effect: put it in front, with samp_chain_insert" },
+    static const struct {
+        int status;
+        const char *field, *text;
+    } causes[] = {
+        { SAMP_E_UNSUPPORTED, "compiler", "its flags, as -ffast-math, change the arithmetic" },
+        { SAMP_E_UNSUPPORTED, "clone", "a custom sampler with a context lacks this function" },
+        { SAMP_E_UNSUPPORTED, "place",
+          "behind a sampler that selects it has no effect: put it in front, with samp_chain_insert" },
+        { SAMP_E_RANGE, "token", "the grammar refuses this token; accept the prompt before inserting it" },
+        { SAMP_E_RANGE, "grammar",
+          "it is in a chain already (each chain needs its own: samp_clone), or it selects a token, or a <text> in it "
+          "is "
+          "no token" },
     };
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
-        if (!strcmp(field, causes[i][0])) return causes[i][1];
-    return "not supported here";
+        if (status == causes[i].status && !strcmp(field, causes[i].field)) return causes[i].text;
+    return status == SAMP_E_UNSUPPORTED ? "not supported here" : samp_strerror(status);
 }
 
 /* If the field is a setting and its value was wrong, the text also says which values are valid. */
@@ -11528,7 +11539,7 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
     else if (status == SAMP_E_NAME && !strncmp(field, "order: ", 7))
         sampi_put(&t, "no sampler has this name");
     else
-        sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
+        sampi_put(&t, sampi_cause(status, field));
     if (f && of_value) sampi_put(&t, ": ");
     if (f && (of_value || status == SAMP_E_FORMAT)) sampi_put_range(&t, f);
     return sampi_end_text(&t);

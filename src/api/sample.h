@@ -112,8 +112,9 @@ SAMP_API int samp_isa_force(const char *name);
    "top_p: a value is outside its range: a number in (0, 1]". If the status is SAMP_E_FORMAT and the field a setting,
    the word "expected" and the valid values replace the text of the status. If the status is SAMP_E_UNSUPPORTED, the
    reason replaces it for the fields "compiler", "clone" and "place" (see samp_chain_add), and the words "not supported
-   here" replace it for any other field. The function writes at most size bytes with the final 0; it returns the length
-   of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
+   here" replace it for any other field. If it is SAMP_E_RANGE, the reasons replace it for the field "grammar", and for
+   "token", with which a program shows that samp_accept has refused a token. The function writes at most size bytes
+   with the final 0; it returns the length of the whole text, or SAMP_E_NULL (buf is NULL and size is not 0).
    samp_params_error_text -- checks parameters as samp_check_params does, and writes such a sentence, which also names
    the bad token of logit_bias and its limit, or the word of an order that names no sampler: "logit_bias: token 50000 is
    outside its range: a whole number in [0, 31999]"; "ok" if the parameters are good.

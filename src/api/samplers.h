@@ -12,10 +12,11 @@
               not fail. */
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur);
 
-/* samp_accept -- lets a sampler take note of a chosen token, or of a token of the prompt. Returns SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE (token < 0), or the status of a custom sampler or grammar that refuses the token. After an error nothing
-   has changed, with one exception: custom samplers without a rollback that come before the refusing one in the chain
-   have accepted the token. */
+/* samp_accept -- lets a sampler take note of a chosen token, or of a token of the prompt. Returns SAMP_OK,
+   SAMP_E_NULL, SAMP_E_RANGE (token < 0), or the status of a custom sampler or grammar that refuses the token. A
+   grammar's text begins with the first token that it accepts, so the prompt is accepted before the grammar is
+   inserted; samp_error_text (status, "token") says so. After an error nothing has changed, with one exception: custom
+   samplers without a rollback that come before the refusing one in the chain have accepted the token. */
 SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 
 /* samp_name -- the name of the sampler: "top-k", "chain", ...

@@ -93,17 +93,26 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
-/* Returns the reason for SAMP_E_UNSUPPORTED, for the field that samp_status reports. */
-static SAMPI_COLD const char *sampi_unsupported(const char *field)
+/* Returns the reason for a status, for the field that samp_status reports, or "token" for samp_accept. */
+static SAMPI_COLD const char *sampi_cause(int status, const char *field)
 {
-    static const char *const causes[][2] = {
-        { "compiler", "its flags, as -ffast-math, change the arithmetic" },
-        { "clone", "a custom sampler with a context lacks this function" },
-        { "place", "behind a sampler that selects it has no effect: put it in front, with samp_chain_insert" },
+    static const struct {
+        int status;
+        const char *field, *text;
+    } causes[] = {
+        { SAMP_E_UNSUPPORTED, "compiler", "its flags, as -ffast-math, change the arithmetic" },
+        { SAMP_E_UNSUPPORTED, "clone", "a custom sampler with a context lacks this function" },
+        { SAMP_E_UNSUPPORTED, "place",
+          "behind a sampler that selects it has no effect: put it in front, with samp_chain_insert" },
+        { SAMP_E_RANGE, "token", "the grammar refuses this token; accept the prompt before inserting it" },
+        { SAMP_E_RANGE, "grammar",
+          "it is in a chain already (each chain needs its own: samp_clone), or it selects a token, or a <text> in it "
+          "is "
+          "no token" },
     };
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
-        if (!strcmp(field, causes[i][0])) return causes[i][1];
-    return "not supported here";
+        if (status == causes[i].status && !strcmp(field, causes[i].field)) return causes[i].text;
+    return status == SAMP_E_UNSUPPORTED ? "not supported here" : samp_strerror(status);
 }
 
 /* If the field is a setting and its value was wrong, the text also says which values are valid. */
@@ -124,7 +133,7 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
     else if (status == SAMP_E_NAME && !strncmp(field, "order: ", 7))
         sampi_put(&t, "no sampler has this name");
     else
-        sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
+        sampi_put(&t, sampi_cause(status, field));
     if (f && of_value) sampi_put(&t, ": ");
     if (f && (of_value || status == SAMP_E_FORMAT)) sampi_put_range(&t, f);
     return sampi_end_text(&t);

@@ -304,6 +304,11 @@ static void test_error_text(void **state)
     told(SAMP_E_RANGE, "lowest", "lowest: a value is outside its range"); /* no setting */
     told(SAMP_E_UNSUPPORTED, "clone", "clone: a custom sampler with a context lacks this function");
     told(SAMP_E_UNSUPPORTED, "seed", "seed: not supported here");
+    told(SAMP_E_RANGE, "token", "token: the grammar refuses this token; accept the prompt before inserting it");
+    told(SAMP_E_RANGE, "grammar",
+         "grammar: it is in a chain already (each chain needs its own: samp_clone), or it selects a token, or a "
+         "<text> in "
+         "it is no token");
     for (int status = SAMP_STATUS_LAST - 1; status < 3; status++) told(status, NULL, samp_strerror(status));
     told(SAMP_OK, "top_p", "ok");
     assert_status(samp_error_text(SAMP_E_RANGE, "top_p", NULL, 1), SAMP_E_NULL);
