@@ -6512,7 +6512,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
         const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
-        const bool fits = !lp || sampi_gpu_fits_logprobs(gpu, lp),
+        const bool fits = (!lp || sampi_gpu_fits_logprobs(gpu, lp)) && !(s && sampi_is_short(s, l->n_vocab)),
                    has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);

@@ -1046,7 +1046,8 @@ static bool play_rows(player *p, source *s, band *b, size_t n, int steps)
     bool same = true;
     for (int i = 0; i < steps && same; i++) {
         if (i == 0 || percent(s, 40)) {
-            if (i > 0 && percent(s, 30)) n = make_length(s, p->longest);
+            const size_t other = i > 0 && percent(s, 30) ? make_length(s, p->longest) : n;
+            if (!sampi_is_short((const sampi_sampler *)b->steps, other)) n = other;
             make_row(s, p->row, n);
         }
         float poison = PICK(s, FLT_MAX, NAN, INFINITY, 1e9f, 0.0f);

@@ -34,7 +34,16 @@ static samp_sampler *make_sequences(source *s, size_t n_vocab)
     return samp_init_banned_sequences(q, n, 0);
 }
 
-static samp_sampler *make_strings(source *s)
+/* A vocabulary that is no longer than a row of n_vocab logits, as a shorter row is refused. */
+static const samp_vocab *text_vocab_of(size_t n_vocab)
+{
+    static const samp_vocab few[] = { { 1, text_bytes, NULL, NULL, NULL, 0, -1, -1 },
+                                      { 5, text_bytes, NULL, NULL, NULL, 0, -1, -1 },
+                                      { 20, text_bytes, NULL, NULL, NULL, 0, -1, -1 } };
+    return n_vocab >= 48 ? &text_vocab : &few[(n_vocab >= 5) + (n_vocab >= 20)];
+}
+
+static samp_sampler *make_strings(source *s, size_t n_vocab)
 {
     static const char *const strings[] = { "ab", "c", "abc\nd", "d:", "*", "efab", "\n\n", "AB", "x" };
     size_t from = below(s, 6), n = 1 + below(s, 3);
@@ -42,7 +51,7 @@ static samp_sampler *make_strings(source *s)
 #ifndef CASE_NO_REWIND
     if (percent(s, 30)) flags |= SAMP_BAN_REWIND;
 #endif
-    return samp_init_banned_strings(&text_vocab, strings + from, n, flags);
+    return samp_init_banned_strings(text_vocab_of(n_vocab), strings + from, n, flags);
 }
 
 static samp_sampler *make_thinking(source *s, size_t n_vocab)
@@ -53,7 +62,7 @@ static samp_sampler *make_thinking(source *s, size_t n_vocab)
     samp_thinking span[2] = { { tokens, 1, tokens + 2, 1 + below(s, 2), NULL, 0 },
                               { tokens + 3, 2, tokens + 5, 1, tokens + 6, 1 + below(s, 4) } };
     if (percent(s, 30))
-        return samp_init_thinking_budget(percent(s, 50) ? &text_vocab : NULL, span, 1 + below(s, 2),
+        return samp_init_thinking_budget(percent(s, 50) ? text_vocab_of(n_vocab) : NULL, span, 1 + below(s, 2),
                                          (int32_t)below(s, 6), (int32_t)below(s, 2) - 1);
     samp_loop loop = { 1, 4, 2, 2 + (int32_t)below(s, 20), 1 + (int32_t)below(s, 3) };
     samp_sequence end = { tokens + 10, 1 + below(s, 2), 0.0f };
@@ -65,8 +74,8 @@ static samp_sampler *make_thinking(source *s, size_t n_vocab)
     if (percent(s, 30)) plan.ends = &end, plan.n_ends = 1;
     if (percent(s, 70)) plan.ramp = (samp_ramp)(1 + below(s, 2)), plan.bias = PICK(s, 3.0f, 20.0f, 1e38f, FLT_MAX);
     if (percent(s, 30)) plan.loop = &loop, plan.loop_from = (int32_t)below(s, 4);
-    return samp_init_thinking(&text_vocab, span, 1 + below(s, 2), (int32_t)below(s, 12), (int32_t)below(s, 2) - 1,
-                              &plan);
+    return samp_init_thinking(text_vocab_of(n_vocab), span, 1 + below(s, 2), (int32_t)below(s, 12),
+                              (int32_t)below(s, 2) - 1, &plan);
 }
 
 /* Something at times; what selects is in no schedule, so that a chain always selects. */
@@ -86,7 +95,7 @@ static samp_sampler *make_schedule(source *s, size_t n_vocab)
                            (int32_t)below(s, 2),
                            NULL,
                            0,
-                           &text_vocab,
+                           text_vocab_of(n_vocab),
                            NULL };
     if (percent(s, 60)) when.to = when.from + 1 + (int32_t)below(s, 5);
     if (percent(s, 30)) when.count = SAMP_LINES;
@@ -98,14 +107,14 @@ static samp_sampler *make_schedule(source *s, size_t n_vocab)
 }
 
 #ifdef SAMPLING_GRAMMAR_DECLARED
-static samp_sampler *make_pattern(source *s)
+static samp_sampler *make_pattern(source *s, size_t n_vocab)
 {
     static const char *const patterns[] = { "a", "[a-c]{2}", "b+a|ca?b", "^a", "(?:ab)*c", "a.b" };
-    return samp_init_banned_pattern(&text_vocab, patterns[below(s, 6)], (unsigned)below(s, 2) * SAMP_BAN_ANY_CASE,
-                                    NULL);
+    return samp_init_banned_pattern(text_vocab_of(n_vocab), patterns[below(s, 6)],
+                                    (unsigned)below(s, 2) * SAMP_BAN_ANY_CASE, NULL);
 }
 #else
-static samp_sampler *make_pattern(source *s) { return make_strings(s); }
+static samp_sampler *make_pattern(source *s, size_t n_vocab) { return make_strings(s, n_vocab); }
 #endif
 
 static samp_sampler *make_decay(source *s, size_t n_vocab)
@@ -126,7 +135,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
     switch (below(s, 17)) {
         case 0:
         case 1: return make_sequences(s, n_vocab);
-        case 2: return make_strings(s);
+        case 2: return make_strings(s, n_vocab);
         case 3: return make_thinking(s, n_vocab);
         case 4: return samp_init_suppressed_tokens(t, n);
         case 5: return samp_init_begin_suppressed_tokens(t, n, begin);
@@ -138,7 +147,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
         case 11: return samp_init_no_repeat_ngram(size, last_n);
         case 12: return make_decay(s, n_vocab);
         case 13: return make_schedule(s, n_vocab);
-        case 15: return make_pattern(s);
+        case 15: return make_pattern(s, n_vocab);
         case 14: return make_thinking(s, n_vocab);
         default:
             if (percent(s, 15))

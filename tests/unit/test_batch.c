@@ -440,7 +440,8 @@ static bool check_row(world *w, const call *c, size_t r, samp_token (*out)[MAX_R
     samp_token want = SAMP_E_NULL;
     bool bad_index = c->g.row_index && c->index[r] < 0;
     if (t) want = samp_status(t->steps, NULL);
-    if (t && want == SAMP_OK) want = bad_index ? (int)SAMP_E_RANGE : -1000;
+    const bool is_short = t && sampi_is_short((const sampi_sampler *)t->steps, c->g.n_vocab);
+    if (t && want == SAMP_OK) want = bad_index || is_short ? (int)SAMP_E_RANGE : -1000;
     if (want == -1000) {
         want = step_to(&w->p, &t->steps, row, c->g.n_vocab, true, &cur);
         isa_use(&w->p.isa, (int)(r % (size_t)w->p.isa.n));
