@@ -215,88 +215,89 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9358 samplers/choose.h               21557 grammar/derivatives.h
-     304 api/config.h                     9418 samplers/ratio.h                22373 grammar/vocabulary.h
-     335 api/types.h                      9482 samplers/draw.h                 22827 grammar/triggers.h
-     632 api/missing.h                    9559 samplers/dist.h                 23301 grammar/matcher.h
-     647 api/sample.h                     9590 samplers/gumbel.h               23571 grammar/cache.h
-     784 api/chains.h                     9657 watermark/function.h            23844 grammar/moving.h
-    1081 api/samplers.h                   9770 watermark/text.h                24291 grammar/visits.h
-    1410 api/gumbel.h                     9956 watermark/draw.h                24578 grammar/states.h
-    1439 api/operator.h                  10161 samplers/mirostat.h             24736 grammar/items.h
-    1498 api/kv.h                        10399 samplers/adaptive_p.h           24860 grammar/masks.h
-    1695 api/llama_cpp.h                 10548 samplers/custom.h               25063 grammar/runs.h
-    1743 api/text_error.h                10607 config/describe.h               25275 grammar/entries.h
-    1762 api/grammar.h                   10775 config/from_params.h            25783 grammar/accepting.h
-    2059 api/shards.h                    10827 config/orders.h                 26112 grammar/history.h
-    2171 api/peers.h                     11099 config/numbers.h                26213 grammar/waiting.h
-    2280 api/drafts.h                    11233 config/set.h                    26520 grammar/room.h
-    2439 api/constraints.h               11409 config/texts.h                  26874 grammar/sampler.h
-    2806 api/watermark.h                 11587 config/settings.h               27128 grammar/forced.h
-    2980 api/vocab.h                     11699 life/rollback.h                 27315 grammar/hooks.h
-    3022 api/parts.h                     11937 life/chain.h                    27443 schema/head.h
-    3067 base/switches.h                 12220 life/members.h                  27613 schema/errors.h
-    3370 base/random.h                   12329 life/update.h                   27725 schema/collections.h
-    3390 base/mt19937.h                  12512 life/copy.h                     27758 schema/references.h
-    3462 base/exact.h                    12673 rows/row.h                      28034 schema/strings.h
-    3679 base/bits128.h                  12908 rows/reserve.h                  28095 schema/numbers.h
-    3755 base/elements.h                 12976 rows/pieces.h                   28297 schema/sets.h
-    3881 watermark/colours.h             13085 rows/thresholds.h               28549 schema/formats.h
-    3944 kernels/llama_cpp/contract.h    13185 rows/compact.h                  28744 schema/scalars.h
-    3986 kernels/contract.h              13346 rows/sums.h                     29050 schema/goals.h
-    4073 kernels/scalar.h                13473 rows/changes.h                  29275 schema/alternatives.h
-    4277 kernels/llama_cpp/scalar.h      13550 rows/cuts.h                     29754 schema/objects.h
-    4298 kernels/sets.h                  13973 rows/typical.h                  30307 schema/arrays.h
-    4347 kernels/vectors.h               14281 rows/tail_free.h                30673 schema/whole.h
-    4429 kernels/avx512.h                14349 rows/selecting.h                30846 tags/head.h
-    4514 kernels/avx2.h                  14480 rows/mirostat.h                 30966 tags/words.h
-    4578 kernels/sse2.h                  14560 watermark/rows.h                31080 tags/inside.h
-    4595 kernels/neon.h                  14670 rows/flat.h                     31219 tags/formats.h
-    4618 kernels/wasm.h                  14719 rows/logprobs.h                 31625 grammar/grammars.h
-    4634 kernels/generic.h               14803 rows/step.h                     31691 peers/tables.h
-    4654 kernels/shared.h                14819 rows/llama_cpp/sums.h           32083 peers/values.h
-    4778 kernels/passes.h                15122 rows/llama_cpp/samplers.h       32520 peers/llama_server.h
-    5462 kernels/llama_cpp/passes.h      15591 rows/llama_cpp/step.h           32588 peers/fields.h
-    5544 kernels/check.h                 15621 run/apply.h                     32870 peers/requests.h
-    5566 kernels/dispatch.h              15690 run/writing.h                   33041 vocab/pieces.h
-    5765 core/array.h                    15814 run/arrays.h                    33219 vocab/tokenizer_json.h
-    6079 core/table.h                    15890 run/arrays_llama_cpp.h          33425 vocab/gguf.h
-    6262 core/windows.h                  16087 run/walk.h                      33599 shards/head.h
-    6350 constraints/record.h            16190 run/finish.h                    33688 shards/bytes.h
-    6416 watermark/record.h              16225 run/draw_llama_cpp.h            33785 shards/merging.h
-    6435 rows/work.h                     16297 run/draw.h                      34074 shards/row.h
-    6463 life/past.h                     16368 run/sample.h                    34209 shards/answers.h
-    6522 core/record.h                   16463 watermark/making.h              34727 shards/logprobs.h
-    6657 core/plans.h                    16693 watermark/tails.h               34871 shards/taking.h
-    6684 core/fields.h                   16790 watermark/detect.h              35023 shards/asking.h
-    6787 core/owners.h                   17015 run/verify.h                    35152 shards/prefix.h
-    6854 core/mt19937.h                  17105 run/batch.h                     35689 shards/plans.h
-    6909 core/no_mt19937.h               17274 run/guide.h                     36175 samplers/plans.h
-    6941 core/making.h                   17315 life/state.h                    36437 shards/way.h
-    7064 core/streams.h                  17476 operator/weights.h              36582 shards/memory.h
-    7100 life/state_fields.h             17552 operator/search.h               36651 shards/batch.h
-    7188 samplers/llama_cpp.h            17683 operator/run.h                  37050 drafts/head.h
-    7261 samplers/logit_bias.h           17843 kv/cells.h                      37101 drafts/block.h
-    7354 samplers/patch.h                17867 kv/making.h                     37284 drafts/tree.h
-    7402 samplers/penalties.h            18087 kv/slot.h                       37406 drafts/relaxed.h
-    7552 samplers/dry.h                  18219 kv/sequences.h                  37487 drafts/ngram.h
-    8089 samplers/cut.h                  18349 kv/data.h                       37622 constraints/automaton.h
-    8104 samplers/top_n_sigma.h          18479 kv/update.h                     37707 constraints/making.h
-    8214 samplers/top_k.h                18597 kv/state.h                      37966 constraints/sampler.h
-    8272 samplers/tail_free.h            18796 llama_cpp/functions.h           38064 constraints/constructors.h
-    8394 samplers/typical.h              18858 llama_cpp/object.h              38434 constraints/patterns.h
-    8468 samplers/top_p.h                18911 llama_cpp/vocabulary.h          38625 constraints/looking.h
-    8512 samplers/min_p.h                18986 text/reading.h                  38695 constraints/thinking.h
-    8554 samplers/by_sums.h              19092 text/strings.h                  38938 constraints/schedule.h
-    8703 samplers/top_h.h                19190 text/values.h                   39022 constraints/accepting.h
-    8756 samplers/min_k.h                19344 text/documents.h                39203 constraints/drawing.h
-    8814 samplers/xtc.h                  19417 grammar/head.h                  39436 constraints/state.h
-    8898 samplers/infill.h               19421 grammar/tree.h                  39500 constraints/kind.h
-    9014 samplers/temperature.h          20063 grammar/building.h              39561 constraints/top_p_decay.h
-    9179 samplers/smoothing.h            20459 grammar/finishing.h             39648 constraints/accessors.h
-    9265 samplers/softmax.h              20762 grammar/reading.h               39754 core/kinds.h
-    9299 samplers/drafted.h              20851 grammar/gbnf.h                  39804 base/restore.h
-    9324 samplers/greedy.h               21144 grammar/regex.h                 39817 api/license.h
+       2 api/opening.h                    9419 samplers/ratio.h                22828 grammar/triggers.h
+     305 api/config.h                     9483 samplers/draw.h                 23302 grammar/matcher.h
+     336 api/types.h                      9560 samplers/dist.h                 23572 grammar/cache.h
+     633 api/missing.h                    9591 samplers/gumbel.h               23845 grammar/moving.h
+     648 api/sample.h                     9658 watermark/function.h            24292 grammar/visits.h
+     785 api/chains.h                     9771 watermark/text.h                24579 grammar/states.h
+    1082 api/samplers.h                   9957 watermark/draw.h                24737 grammar/items.h
+    1411 api/gumbel.h                    10162 samplers/mirostat.h             24861 grammar/masks.h
+    1440 api/operator.h                  10400 samplers/adaptive_p.h           25064 grammar/runs.h
+    1499 api/kv.h                        10549 samplers/custom.h               25276 grammar/entries.h
+    1696 api/llama_cpp.h                 10608 config/describe.h               25784 grammar/accepting.h
+    1744 api/text_error.h                10776 config/from_params.h            26113 grammar/history.h
+    1763 api/grammar.h                   10828 config/orders.h                 26214 grammar/waiting.h
+    2060 api/shards.h                    11100 config/numbers.h                26521 grammar/room.h
+    2172 api/peers.h                     11234 config/set.h                    26875 grammar/sampler.h
+    2281 api/drafts.h                    11410 config/texts.h                  27129 grammar/forced.h
+    2440 api/constraints.h               11588 config/settings.h               27316 grammar/hooks.h
+    2807 api/watermark.h                 11700 life/rollback.h                 27444 schema/head.h
+    2981 api/vocab.h                     11938 life/chain.h                    27614 schema/errors.h
+    3023 api/parts.h                     12221 life/members.h                  27726 schema/collections.h
+    3068 base/switches.h                 12330 life/update.h                   27759 schema/references.h
+    3371 base/random.h                   12513 life/copy.h                     28035 schema/strings.h
+    3391 base/mt19937.h                  12674 rows/row.h                      28096 schema/numbers.h
+    3463 base/exact.h                    12909 rows/reserve.h                  28298 schema/sets.h
+    3680 base/bits128.h                  12977 rows/pieces.h                   28550 schema/formats.h
+    3756 base/elements.h                 13086 rows/thresholds.h               28745 schema/scalars.h
+    3882 watermark/colours.h             13186 rows/compact.h                  29051 schema/goals.h
+    3945 kernels/llama_cpp/contract.h    13347 rows/sums.h                     29276 schema/alternatives.h
+    3987 kernels/contract.h              13474 rows/changes.h                  29755 schema/objects.h
+    4074 kernels/scalar.h                13551 rows/cuts.h                     30308 schema/arrays.h
+    4278 kernels/llama_cpp/scalar.h      13974 rows/typical.h                  30674 schema/whole.h
+    4299 kernels/sets.h                  14282 rows/tail_free.h                30847 tags/head.h
+    4348 kernels/vectors.h               14350 rows/selecting.h                30967 tags/words.h
+    4430 kernels/avx512.h                14481 rows/mirostat.h                 31081 tags/inside.h
+    4515 kernels/avx2.h                  14561 watermark/rows.h                31220 tags/formats.h
+    4579 kernels/sse2.h                  14671 rows/flat.h                     31626 grammar/grammars.h
+    4596 kernels/neon.h                  14720 rows/logprobs.h                 31692 peers/tables.h
+    4619 kernels/wasm.h                  14804 rows/step.h                     32084 peers/values.h
+    4635 kernels/generic.h               14820 rows/llama_cpp/sums.h           32521 peers/llama_server.h
+    4655 kernels/shared.h                15123 rows/llama_cpp/samplers.h       32589 peers/fields.h
+    4779 kernels/passes.h                15592 rows/llama_cpp/step.h           32871 peers/requests.h
+    5463 kernels/llama_cpp/passes.h      15622 run/apply.h                     33042 vocab/pieces.h
+    5545 kernels/check.h                 15691 run/writing.h                   33220 vocab/tokenizer_json.h
+    5567 kernels/dispatch.h              15815 run/arrays.h                    33426 vocab/gguf.h
+    5766 core/array.h                    15891 run/arrays_llama_cpp.h          33600 shards/head.h
+    6080 core/table.h                    16088 run/walk.h                      33689 shards/bytes.h
+    6263 core/windows.h                  16191 run/finish.h                    33786 shards/merging.h
+    6351 constraints/record.h            16226 run/draw_llama_cpp.h            34075 shards/row.h
+    6417 watermark/record.h              16298 run/draw.h                      34210 shards/answers.h
+    6436 rows/work.h                     16369 run/sample.h                    34728 shards/logprobs.h
+    6464 life/past.h                     16464 watermark/making.h              34872 shards/taking.h
+    6523 core/record.h                   16694 watermark/tails.h               35024 shards/asking.h
+    6658 core/plans.h                    16791 watermark/detect.h              35153 shards/prefix.h
+    6685 core/fields.h                   17016 run/verify.h                    35690 shards/plans.h
+    6788 core/owners.h                   17106 run/batch.h                     36176 samplers/plans.h
+    6855 core/mt19937.h                  17275 run/guide.h                     36438 shards/way.h
+    6910 core/no_mt19937.h               17316 life/state.h                    36583 shards/memory.h
+    6942 core/making.h                   17477 operator/weights.h              36652 shards/batch.h
+    7065 core/streams.h                  17553 operator/search.h               37051 drafts/head.h
+    7101 life/state_fields.h             17684 operator/run.h                  37102 drafts/block.h
+    7189 samplers/llama_cpp.h            17844 kv/cells.h                      37285 drafts/tree.h
+    7262 samplers/logit_bias.h           17868 kv/making.h                     37407 drafts/relaxed.h
+    7355 samplers/patch.h                18088 kv/slot.h                       37488 drafts/ngram.h
+    7403 samplers/penalties.h            18220 kv/sequences.h                  37623 text/automaton.h
+    7553 samplers/dry.h                  18350 kv/data.h                       37694 grammar/patterns.h
+    8090 samplers/cut.h                  18480 kv/update.h                     37840 constraints/automaton.h
+    8105 samplers/top_n_sigma.h          18598 kv/state.h                      37872 constraints/making.h
+    8215 samplers/top_k.h                18797 llama_cpp/functions.h           38118 constraints/sampler.h
+    8273 samplers/tail_free.h            18859 llama_cpp/object.h              38216 constraints/constructors.h
+    8395 samplers/typical.h              18912 llama_cpp/vocabulary.h          38586 constraints/patterns.h
+    8469 samplers/top_p.h                18987 text/reading.h                  38675 constraints/looking.h
+    8513 samplers/min_p.h                19093 text/strings.h                  38745 constraints/thinking.h
+    8555 samplers/by_sums.h              19191 text/values.h                   38988 constraints/schedule.h
+    8704 samplers/top_h.h                19345 text/documents.h                39072 constraints/accepting.h
+    8757 samplers/min_k.h                19418 grammar/head.h                  39253 constraints/drawing.h
+    8815 samplers/xtc.h                  19422 grammar/tree.h                  39486 constraints/state.h
+    8899 samplers/infill.h               20064 grammar/building.h              39550 constraints/kind.h
+    9015 samplers/temperature.h          20460 grammar/finishing.h             39611 constraints/top_p_decay.h
+    9180 samplers/smoothing.h            20763 grammar/reading.h               39698 constraints/accessors.h
+    9266 samplers/softmax.h              20852 grammar/gbnf.h                  39804 core/kinds.h
+    9300 samplers/drafted.h              21145 grammar/regex.h                 39854 base/restore.h
+    9325 samplers/greedy.h               21558 grammar/derivatives.h           39867 api/license.h
+    9359 samplers/choose.h               22374 grammar/vocabulary.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -37619,9 +37620,10 @@ SAMP_API int64_t samp_ngram_draft(const samp_ngram *ngram, samp_token *out, size
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-/* ---- src/constraints/automaton.h ---- */
-/* ============================================================================================= >>constraints
-  Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. */
+/* ---- src/text/automaton.h ---- */
+/* ---- several patterns at once ----
+  An automaton (Aho and Corasick 1975) that finds patterns of tokens or bytes in a text, for constraints and for stops.
+     */
 
 /* A node of the automaton. Nodes are in order of depth; the first n_roots are roots of separate automata. */
 typedef struct sampi_match_node {
@@ -37637,29 +37639,6 @@ typedef struct sampi_match_edge {
     uint32_t from, to;
     int32_t symbol;
 } sampi_match_edge;
-
-/* The tokens that end one type of span of thinking. */
-typedef struct sampi_span {
-    uint32_t first, n; /* where in part 2 the tokens to be forced are, in words */
-    uint32_t is_end;   /* 1 if these tokens are the end sequence */
-} sampi_span;
-
-/* Bounds on the arguments of constructors. */
-#define SAMPI_MAX_PATTERNS 65536
-#define SAMPI_MAX_PATTERN  1024
-#define SAMPI_MAX_SYMBOLS  (1 << 20)
-#define SAMPI_MAX_PERIOD   (1 << 16)
-#define SAMPI_BANS         256
-#ifndef SAMPI_LONG_LIST /* tests define a smaller number */
-#define SAMPI_LONG_LIST 512
-#endif
-
-/* ---- the automaton ---- */
-
-static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
-{
-    return (const sampi_match_node *)sampi_part(s, 0);
-}
 
 /* Returns the index of this edge in the hash table, or of the free entry where it would be. */
 static uint32_t sampi_match_slot(const sampi_match_edge *edges, uint32_t mask, uint32_t from, int32_t symbol)
@@ -37681,18 +37660,26 @@ static uint32_t sampi_match_next(const sampi_match_node *nodes, const sampi_matc
     }
 }
 
-/* Returns the state after a byte, in the table of a banned pattern (constraints/patterns.h). */
+/* Returns the child of a node by a symbol; the child is made if it does not exist. */
+static SAMPI_COLD uint32_t sampi_match_grow(sampi_match_node *nodes, sampi_match_edge *edges, uint32_t mask,
+                                            uint32_t *n_nodes, uint32_t from, int32_t symbol)
+{
+    sampi_match_edge *edge = &edges[sampi_match_slot(edges, mask, from, symbol)];
+    if (edge->to) return edge->to;
+    const uint32_t suffix = nodes[from].fail;
+    edge->from = from;
+    edge->symbol = symbol;
+    edge->to = (*n_nodes)++;
+    nodes[edge->to].depth = nodes[from].depth + 1;
+    nodes[edge->to].fail = suffix == from ? from : sampi_match_next(nodes, edges, mask, suffix, symbol);
+    return edge->to;
+}
+
+/* Returns the state after a byte, in the table of a regular expression (grammar/patterns.h). */
 static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
 {
     const uint8_t *class_of = (const uint8_t *)table;
     return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
-}
-
-/* Returns a byte of a string or token as it is compared: as a small letter if any_case. */
-static int32_t sampi_fold(char byte, bool any_case)
-{
-    unsigned char c = (unsigned char)byte;
-    return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
 /* Returns the bytes of a token. *n is 0 if the token is not in the vocabulary. */
@@ -37702,6 +37689,184 @@ static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t 
     const char *bytes = token < v->n_vocab ? v->token_bytes(v, token, n) : NULL;
     if (!bytes) *n = 0;
     return bytes;
+}
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* ---- src/grammar/patterns.h ---- */
+/* ---- regular expressions that are searched for ----
+  A regular expression becomes a table of states, by derivatives (regex.h, derivatives.h), for bans and for stops. */
+
+#define SAMPI_PATTERN_STATES 4096
+#define SAMPI_PATTERN_STEPS  (1 << 24)
+
+/* The table of states while it is made. */
+typedef struct sampi_pattern_maker {
+    sampi_deriver d;
+    sampi_byte_classes bytes; /* the classes of bytes for the derivatives: each byte is a class of its own */
+    sampi_node *node;         /* [n] the grammar's node of each state */
+    uint16_t *next;           /* [n x 256] the next state for each state and byte */
+    int32_t n;
+} sampi_pattern_maker;
+
+/* Begins a table. The caller frees it with sampi_pattern_close, also after an error. */
+static SAMPI_COLD int sampi_pattern_open(sampi_pattern_maker *m)
+{
+    memset(m, 0, sizeof *m);
+    m->node = (sampi_node *)SAMP_MALLOC(SAMPI_PATTERN_STATES * sizeof *m->node);
+    m->next = (uint16_t *)SAMP_MALLOC((size_t)SAMPI_PATTERN_STATES * 256 * sizeof *m->next);
+    m->d.account.most = SIZE_MAX;
+    m->d.budget = SAMPI_PATTERN_STEPS;
+    for (int32_t i = 0; i < 256; i++) m->bytes.class_of[i] = m->bytes.byte_of[i] = (uint8_t)i;
+    memset(m->bytes.firsts, 0xff, sizeof m->bytes.firsts);
+    m->bytes.n_classes = 256;
+    m->d.bytes = &m->bytes;
+    return m->node && m->next ? sampi_tree_init(&m->d.tree) : (int)SAMP_E_NOMEM;
+}
+
+static SAMPI_COLD void sampi_pattern_close(sampi_pattern_maker *m)
+{
+    sampi_memo_free(&m->d);
+    sampi_vec_free(&m->d.work);
+    sampi_vec_free(&m->d.queued.slots);
+    sampi_tree_free(&m->d.tree);
+    SAMP_FREE(m->node);
+    SAMP_FREE(m->next);
+}
+
+/* Returns the state of a grammar's node, which is made if it does not exist. */
+static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
+{
+    if (node < 0 || m->d.status) {
+        sampi_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
+        return 0;
+    }
+    sampi_expr *e = sampi_at(&m->d.tree, node);
+    if (e->state) return (uint16_t)(e->state - 1);
+    if (m->n == SAMPI_PATTERN_STATES) {
+        sampi_fault(&m->d, SAMP_E_FULL);
+        return 0;
+    }
+    m->node[m->n] = node;
+    e->state = ++m->n;
+    return (uint16_t)(m->n - 1);
+}
+
+/* Fills the table's row of a state: the next state for each byte. */
+static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
+{
+    uint8_t first[256];
+    uint16_t *next = m->next + 256 * (size_t)state;
+    sampi_find_byte_kinds(&m->d, m->node[state], first);
+    for (int32_t b = 0; b < 256 && !m->d.status; b++)
+        next[b] = first[b] < b ? next[first[b]] : sampi_pattern_state(m, sampi_derive(&m->d, m->node[state], b));
+}
+
+/* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
+   that is being generated does not have. */
+static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool any_case, samp_grammar_error *error,
+                                         sampi_node *plain, sampi_node *begun)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    r.tree = t;
+    r.chars = sampi_tree_class;
+    r.any_case = any_case;
+    sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
+    if (all < 0) return all;
+    sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
+    sampi_node end = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
+    sampi_node both = sampi_regex_unmark(t, front, SAMPI_UNMARK_END);
+    *plain = sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE);
+    *begun = sampi_regex_unmark(t, front, SAMPI_UNMARK_NONE);
+    end = sampi_regex_unmark(t, sampi_tree_alt(t, end, both), SAMPI_UNMARK_NONE);
+    if (*plain < 0 || *begun < 0 || end < 0)
+        return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
+    if (end != SAMPI_NEVER)
+        return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
+    if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
+        return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
+    return SAMP_OK;
+}
+
+/* Fills the rows of all states from state `from` on, which make further states. Returns a status. */
+static SAMPI_COLD int sampi_pattern_rows(sampi_pattern_maker *m, int32_t from)
+{
+    for (int32_t i = from; i < m->n && !m->d.status; i++) sampi_pattern_row(m, i);
+    return m->d.status;
+}
+
+/* Divides the 256 bytes into classes: from each state, all bytes of a class lead to the same next state. */
+static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
+{
+    uint32_t n = 0;
+    for (int32_t b = 0; b < 256; b++) {
+        uint32_t c = 0;
+        for (; c < n; c++) {
+            int32_t i = 0;
+            while (i < m->n && m->next[256 * (size_t)i + byte_of[c]] == m->next[256 * (size_t)i + (size_t)b]) i++;
+            if (i == m->n) break;
+        }
+        if (c == n) byte_of[n++] = (uint8_t)b;
+        class_of[b] = (uint8_t)c;
+    }
+    return n;
+}
+
+/* Returns the number of words of a table with n_classes classes of bytes. */
+static size_t sampi_pattern_words(const sampi_pattern_maker *m, uint32_t n_classes)
+{
+    return 64 + ((size_t)m->n * n_classes + 1) / 2;
+}
+
+/* Writes a table (sampi_table_next): 64 words with the class of each byte, then the states' rows of next states. */
+static SAMPI_COLD void sampi_pattern_write(const sampi_pattern_maker *m, const uint8_t *class_of,
+                                           const uint8_t *byte_of, uint32_t n_classes, uint32_t *table)
+{
+    uint16_t *to = (uint16_t *)(void *)(table + 64);
+    memcpy(table, class_of, 256);
+    for (int32_t i = 0; i < m->n; i++)
+        for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
+}
+
+/* Is a pattern complete in this state? Can none be any more? */
+static bool sampi_pattern_is_done(const sampi_pattern_maker *m, int32_t state)
+{
+    return sampi_at(&m->d.tree, m->node[state])->facts & SAMPI_FACT_EMPTY;
+}
+static bool sampi_pattern_is_dead(const sampi_pattern_maker *m, int32_t state)
+{
+    return m->node[state] == SAMPI_NEVER;
+}
+#endif
+/* ---- src/constraints/automaton.h ---- */
+/* ============================================================================================= >>constraints
+  Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. */
+
+/* The tokens that end one type of span of thinking. */
+typedef struct sampi_span {
+    uint32_t first, n; /* where in part 2 the tokens to be forced are, in words */
+    uint32_t is_end;   /* 1 if these tokens are the end sequence */
+} sampi_span;
+
+/* Bounds on the arguments of constructors. */
+#define SAMPI_MAX_PATTERNS 65536
+#define SAMPI_MAX_PATTERN  1024
+#define SAMPI_MAX_SYMBOLS  (1 << 20)
+#define SAMPI_MAX_PERIOD   (1 << 16)
+#define SAMPI_BANS         256
+#ifndef SAMPI_LONG_LIST /* tests define a smaller number */
+#define SAMPI_LONG_LIST 512
+#endif
+
+static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
+{
+    return (const sampi_match_node *)sampi_part(s, 0);
+}
+
+/* Returns a byte of a string or token as it is compared: as a small letter if any_case. */
+static int32_t sampi_fold(char byte, bool any_case)
+{
+    unsigned char c = (unsigned char)byte;
+    return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
 /* ---- src/constraints/making.h ---- */
@@ -37755,25 +37920,12 @@ static int32_t sampi_symbol(const sampi_builder *builder, const sampi_pattern *p
     return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
 }
 
-/* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. */
+/* Moves a pattern from its node to the child by symbol i. All patterns grow in step. */
 static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern *p, size_t i)
 {
-    int32_t symbol = sampi_symbol(builder, p, i);
-    const uint32_t mask = builder->n_edges - 1, from = p->node;
-    sampi_match_edge *edge = &builder->edges[sampi_match_slot(builder->edges, mask, from, symbol)];
-    p->before = from;
-    if (!edge->to) {
-        uint32_t suffix = builder->nodes[from].fail;
-        bool is_root = suffix == from;
-        edge->from = from;
-        edge->symbol = symbol;
-        edge->to = builder->n_nodes++;
-        builder->nodes[edge->to].depth = (uint32_t)i + 1;
-        builder->nodes[edge->to].fail = is_root
-                                            ? from
-                                            : sampi_match_next(builder->nodes, builder->edges, mask, suffix, symbol);
-    }
-    p->node = edge->to;
+    p->before = p->node;
+    p->node = sampi_match_grow(builder->nodes, builder->edges, builder->n_edges - 1, &builder->n_nodes, p->node,
+                               sampi_symbol(builder, p, i));
     if (i + 1 == p->n && !builder->nodes[p->node].mark) builder->nodes[p->node].mark = p->mark;
 }
 
@@ -38433,76 +38585,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* ---- src/constraints/patterns.h ---- */
 /* ---- constraints: banned patterns ----
-  samp_init_banned_pattern: the constructor turns a regular expression into a table, by the derivatives of grammars
-     (grammar/regex.h, grammar/derivatives.h). */
+  samp_init_banned_pattern: the constructor turns a regular expression into a table (grammar/patterns.h). */
 
-#define SAMPI_PATTERN_STATES 4096
-#define SAMPI_PATTERN_STEPS  (1 << 24)
-#define SAMPI_PATTERN_BACK   1024 /* the number of tokens in which the beginning of a match is searched for */
-
-/* The table of states while it is made. */
-typedef struct sampi_pattern_maker {
-    sampi_deriver d;
-    sampi_byte_classes bytes; /* the classes of bytes for the derivatives: each byte is a class of its own */
-    sampi_node *node;         /* [n] the grammar's node of each state */
-    uint16_t *next;           /* [n x 256] the next state for each state and byte */
-    int32_t n;
-} sampi_pattern_maker;
-
-/* Returns the state of a grammar's node, which is made if it does not exist. */
-static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
-{
-    if (node < 0 || m->d.status) {
-        sampi_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
-        return 0;
-    }
-    sampi_expr *e = sampi_at(&m->d.tree, node);
-    if (e->state) return (uint16_t)(e->state - 1);
-    if (m->n == SAMPI_PATTERN_STATES) {
-        sampi_fault(&m->d, SAMP_E_FULL);
-        return 0;
-    }
-    m->node[m->n] = node;
-    e->state = ++m->n;
-    return (uint16_t)(m->n - 1);
-}
-
-/* Fills the table's row of a state: the next state for each byte. */
-static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
-{
-    uint8_t first[256];
-    uint16_t *next = m->next + 256 * (size_t)state;
-    sampi_find_byte_kinds(&m->d, m->node[state], first);
-    for (int32_t b = 0; b < 256 && !m->d.status; b++)
-        next[b] = first[b] < b ? next[first[b]] : sampi_pattern_state(m, sampi_derive(&m->d, m->node[state], b));
-}
-
-/* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
-   that is being generated does not have. */
-static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool any_case, samp_grammar_error *error,
-                                         sampi_node *plain, sampi_node *begun)
-{
-    sampi_reader r;
-    memset(&r, 0, sizeof r);
-    r.tree = t;
-    r.chars = sampi_tree_class;
-    r.any_case = any_case;
-    sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
-    if (all < 0) return all;
-    sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
-    sampi_node end = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
-    sampi_node both = sampi_regex_unmark(t, front, SAMPI_UNMARK_END);
-    *plain = sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE);
-    *begun = sampi_regex_unmark(t, front, SAMPI_UNMARK_NONE);
-    end = sampi_regex_unmark(t, sampi_tree_alt(t, end, both), SAMPI_UNMARK_NONE);
-    if (*plain < 0 || *begun < 0 || end < 0)
-        return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
-    if (end != SAMPI_NEVER)
-        return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
-    if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
-        return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
-    return SAMP_OK;
-}
+#define SAMPI_PATTERN_BACK 1024 /* the number of tokens in which the beginning of a match is searched for */
 
 /* Makes all states. */
 static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
@@ -38511,53 +38596,33 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
 {
     sampi_tree *t = &m->d.tree;
     sampi_node plain, begun;
-    int status = sampi_tree_init(t);
-    if (!status) status = sampi_pattern_read(t, text, any_case, error, &plain, &begun);
+    int status = sampi_pattern_read(t, text, any_case, error, &plain, &begun);
     if (status) return status;
     sampi_node any = sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
     sampi_node base = sampi_tree_seq(t, any, plain), first = sampi_tree_alt(t, base, begun);
     if (base < 0 || first < 0) return base < 0 ? base : first;
     (void)sampi_pattern_state(m, base);
     *start = sampi_pattern_state(m, first);
-    for (int32_t i = 0; i < m->n && !m->d.status; i++) sampi_pattern_row(m, i);
+    status = sampi_pattern_rows(m, 0);
     *n_lists = m->n;
+    if (status) return status;
     *alone = sampi_pattern_state(m, plain);
-    for (int32_t i = *n_lists; i < m->n && !m->d.status; i++) sampi_pattern_row(m, i);
-    return m->d.status;
+    return sampi_pattern_rows(m, *n_lists);
 }
 
-/* Divides the 256 bytes into classes: from each state, all bytes of a class lead to the same next state. */
-static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
-{
-    uint32_t n = 0;
-    for (int32_t b = 0; b < 256; b++) {
-        uint32_t c = 0;
-        for (; c < n; c++) {
-            int32_t i = 0;
-            while (i < m->n && m->next[256 * (size_t)i + byte_of[c]] == m->next[256 * (size_t)i + (size_t)b]) i++;
-            if (i == m->n) break;
-        }
-        if (c == n) byte_of[n++] = (uint8_t)b;
-        class_of[b] = (uint8_t)c;
-    }
-    return n;
-}
-
-/* Writes the table to the builder: 64 words with the class of each byte, then the states' rows of next states. */
+/* Writes the table to the builder. */
 static SAMPI_COLD void sampi_pattern_table(sampi_builder *builder, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
     const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
-    builder->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
+    builder->n_table = sampi_pattern_words(m, n_classes);
     builder->table = (uint32_t *)sampi_builder_alloc(builder, builder->n_table, sizeof *builder->table);
     builder->nodes = (sampi_match_node *)sampi_builder_alloc(builder, (size_t)m->n, sizeof *builder->nodes);
     if (!builder->table || !builder->nodes) return;
-    memcpy(builder->table, class_of, sizeof class_of);
-    uint16_t *to = (uint16_t *)(void *)(builder->table + 64);
+    sampi_pattern_write(m, class_of, byte_of, n_classes, builder->table);
     for (int32_t i = 0; i < m->n; i++) {
-        for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
-        builder->nodes[i].mark = sampi_at(&m->d.tree, m->node[i])->facts & SAMPI_FACT_EMPTY ? 1 : 0;
-        builder->nodes[i].depth = m->node[i] == SAMPI_NEVER;
+        builder->nodes[i].mark = sampi_pattern_is_done(m, i);
+        builder->nodes[i].depth = sampi_pattern_is_dead(m, i);
     }
     builder->n_nodes = (uint32_t)m->n;
     builder->t.u.constraint.n_classes = n_classes;
@@ -38568,28 +38633,13 @@ static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char
 {
     sampi_constraint *r = &builder->t.u.constraint;
     sampi_pattern_maker m;
-    memset(&m, 0, sizeof m);
-    m.node = (sampi_node *)sampi_builder_alloc(builder, SAMPI_PATTERN_STATES, sizeof *m.node);
-    m.next = (uint16_t *)sampi_builder_alloc(builder, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
-    m.d.account.most = SIZE_MAX;
-    m.d.budget = SAMPI_PATTERN_STEPS;
-    for (int32_t i = 0; i < 256; i++) m.bytes.class_of[i] = m.bytes.byte_of[i] = (uint8_t)i;
-    memset(m.bytes.firsts, 0xff, sizeof m.bytes.firsts);
-    m.bytes.n_classes = 256;
-    m.d.bytes = &m.bytes;
+    const bool any_case = r->flags & SAMP_BAN_ANY_CASE;
     int32_t n_lists = 0;
-    int status = SAMP_E_NOMEM;
-    if (m.node && m.next)
-        status = sampi_pattern_states(&m, pattern, r->flags & SAMP_BAN_ANY_CASE, error, &r->start, &r->alone,
-                                      &n_lists);
+    int status = sampi_pattern_open(&m);
+    if (!status) status = sampi_pattern_states(&m, pattern, any_case, error, &r->start, &r->alone, &n_lists);
     if (!status) sampi_pattern_table(builder, &m);
     if (!status) builder->n_lists = (uint32_t)n_lists;
-    sampi_memo_free(&m.d);
-    sampi_vec_free(&m.d.work);
-    sampi_vec_free(&m.d.queued.slots);
-    sampi_tree_free(&m.d.tree);
-    SAMP_FREE(m.node);
-    SAMP_FREE(m.next);
+    sampi_pattern_close(&m);
     return status;
 }
 

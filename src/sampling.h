@@ -502,6 +502,10 @@ extern "C" {
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
+#include "text/automaton.h"
+#ifdef SAMPLING_GRAMMAR_DECLARED
+#include "grammar/patterns.h"
+#endif
 #include "constraints/automaton.h"
 #include "constraints/making.h"
 #include "constraints/sampler.h"

@@ -51,26 +51,12 @@ static int32_t sampi_symbol(const sampi_builder *builder, const sampi_pattern *p
     return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
 }
 
-/* Moves a pattern from its node to the child by symbol i; the child is made if it does not exist. All patterns grow in
-   step, so all shorter nodes exist already, and the longest suffix of a new node is known. */
+/* Moves a pattern from its node to the child by symbol i. All patterns grow in step. */
 static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern *p, size_t i)
 {
-    int32_t symbol = sampi_symbol(builder, p, i);
-    const uint32_t mask = builder->n_edges - 1, from = p->node;
-    sampi_match_edge *edge = &builder->edges[sampi_match_slot(builder->edges, mask, from, symbol)];
-    p->before = from;
-    if (!edge->to) {
-        uint32_t suffix = builder->nodes[from].fail;
-        bool is_root = suffix == from;
-        edge->from = from;
-        edge->symbol = symbol;
-        edge->to = builder->n_nodes++;
-        builder->nodes[edge->to].depth = (uint32_t)i + 1;
-        builder->nodes[edge->to].fail = is_root
-                                            ? from
-                                            : sampi_match_next(builder->nodes, builder->edges, mask, suffix, symbol);
-    }
-    p->node = edge->to;
+    p->before = p->node;
+    p->node = sampi_match_grow(builder->nodes, builder->edges, builder->n_edges - 1, &builder->n_nodes, p->node,
+                               sampi_symbol(builder, p, i));
     if (i + 1 == p->n && !builder->nodes[p->node].mark) builder->nodes[p->node].mark = p->mark;
 }
 
