@@ -50,6 +50,8 @@
        samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    ban or force tokens, limit thinking (SAMPLING_CONSTRAINTS)
        samp_init_schedule          samplers that are active at times only (SAMPLING_CONSTRAINTS)
+       samp_text_init, samp_text_push, samp_text_flush
+                                   from tokens to the text to show: whole characters, stops (SAMPLING_STOP)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_shard_init, samp_sample_sharded
@@ -64,7 +66,7 @@
            model(text, n, logits);
            samp_token token = samp_sample(chain, logits, n_vocab);
            if (token < 0) return token;                               // samp_strerror(token) says why
-           if (is_end(token)) break;
+           if (is_end(token)) break;                                  // or samp_text_push, which also says what to show
            text[n++] = token;
        }
 
@@ -115,6 +117,7 @@
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets, loop breakers
+       >>stop                                                          from tokens to text
 
    MACROS (define them before you include the file: those with a * in each file that includes it, the others only in the
    file with SAMPLING_IMPLEMENTATION)
@@ -141,6 +144,7 @@
                                    same key
        SAMPLING_VOCAB *            samp_vocab_from_tokenizer_json, samp_vocab_from_gguf: a vocabulary from a model's
                                    own file
+       SAMPLING_STOP *             samp_text: from tokens to the text to show, up to a stop
        SAMPLING_KV *               the key-value cache: samp_kv
        SAMPLING_SHARDS *           samp_sample_sharded: each rank (machine or GPU) holds a slice of the logits, and all
                                    get the token that one machine would, for a few kilobytes of messages a row
@@ -215,89 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9419 samplers/ratio.h                22828 grammar/triggers.h
-     305 api/config.h                     9483 samplers/draw.h                 23302 grammar/matcher.h
-     336 api/types.h                      9560 samplers/dist.h                 23572 grammar/cache.h
-     633 api/missing.h                    9591 samplers/gumbel.h               23845 grammar/moving.h
-     648 api/sample.h                     9658 watermark/function.h            24292 grammar/visits.h
-     785 api/chains.h                     9771 watermark/text.h                24579 grammar/states.h
-    1082 api/samplers.h                   9957 watermark/draw.h                24737 grammar/items.h
-    1411 api/gumbel.h                    10162 samplers/mirostat.h             24861 grammar/masks.h
-    1440 api/operator.h                  10400 samplers/adaptive_p.h           25064 grammar/runs.h
-    1499 api/kv.h                        10549 samplers/custom.h               25276 grammar/entries.h
-    1696 api/llama_cpp.h                 10608 config/describe.h               25784 grammar/accepting.h
-    1744 api/text_error.h                10776 config/from_params.h            26113 grammar/history.h
-    1763 api/grammar.h                   10828 config/orders.h                 26214 grammar/waiting.h
-    2060 api/shards.h                    11100 config/numbers.h                26521 grammar/room.h
-    2172 api/peers.h                     11234 config/set.h                    26875 grammar/sampler.h
-    2281 api/drafts.h                    11410 config/texts.h                  27129 grammar/forced.h
-    2440 api/constraints.h               11588 config/settings.h               27316 grammar/hooks.h
-    2807 api/watermark.h                 11700 life/rollback.h                 27444 schema/head.h
-    2981 api/vocab.h                     11938 life/chain.h                    27614 schema/errors.h
-    3023 api/parts.h                     12221 life/members.h                  27726 schema/collections.h
-    3068 base/switches.h                 12330 life/update.h                   27759 schema/references.h
-    3371 base/random.h                   12513 life/copy.h                     28035 schema/strings.h
-    3391 base/mt19937.h                  12674 rows/row.h                      28096 schema/numbers.h
-    3463 base/exact.h                    12909 rows/reserve.h                  28298 schema/sets.h
-    3680 base/bits128.h                  12977 rows/pieces.h                   28550 schema/formats.h
-    3756 base/elements.h                 13086 rows/thresholds.h               28745 schema/scalars.h
-    3882 watermark/colours.h             13186 rows/compact.h                  29051 schema/goals.h
-    3945 kernels/llama_cpp/contract.h    13347 rows/sums.h                     29276 schema/alternatives.h
-    3987 kernels/contract.h              13474 rows/changes.h                  29755 schema/objects.h
-    4074 kernels/scalar.h                13551 rows/cuts.h                     30308 schema/arrays.h
-    4278 kernels/llama_cpp/scalar.h      13974 rows/typical.h                  30674 schema/whole.h
-    4299 kernels/sets.h                  14282 rows/tail_free.h                30847 tags/head.h
-    4348 kernels/vectors.h               14350 rows/selecting.h                30967 tags/words.h
-    4430 kernels/avx512.h                14481 rows/mirostat.h                 31081 tags/inside.h
-    4515 kernels/avx2.h                  14561 watermark/rows.h                31220 tags/formats.h
-    4579 kernels/sse2.h                  14671 rows/flat.h                     31626 grammar/grammars.h
-    4596 kernels/neon.h                  14720 rows/logprobs.h                 31692 peers/tables.h
-    4619 kernels/wasm.h                  14804 rows/step.h                     32084 peers/values.h
-    4635 kernels/generic.h               14820 rows/llama_cpp/sums.h           32521 peers/llama_server.h
-    4655 kernels/shared.h                15123 rows/llama_cpp/samplers.h       32589 peers/fields.h
-    4779 kernels/passes.h                15592 rows/llama_cpp/step.h           32871 peers/requests.h
-    5463 kernels/llama_cpp/passes.h      15622 run/apply.h                     33042 vocab/pieces.h
-    5545 kernels/check.h                 15691 run/writing.h                   33220 vocab/tokenizer_json.h
-    5567 kernels/dispatch.h              15815 run/arrays.h                    33426 vocab/gguf.h
-    5766 core/array.h                    15891 run/arrays_llama_cpp.h          33600 shards/head.h
-    6080 core/table.h                    16088 run/walk.h                      33689 shards/bytes.h
-    6263 core/windows.h                  16191 run/finish.h                    33786 shards/merging.h
-    6351 constraints/record.h            16226 run/draw_llama_cpp.h            34075 shards/row.h
-    6417 watermark/record.h              16298 run/draw.h                      34210 shards/answers.h
-    6436 rows/work.h                     16369 run/sample.h                    34728 shards/logprobs.h
-    6464 life/past.h                     16464 watermark/making.h              34872 shards/taking.h
-    6523 core/record.h                   16694 watermark/tails.h               35024 shards/asking.h
-    6658 core/plans.h                    16791 watermark/detect.h              35153 shards/prefix.h
-    6685 core/fields.h                   17016 run/verify.h                    35690 shards/plans.h
-    6788 core/owners.h                   17106 run/batch.h                     36176 samplers/plans.h
-    6855 core/mt19937.h                  17275 run/guide.h                     36438 shards/way.h
-    6910 core/no_mt19937.h               17316 life/state.h                    36583 shards/memory.h
-    6942 core/making.h                   17477 operator/weights.h              36652 shards/batch.h
-    7065 core/streams.h                  17553 operator/search.h               37051 drafts/head.h
-    7101 life/state_fields.h             17684 operator/run.h                  37102 drafts/block.h
-    7189 samplers/llama_cpp.h            17844 kv/cells.h                      37285 drafts/tree.h
-    7262 samplers/logit_bias.h           17868 kv/making.h                     37407 drafts/relaxed.h
-    7355 samplers/patch.h                18088 kv/slot.h                       37488 drafts/ngram.h
-    7403 samplers/penalties.h            18220 kv/sequences.h                  37623 text/automaton.h
-    7553 samplers/dry.h                  18350 kv/data.h                       37694 grammar/patterns.h
-    8090 samplers/cut.h                  18480 kv/update.h                     37840 constraints/automaton.h
-    8105 samplers/top_n_sigma.h          18598 kv/state.h                      37872 constraints/making.h
-    8215 samplers/top_k.h                18797 llama_cpp/functions.h           38118 constraints/sampler.h
-    8273 samplers/tail_free.h            18859 llama_cpp/object.h              38216 constraints/constructors.h
-    8395 samplers/typical.h              18912 llama_cpp/vocabulary.h          38586 constraints/patterns.h
-    8469 samplers/top_p.h                18987 text/reading.h                  38675 constraints/looking.h
-    8513 samplers/min_p.h                19093 text/strings.h                  38745 constraints/thinking.h
-    8555 samplers/by_sums.h              19191 text/values.h                   38988 constraints/schedule.h
-    8704 samplers/top_h.h                19345 text/documents.h                39072 constraints/accepting.h
-    8757 samplers/min_k.h                19418 grammar/head.h                  39253 constraints/drawing.h
-    8815 samplers/xtc.h                  19422 grammar/tree.h                  39486 constraints/state.h
-    8899 samplers/infill.h               20064 grammar/building.h              39550 constraints/kind.h
-    9015 samplers/temperature.h          20460 grammar/finishing.h             39611 constraints/top_p_decay.h
-    9180 samplers/smoothing.h            20763 grammar/reading.h               39698 constraints/accessors.h
-    9266 samplers/softmax.h              20852 grammar/gbnf.h                  39804 core/kinds.h
-    9300 samplers/drafted.h              21145 grammar/regex.h                 39854 base/restore.h
-    9325 samplers/greedy.h               21558 grammar/derivatives.h           39867 api/license.h
-    9359 samplers/choose.h               22374 grammar/vocabulary.h
+       2 api/opening.h                    9721 samplers/dist.h                 24754 grammar/states.h
+     312 api/config.h                     9752 samplers/gumbel.h               24912 grammar/items.h
+     343 api/types.h                      9819 watermark/function.h            25036 grammar/masks.h
+     640 api/missing.h                    9932 watermark/text.h                25239 grammar/runs.h
+     655 api/sample.h                    10118 watermark/draw.h                25451 grammar/entries.h
+     792 api/chains.h                    10323 samplers/mirostat.h             25959 grammar/accepting.h
+    1089 api/samplers.h                  10561 samplers/adaptive_p.h           26288 grammar/history.h
+    1418 api/gumbel.h                    10710 samplers/custom.h               26389 grammar/waiting.h
+    1447 api/operator.h                  10769 config/describe.h               26696 grammar/room.h
+    1506 api/kv.h                        10937 config/from_params.h            27050 grammar/sampler.h
+    1703 api/llama_cpp.h                 10989 config/orders.h                 27304 grammar/forced.h
+    1751 api/text_error.h                11261 config/numbers.h                27491 grammar/hooks.h
+    1770 api/grammar.h                   11406 config/set.h                    27619 schema/head.h
+    2067 api/shards.h                    11582 config/texts.h                  27789 schema/errors.h
+    2179 api/peers.h                     11760 config/settings.h               27901 schema/collections.h
+    2300 api/drafts.h                    11875 life/rollback.h                 27934 schema/references.h
+    2459 api/constraints.h               12113 life/chain.h                    28210 schema/strings.h
+    2826 api/watermark.h                 12396 life/members.h                  28271 schema/numbers.h
+    3000 api/stop.h                      12505 life/update.h                   28473 schema/sets.h
+    3139 api/vocab.h                     12688 life/copy.h                     28725 schema/formats.h
+    3181 api/parts.h                     12849 rows/row.h                      28920 schema/scalars.h
+    3229 base/switches.h                 13084 rows/reserve.h                  29226 schema/goals.h
+    3532 base/random.h                   13152 rows/pieces.h                   29451 schema/alternatives.h
+    3552 base/mt19937.h                  13261 rows/thresholds.h               29930 schema/objects.h
+    3624 base/exact.h                    13361 rows/compact.h                  30483 schema/arrays.h
+    3841 base/bits128.h                  13522 rows/sums.h                     30849 schema/whole.h
+    3917 base/elements.h                 13649 rows/changes.h                  31022 tags/head.h
+    4043 watermark/colours.h             13726 rows/cuts.h                     31142 tags/words.h
+    4106 kernels/llama_cpp/contract.h    14149 rows/typical.h                  31256 tags/inside.h
+    4148 kernels/contract.h              14457 rows/tail_free.h                31395 tags/formats.h
+    4235 kernels/scalar.h                14525 rows/selecting.h                31801 grammar/grammars.h
+    4439 kernels/llama_cpp/scalar.h      14656 rows/mirostat.h                 31867 peers/tables.h
+    4460 kernels/sets.h                  14736 watermark/rows.h                32288 peers/values.h
+    4509 kernels/vectors.h               14846 rows/flat.h                     32748 peers/llama_server.h
+    4591 kernels/avx512.h                14895 rows/logprobs.h                 32816 peers/stops.h
+    4676 kernels/avx2.h                  14979 rows/step.h                     32876 peers/fields.h
+    4740 kernels/sse2.h                  14995 rows/llama_cpp/sums.h           33165 peers/requests.h
+    4757 kernels/neon.h                  15298 rows/llama_cpp/samplers.h       33341 vocab/pieces.h
+    4780 kernels/wasm.h                  15767 rows/llama_cpp/step.h           33519 vocab/tokenizer_json.h
+    4796 kernels/generic.h               15797 run/apply.h                     33725 vocab/gguf.h
+    4816 kernels/shared.h                15866 run/writing.h                   33899 shards/head.h
+    4940 kernels/passes.h                15990 run/arrays.h                    33988 shards/bytes.h
+    5624 kernels/llama_cpp/passes.h      16066 run/arrays_llama_cpp.h          34085 shards/merging.h
+    5706 kernels/check.h                 16263 run/walk.h                      34374 shards/row.h
+    5728 kernels/dispatch.h              16366 run/finish.h                    34509 shards/answers.h
+    5927 core/array.h                    16401 run/draw_llama_cpp.h            35027 shards/logprobs.h
+    6241 core/table.h                    16473 run/draw.h                      35171 shards/taking.h
+    6424 core/windows.h                  16544 run/sample.h                    35323 shards/asking.h
+    6512 constraints/record.h            16639 watermark/making.h              35452 shards/prefix.h
+    6578 watermark/record.h              16869 watermark/tails.h               35989 shards/plans.h
+    6597 rows/work.h                     16966 watermark/detect.h              36475 samplers/plans.h
+    6625 life/past.h                     17191 run/verify.h                    36737 shards/way.h
+    6684 core/record.h                   17281 run/batch.h                     36882 shards/memory.h
+    6819 core/plans.h                    17450 run/guide.h                     36951 shards/batch.h
+    6846 core/fields.h                   17491 life/state.h                    37350 drafts/head.h
+    6949 core/owners.h                   17652 operator/weights.h              37401 drafts/block.h
+    7016 core/mt19937.h                  17728 operator/search.h               37584 drafts/tree.h
+    7071 core/no_mt19937.h               17859 operator/run.h                  37706 drafts/relaxed.h
+    7103 core/making.h                   18019 kv/cells.h                      37787 drafts/ngram.h
+    7226 core/streams.h                  18043 kv/making.h                     37922 text/automaton.h
+    7262 life/state_fields.h             18263 kv/slot.h                       37993 grammar/patterns.h
+    7350 samplers/llama_cpp.h            18395 kv/sequences.h                  38142 constraints/automaton.h
+    7423 samplers/logit_bias.h           18525 kv/data.h                       38174 constraints/making.h
+    7516 samplers/patch.h                18655 kv/update.h                     38420 constraints/sampler.h
+    7564 samplers/penalties.h            18773 kv/state.h                      38518 constraints/constructors.h
+    7714 samplers/dry.h                  18972 llama_cpp/functions.h           38888 constraints/patterns.h
+    8251 samplers/cut.h                  19034 llama_cpp/object.h              38977 constraints/looking.h
+    8266 samplers/top_n_sigma.h          19087 llama_cpp/vocabulary.h          39047 constraints/thinking.h
+    8376 samplers/top_k.h                19162 text/reading.h                  39290 constraints/schedule.h
+    8434 samplers/tail_free.h            19268 text/strings.h                  39374 constraints/accepting.h
+    8556 samplers/typical.h              19366 text/values.h                   39555 constraints/drawing.h
+    8630 samplers/top_p.h                19520 text/documents.h                39788 constraints/state.h
+    8674 samplers/min_p.h                19593 grammar/head.h                  39852 constraints/kind.h
+    8716 samplers/by_sums.h              19597 grammar/tree.h                  39913 constraints/top_p_decay.h
+    8865 samplers/top_h.h                20239 grammar/building.h              40000 constraints/accessors.h
+    8918 samplers/min_k.h                20635 grammar/finishing.h             40107 stop/head.h
+    8976 samplers/xtc.h                  20938 grammar/reading.h               40172 stop/search.h
+    9060 samplers/infill.h               21027 grammar/gbnf.h                  40293 stop/making.h
+    9176 samplers/temperature.h          21320 grammar/regex.h                 40449 stop/text.h
+    9341 samplers/smoothing.h            21733 grammar/derivatives.h           40599 stop/patterns.h
+    9427 samplers/softmax.h              22549 grammar/vocabulary.h            40671 stop/settings.h
+    9461 samplers/drafted.h              23003 grammar/triggers.h              40702 core/kinds.h
+    9486 samplers/greedy.h               23477 grammar/matcher.h               40752 base/restore.h
+    9520 samplers/choose.h               23747 grammar/cache.h                 40765 api/license.h
+    9580 samplers/ratio.h                24020 grammar/moving.h
+    9644 samplers/draw.h                 24467 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2192,6 +2199,8 @@ typedef struct samp_request {
     bool seeded;             /* true: the request has a seed; false: the settings keep their own seed */
     bool with_prompt;        /* true: the chain must accept the prompt, for penalties and dry; false: it must not */
     int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
+    int32_t min_tokens; /* so many tokens come before an end: samp_init_min_tokens for the end tokens; 0: not given */
+    bool mask_ends;     /* true: the end tokens are never drawn: samp_init_suppressed_tokens */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -2209,7 +2218,7 @@ typedef struct samp_request {
               request's value, or that program's default.
      out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
-              lengths, stops, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
+              lengths, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
               lists these fields. All other fields are read, or are an error.
               tool_choice and function_call may be "auto", "none" or null. Other values force a tool call, and are
               SAMP_E_UNSUPPORTED. For OpenAI, vLLM, Anthropic and SGLang, tools with "strict" or a grammar are
@@ -2223,6 +2232,16 @@ typedef struct samp_request {
               limit); SGLang's custom_params.thinking_budget and max_thinking_tokens (a number below 0 is no limit). The
               caller must tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
               output_config.effort) are skipped: they are words for the prompt's template, not numbers of tokens.
+     Stops    The settings keep what ends the request's text, for samp_text_from_settings (SAMPLING_STOP): stop,
+              stop_sequences, stop_strings (texts; llama-server and Ollama leave out an empty one, the others refuse
+              it; a text with the character 0 is SAMP_E_UNSUPPORTED), SGLang's stop_regex, stop_token_ids and
+              transformers' eos_token_id (ids of no token are left out), include_stop_str_in_output and SGLang's
+              no_stop_trim, ignore_eos, min_tokens. Each request replaces all of it; samp_settings_set has no names for
+              it. With SGLang's ignore_eos the stop_token_ids are ignored too, as there.
+              Two of these fields also change what is drawn, which is the caller's to do with constraints; so if
+              request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's min_tokens,
+              SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long), request->mask_ends
+              (llama-server's ignore_eos; the other programs draw end tokens, and go on).
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of
@@ -2970,6 +2989,145 @@ SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *t
 #endif
 #endif /* SAMPLING_WATERMARK */
 
+#ifdef SAMPLING_STOP
+#define SAMPLING_STOP_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_STOP")
+#endif
+#if defined(SAMPLING_STOP_DECLARED) || defined(SAMP_MISSING)
+/* ---- src/api/stop.h ---- */
+/* ---- 14. tokens to text (SAMPLING_STOP) ------------------------------------------------------------------------
+   A stream from tokens to the text that may be shown: whole characters only, and nothing that may be the beginning of
+   a stop. It says where and why the text ends. */
+
+/* samp_text -- a text that grows token by token, and the stops that end it.
+     Text     The text is the bytes of all tokens, one after the other; the stops are searched for in these bytes,
+              however they are split into tokens. What is shown is the same text, but each broken character of it (the
+              longest beginning of a UTF-8 character that does not go on, or a byte that begins none) becomes U+FFFD,
+              as WHATWG and Python decode it.
+     Held     A call shows all bytes that may be shown. Held back are the bytes that may be the beginning of a stop, at
+              most the longest stop without its last byte, and before them at most three bytes of a character that is
+              not finished. With include_stop nothing is held back for a stop.
+     Which    Of several stops the one whose last byte comes first ends the text; of those that end at the same byte
+              the one that begins first; of those equal in both the one with the lower index. So neither the text nor
+              the stop depends on how the text was split into tokens, or on the other stops that begin before and end
+              later.
+     Ends     The tokens of vocab->eog, and stop_tokens, end the text. Their own bytes are not searched, and not shown
+              (with include_stop those of stop_tokens are).
+     Memory   is allocated by samp_text_init, samp_text_from_settings, samp_text_add_pattern and samp_text_clone only:
+              about 9 KB, at most 70 bytes for each byte of the strings, 12 for each byte of the longest stop, 4 for
+              each byte of the longest token, and the tables of patterns.
+     Threads  One thread at a time may use a text. */
+typedef struct samp_text samp_text;
+
+/* What a token did to its text. */
+typedef enum samp_text_state {
+    SAMP_TEXT_GOES_ON = 0,
+    SAMP_TEXT_STOPPED = 1, /* a stop is complete: samp_text_stop, samp_text_stop_at */
+    SAMP_TEXT_ENDED = 2    /* the token ends the text: one of vocab->eog, or of stop_tokens */
+} samp_text_state;
+
+/* How a text is read and where it ends. All members 0: only the stops and vocab->eog end it. */
+typedef struct samp_text_options {
+    /* [n_stop_tokens] further tokens that end the text, 0 .. SAMP_MAX_VOCAB - 1; one that is not in the vocabulary has
+       no effect */
+    const samp_token *stop_tokens;
+    size_t n_stop_tokens;
+    /* >= 0: the first so many tokens neither end the text nor complete a stop; a stop may begin in them. The chain
+       needs samp_init_min_tokens so that no end is drawn among them (see "End" below) */
+    int32_t min_tokens;
+    bool include_stop; /* show the stop too, or the stop token */
+    bool raw_bytes;    /* show the bytes of broken characters as they are */
+    bool strip_space;  /* a space that is the text's first byte is not part of it, as SentencePiece's tokens need */
+} samp_text_options;
+
+/* samp_text_init -- makes an empty text.
+     in       stops [n_stops]: strings that end the text, 1 to 65,536 bytes each, at most 65,536 of them and together
+              at most 2^20 bytes; copied. The same string may occur twice. vocab is borrowed. options NULL: all members
+              0. The lengths of all tokens of the vocabulary are read (about a millisecond for 128,000); a clone reads
+              none
+     Returns  a text, or NULL; then *status (status may be NULL) is SAMP_E_NULL: vocab, its token_bytes, stops, one of
+              them, or stop_tokens; SAMP_E_RANGE: the lengths above, an empty stop, n_vocab, a stop token, min_tokens;
+              SAMP_E_NOMEM.
+     Source   OpenAI's stop, vLLM's detokenizer.py, llama-server's stop, transformers' StopStringCriteria. */
+SAMP_API samp_text *samp_text_init(const samp_vocab *vocab, const char *const *stops, size_t n_stops,
+                                   const samp_text_options *options, int *status);
+
+/* samp_text_from_settings -- makes a text with the stops of the request that samp_settings_from has read into these
+   settings (SAMPLING_PEERS): its strings, patterns and tokens, and whether the stop is shown, the end tokens are
+   ignored, and how many tokens come before a stop. Without such a request only vocab->eog ends the text.
+     Patterns of a request (SGLang's stop_regex) match at most 1024 bytes; they need SAMPLING_GRAMMAR.
+     Returns  what samp_text_init does; SAMP_E_NULL: settings; for a pattern the statuses of samp_text_add_pattern, or
+              SAMP_E_UNSUPPORTED without SAMPLING_GRAMMAR. */
+SAMP_API samp_text *samp_text_from_settings(const samp_settings *settings, const samp_vocab *vocab, int *status);
+
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* samp_text_add_pattern -- adds a regular expression as a stop (needs SAMPLING_GRAMMAR). Its index is the number of
+   stops before it. Each part of the text of at most max_bytes bytes that matches it is a stop.
+     in       pattern: in the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of the text; $ is SAMP_E_UNSUPPORTED. It
+              must not match the empty text. max_bytes: 1 .. 4096; so many bytes may be held back
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: max_bytes, a pattern that matches the empty text, more than 1024
+              patterns, or a text that has tokens already; SAMP_E_FORMAT, SAMP_E_UNSUPPORTED: the pattern;
+              SAMP_E_FULL: it needs more than 4096 states; SAMP_E_NOMEM. After an error nothing has changed.
+     Cost     A byte of the text costs a step for each place at which a match may have begun, at most max_bytes.
+     Source   SGLang's stop_regex. */
+SAMP_API int samp_text_add_pattern(samp_text *text, const char *pattern, size_t max_bytes);
+#endif
+
+/* samp_text_push -- adds a token to the text.
+     out      *out, *n: the bytes to show now, [*n], n = 0 if there are none; good until the next call with this text.
+              If the text goes on, they end with a whole character. If it has stopped or ended, they are the rest of
+              the text
+     Returns  a samp_text_state. After SAMP_TEXT_STOPPED, SAMP_TEXT_ENDED or samp_text_flush the text takes no further
+              token: the call returns the same (after a flush SAMP_TEXT_ENDED), with *n = 0.
+              SAMP_E_NULL; SAMP_E_RANGE: a token that is not in the vocabulary, or that has become longer; SAMP_E_FULL:
+              more than 2^31 - 2 tokens. Then the text has not changed.
+     End      A chain whose text has stopped draws on, if it is called again. In a batch that does not drop such rows,
+              this makes the row draw the end token from then on (SAMPLING_CONSTRAINTS):
+                  samp_chain_insert(chain, 0, samp_init_allowed_tokens(&vocab->eos, 1));
+              and this keeps a chain from drawing an end too early, begin being the length of the accepted prompt:
+                  samp_chain_insert(chain, 0, samp_init_min_tokens(vocab->eog, vocab->n_eog, min_tokens, begin));
+     Cost     some ten nanoseconds a byte. */
+SAMP_API int samp_text_push(samp_text *text, samp_token token, const char **out, size_t *n);
+
+/* samp_text_flush -- ends a text that goes on, because no token follows: shows what was held back. *out, *n as with
+   samp_text_push. After a stop or an end, or a second time, there is nothing to show.
+     Returns  SAMP_OK or SAMP_E_NULL. */
+SAMP_API int samp_text_flush(samp_text *text, const char **out, size_t *n);
+
+/* samp_text_stop -- returns the index of the stop that has ended the text: of stops, and behind them of the patterns
+   in the order in which they were added. -1: no stop has.
+   samp_text_stop_at -- says where the stop begins, so that tokens and their log-probabilities can be cut there: *token
+   is the number of the token, from 0, and *byte the place in its bytes. For SAMP_TEXT_ENDED it is the token that ends
+   the text, and 0. Both pointers may be NULL.
+     Returns  SAMP_OK; SAMP_E_NULL: text; SAMP_E_EMPTY: neither a stop nor a token has ended the text. */
+SAMP_API int32_t samp_text_stop(const samp_text *text);
+/* Says in which token, and at which of its bytes, the stop begins. */
+SAMP_API int samp_text_stop_at(const samp_text *text, int32_t *token, size_t *byte);
+
+/* samp_text_rollback -- takes back the last n tokens, as samp_rollback does for the chain. The text is then as it was
+   behind the token before them: it goes on, also after a stop that is taken back, and what the calls for the n tokens
+   have shown is the caller's to take back. n = 0 only takes back a samp_text_flush.
+     Kept     The last 1024 tokens that have bytes can be taken back, and those without bytes between them. Tokens that
+              were taken back count among the 1024 until others have come in their place.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, more than the text has, or more than are kept. Then nothing
+              has changed.
+     Cost     as a push of the longest stop. */
+SAMP_API int samp_text_rollback(samp_text *text, int32_t n);
+
+/* samp_text_clone -- makes a copy, which goes on alike; NULL: text is NULL, or there is no memory. */
+SAMP_API samp_text *samp_text_clone(const samp_text *text);
+/* Begins an empty text with the same stops. */
+SAMP_API void samp_text_reset(samp_text *text);
+/* Frees a text; takes NULL. */
+SAMP_API void samp_text_free(samp_text *text);
+#ifndef SAMPLING_STOP_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_STOP */
+
 #ifdef SAMPLING_VOCAB
 #define SAMPLING_VOCAB_DECLARED
 #elif defined(SAMP_MISSING)
@@ -3055,6 +3213,9 @@ SAMP_API samp_vocab *samp_vocab_from_gguf(const void *file, size_t n, samp_gramm
 #if defined(SAMPLING_WATERMARK) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_WATERMARK_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_WATERMARK before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_STOP) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_STOP_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_STOP before the first #include of this file, wherever it is included"
 #endif
 #if defined(SAMPLING_VOCAB) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_VOCAB_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_VOCAB before the first #include of this file, wherever it is included"
@@ -11102,11 +11263,22 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
   samp_settings holds samp_params whose members are set by name: a name and a text set a member, and a member's value
      can be read as text. */
 
+/* What ends the text of a request (peers/stops.h): strings and patterns that end it, each list as dry_breakers has it,
+   and tokens. */
+typedef struct sampi_stops {
+    const char **strings, **patterns; /* or NULL */
+    samp_token *tokens;               /* [n_tokens], or NULL */
+    size_t n_tokens;
+    int32_t min_tokens;
+    bool include_stop, ignores_ends;
+} sampi_stops;
+
 struct samp_settings {
     samp_params params;
     samp_vocab vocab;  /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
     bool knows_length; /* n_ctx_train was set */
     char word[64];     /* of the last error: "order: ", and the word that names no sampler in quotes */
+    sampi_stops stops;
 };
 
 /* ---- reading numbers ----
@@ -11605,6 +11777,9 @@ SAMP_API SAMPI_COLD void samp_settings_free(samp_settings *s)
     if (!s) return;
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
         if (sampi_is_text_field(&SAMPI_CHAIN_FIELDS[i])) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
+    SAMP_FREE(s->stops.strings);
+    SAMP_FREE(s->stops.patterns);
+    SAMP_FREE(s->stops.tokens);
     SAMP_FREE(s);
 }
 
@@ -31717,7 +31892,15 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_CONFIG, /* Anthropic's output_config; an effort alone is neutral */
     SAMPI_PEER_TOOLS,  /* a list of tools, refused if a tool that may be called is strict or has a grammar */
     /* an object with fields of the same table: those with the flag INSIDE, or all (with ANYWHERE) */
-    SAMPI_PEER_OPTIONS
+    SAMPI_PEER_OPTIONS,
+    /* what ends the text, for samp_text_from_settings (peers/stops.h): texts, regular expressions, tokens; whether the
+       stop is shown; whether end tokens are ignored; how many tokens come before an end */
+    SAMPI_PEER_STOPS,
+    SAMPI_PEER_STOP_PATTERNS,
+    SAMPI_PEER_STOP_TOKENS,
+    SAMPI_PEER_STOP_SHOWN,
+    SAMPI_PEER_ENDLESS,
+    SAMPI_PEER_LEAST
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -31734,6 +31917,12 @@ enum {
     SAMPI_PEER_OURS = 256,    /* the range is that of this library's setting; the program accepts more values */
     SAMPI_PEER_NOT_0 = 512,   /* the range does not contain 0 */
     SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
+    SAMPI_PEER_ONE = 2048,    /* a single value is a list of it */
+    SAMPI_PEER_EMPTY = 4096,  /* an empty text in a list is left out; without this flag it is refused */
+    SAMPI_PEER_MASKS = 8192,  /* the end tokens are also masked (samp_request.mask_ends) */
+    SAMPI_PEER_WAITS = 16384, /* before so many tokens no string stops the text either */
+    SAMPI_PEER_INSIDE_EMPTY = SAMPI_PEER_INSIDE | SAMPI_PEER_EMPTY,
+    SAMPI_PEER_ONE_EMPTY = SAMPI_PEER_ONE | SAMPI_PEER_EMPTY,
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
     /* lo itself is replaced by the default, other values out of the range by the nearest end */
@@ -31745,7 +31934,7 @@ typedef struct sampi_peer_field {
     const char *name;  /* the name in a request; NULL if the row is only a default of the program */
     const char *param; /* the member of samp_params that the field sets, or NULL */
     uint16_t means;    /* a sampi_peer_means */
-    uint16_t how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_BEHIND */
+    uint16_t how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_WAITS */
     const char *usual; /* the default, as a text for samp_settings_set; NULL for this library's default */
     double lo, hi;
 } sampi_peer_field;
@@ -31772,6 +31961,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -31798,7 +31988,11 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_ONLY("guided_grammar", NULL),
     SAMPI_PEER_ONLY("allowed_token_ids", NULL),
     SAMPI_PEER_ONLY("bad_words", ""),
-    SAMPI_PEER_ONLY("min_tokens", "0"),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("stop_token_ids", NULL, STOP_TOKENS, NONE, 0, 0),
+    SAMPI_PEER_DOES("include_stop_str_in_output", NULL, STOP_SHOWN, NONE, 0, 0),
+    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
+    SAMPI_PEER_DOES("min_tokens", NULL, LEAST, WAITS, 0, INT32_MAX),
     SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_ONLY("use_beam_search", "false"),
     SAMPI_PEER_ONLY("watermarking", "false"),
@@ -31842,7 +32036,9 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("forced_eos_token_id", NULL),
     SAMPI_PEER_ONLY("exponential_decay_length_penalty", NULL),
     SAMPI_PEER_ONLY("min_length", "0"),
-    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
+    SAMPI_PEER_DOES("stop_strings", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("eos_token_id", NULL, STOP_TOKENS, ONE, 0, 0),
     SAMPI_PEER_ONLY("guidance_scale", "1"),
     SAMPI_PEER_ONLY("watermarking_config", NULL),
     SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
@@ -31887,7 +32083,8 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
-    SAMPI_PEER_ONLY("ignore_eos", "false"),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE_EMPTY, 0, 0),
+    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, MASKS, 0, 0),
     SAMPI_PEER_DOES("reasoning_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_DOES("thinking_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
@@ -31908,6 +32105,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
     SAMPI_OPTION("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_DOES("seed", "seed", SEED, INSIDE_32_BITS, -1, 0),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, INSIDE_EMPTY, 0, 0),
     SAMPI_PEER_DOES("format", NULL, PLAIN, NONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
@@ -31921,6 +32119,7 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     SAMPI_PEER_DOES("tool_choice", NULL, CALLS, NONE, 0, 0),
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_DOES("output_config", NULL, CONFIG, NONE, 0, 0),
+    SAMPI_PEER_DOES("stop_sequences", NULL, STOPS, NONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -31947,8 +32146,13 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_ONLY("regex", NULL),
     SAMPI_PEER_ONLY("ebnf", NULL),
     SAMPI_PEER_ONLY("structural_tag", NULL),
-    SAMPI_PEER_ONLY("min_tokens", "0"),
-    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("stop_token_ids", NULL, STOP_TOKENS, NONE, 0, 0),
+    SAMPI_PEER_DOES("stop_regex", NULL, STOP_PATTERNS, ONE, 0, 0),
+    SAMPI_PEER_DOES("no_stop_trim", NULL, STOP_SHOWN, NONE, 0, 0),
+    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
+    SAMPI_PEER_DOES("min_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
+    SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
     SAMPI_PEER_ONLY("beam_width", "1"),
     SAMPI_PEER_ONLY("custom_logit_processor", NULL),
     SAMPI_PEER_ONLY("positional_embed_overrides", NULL),
@@ -31957,15 +32161,15 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 
 /* Skipped fields are fields that do not influence which token is drawn. */
 #define SAMPI_SKIPPED_OPENAI \
-    "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
+    "model;messages;prompt;suffix;echo;stream;stream_options;n;best_of;max_tokens;" \
     "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
     "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
     "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
     "moderation"
 #define SAMPI_SKIPPED_VLLM \
-    SAMPI_SKIPPED_OPENAI ";stop_token_ids;ignore_eos;prompt_logprobs;prompt_logprob_token_ids;" \
+    SAMPI_SKIPPED_OPENAI ";prompt_logprobs;prompt_logprob_token_ids;" \
     "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
-    "spaces_between_special_tokens;include_stop_str_in_output;output_kind;stream_interval;skip_clone;" \
+    "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
     "output_text_buffer_length;length_penalty;skip_reading_prefix_cache;repetition_detection;" \
     "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
     "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
@@ -31974,10 +32178,10 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
     "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
 #define SAMPI_SKIPPED_TRANSFORMERS \
-    "max_length;max_new_tokens;max_time;stop_strings;early_stopping;length_penalty;use_cache;" \
+    "max_length;max_new_tokens;max_time;early_stopping;length_penalty;use_cache;" \
     "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
     "num_return_sequences;output_attentions;output_hidden_states;output_scores;output_logits;" \
-    "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
+    "return_dict_in_generate;pad_token_id;bos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
     "target_lookbehind;use_mtp;max_cache_len;continuous_batching_config;" \
@@ -31995,18 +32199,18 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 #define SAMPI_SKIPPED_OLLAMA \
     "model;prompt;suffix;system;template;context;stream;raw;keep_alive;images;messages;tools;think;" \
     "truncate;shift;_debug_render_only;logprobs;top_logprobs;options.num_keep;options.num_predict;" \
-    "options.stop;options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
+    "options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
     "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
     "options.f16_kv;options.vocab_only"
 
 #define SAMPI_SKIPPED_ANTHROPIC \
-    "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
+    "model;messages;system;max_tokens;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
 /* SGLang's skipped fields: those of SamplingParams, then of GenerateReqInput, then of OpenAI's requests. */
 #define SAMPI_SKIPPED_SGLANG \
-    "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
-    "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
+    "max_new_tokens;n;skip_special_tokens;" \
+    "spaces_between_special_tokens;stream_interval;" \
     "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
     "use_audio_in_video;video_config;return_logprob;logprob_start_len;top_logprobs_num;token_ids_logprob;" \
     "return_sampling_mask;return_text_in_logprobs;return_flat_raw_top_logprobs;" \
@@ -32491,29 +32695,52 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Reads a list of texts and sets dry_breakers. */
-static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
+/* Reads a list of texts, or with ONE a single one, to *out: one block of memory, as settings own it, first the
+   pointers, then the texts; NULL follows the last one. */
+static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t node, unsigned how, bool cut,
+                                          const char ***out)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n, k = 0;
-    int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
-    for (int32_t i = v->first; i >= 0 && !status; i = sampi_request_node(reader, i)->next) {
+    const bool one = (how & SAMPI_PEER_ONE) && v->kind == SAMPI_JSON_STRING;
+    const int32_t first = one ? node : v->first;
+    const size_t room = one ? 2 : (size_t)v->n + 1;
+    size_t bytes = room * sizeof(char *), n, k = 0;
+    SAMP_FREE(*out); /* a name that comes twice */
+    *out = NULL;
+    if (!one && v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    for (int32_t i = first; i >= 0; i = one ? -1 : sampi_request_node(reader, i)->next) {
         if (sampi_request_node(reader, i)->kind != SAMPI_JSON_STRING)
             return sampi_request_bad(reader, i, SAMP_E_FORMAT);
-        bytes += (size_t)reader->doc->strings[sampi_request_node(reader, i)->text].n + 1;
+        (void)sampi_request_text(reader, sampi_request_node(reader, i)->text, &n);
+        bytes += n + 1;
     }
-    const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
-    if (!list) return sampi_request_bad(reader, node, status ? status : SAMP_E_NOMEM);
-    char *to = (char *)(list + v->n + 1);
-    for (int32_t i = v->first; i >= 0; i = sampi_request_node(reader, i)->next) {
+    const char **list = first < 0 ? NULL : (const char **)SAMP_MALLOC(bytes);
+    if (!list) return first < 0 ? SAMP_OK : sampi_request_bad(reader, node, SAMP_E_NOMEM);
+    *out = list; /* from now on the settings own the list */
+    list[0] = NULL;
+    char *to = (char *)(list + room);
+    for (int32_t i = first; i >= 0; i = one ? -1 : sampi_request_node(reader, i)->next) {
         const char *text = sampi_request_text(reader, sampi_request_node(reader, i)->text, &n);
         memcpy(to, text, n);
         to[n] = 0;
+        if (!cut && strlen(to) < n)
+            return sampi_request_fail(reader, i, SAMP_E_UNSUPPORTED, "expected a text without the character 0");
+        if (!*to && !(how & SAMPI_PEER_EMPTY)) return sampi_request_bad(reader, i, SAMP_E_RANGE);
         if (!*to) continue;
         list[k++] = to;
+        list[k] = NULL;
         to += strlen(to) + 1;
     }
-    list[k] = NULL;
+    return SAMP_OK;
+}
+
+/* Reads a list of texts and sets dry_breakers. */
+static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
+{
+    const char **list = NULL;
+    const int status = sampi_request_texts(reader, node, SAMPI_PEER_EMPTY, true, &list);
+    if (status) return status;
+    if (!list) return sampi_request_bad(reader, node, SAMP_E_RANGE);
     reader->to->params.dry_breakers = list;
     return SAMP_OK;
 }
@@ -32584,6 +32811,66 @@ static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t 
     }
     int status = samp_settings_set(reader->to, "order", order, NULL);
     return status ? sampi_request_bad(reader, node, status) : SAMP_OK;
+}
+
+/* ---- src/peers/stops.h ---- */
+/* ---- requests: what ends the text ----
+  Reads the fields of a request that end its text, into settings.stops (config/numbers.h), from which
+     samp_text_from_settings makes a text. */
+
+/* Reads true or false. */
+static SAMPI_COLD int sampi_request_truth(sampi_request_reader *reader, int32_t node, bool *out)
+{
+    const uint8_t kind = sampi_request_node(reader, node)->kind;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    *out = kind == SAMPI_JSON_TRUE;
+    return SAMP_OK;
+}
+
+/* Reads a list of tokens that end the text, or a single one. Numbers that no token can have are left out. */
+static SAMPI_COLD int sampi_request_stop_tokens(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const sampi_json_node *v = sampi_request_node(reader, node);
+    sampi_stops *s = &reader->to->stops;
+    const bool one = (f->how & SAMPI_PEER_ONE) && v->kind != SAMPI_JSON_ARRAY;
+    double x = 0.0;
+    if (!one && v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    SAMP_FREE(s->tokens);
+    s->n_tokens = 0;
+    s->tokens = (samp_token *)SAMP_MALLOC((one ? 1 : (size_t)v->n + 1) * sizeof *s->tokens);
+    if (!s->tokens) return sampi_request_bad(reader, node, SAMP_E_NOMEM);
+    for (int32_t i = one ? node : v->first; i >= 0; i = one ? -1 : sampi_request_node(reader, i)->next) {
+        const int status = sampi_request_whole(reader, i, &x);
+        if (status && status != SAMP_E_RANGE) return sampi_request_bad(reader, i, status);
+        if (!status && x >= 0.0 && x < SAMP_MAX_VOCAB) s->tokens[s->n_tokens++] = (samp_token)x;
+    }
+    return SAMP_OK;
+}
+
+/* Reads ignore_eos. A program that masks the end tokens needs a caller who does that. */
+static SAMPI_COLD int sampi_request_endless(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    int status = sampi_request_truth(reader, node, &reader->to->stops.ignores_ends);
+    if (status || !(f->how & SAMPI_PEER_MASKS)) return status;
+    reader->out->mask_ends = reader->to->stops.ignores_ends;
+    if (reader->out->mask_ends && !reader->has_out)
+        status = sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected false: samp_request is NULL");
+    return status;
+}
+
+/* Reads how many tokens come before an end. The caller must mask the end tokens so long. */
+static SAMPI_COLD int sampi_request_least(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    int status = sampi_request_whole(reader, node, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
+    if (status) return sampi_request_bad(reader, node, status);
+    if (x > 0.0 && !reader->has_out)
+        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 0: samp_request is NULL");
+    reader->out->min_tokens = (int32_t)x;
+    if (f->how & SAMPI_PEER_WAITS) reader->to->stops.min_tokens = (int32_t)x;
+    return SAMP_OK;
 }
 
 /* ---- src/peers/fields.h ---- */
@@ -32755,6 +33042,13 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_ORDER: return sampi_request_order(reader, node);
         case SAMPI_PEER_CHOICE: return sampi_request_tool_choice(reader, node);
         case SAMPI_PEER_OPTIONS: return sampi_request_options(reader, node);
+        case SAMPI_PEER_STOPS: return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.strings);
+        case SAMPI_PEER_STOP_PATTERNS:
+            return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.patterns);
+        case SAMPI_PEER_STOP_TOKENS: return sampi_request_stop_tokens(reader, node, f);
+        case SAMPI_PEER_STOP_SHOWN: return sampi_request_truth(reader, node, &reader->to->stops.include_stop);
+        case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
+        case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE)
                 return sampi_request_bad(reader, node, SAMP_E_FORMAT);
@@ -32938,6 +33232,8 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (reader->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
         status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_request_bad(reader, 0, status);
+    /* to SGLang stop_token_ids are end tokens too */
+    if (reader->peer->fields == SAMPI_SGLANG && reader->to->stops.ignores_ends) reader->to->stops.n_tokens = 0;
     if (!reader->adaptive) p->adaptive_target = -1.0f; /* then llama-server ignores adaptive_p */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (reader->thinks && with)
@@ -32983,8 +33279,11 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
 static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 {
     samp_params p = a->params;
+    sampi_stops stops = a->stops;
     a->params = b->params;
+    a->stops = b->stops;
     b->params = p;
+    b->stops = stops;
 }
 
 /* Reads a whole request. Returns the number of fields that were left out, or a status. */
@@ -37619,7 +37918,7 @@ SAMP_API int64_t samp_ngram_draft(const samp_ngram *ngram, samp_token *out, size
 }
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
+#if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMPLING_STOP_DECLARED)
 /* ---- src/text/automaton.h ---- */
 /* ---- several patterns at once ----
   An automaton (Aho and Corasick 1975) that finds patterns of tokens or bytes in a text, for constraints and for stops.
@@ -37837,6 +38136,9 @@ static bool sampi_pattern_is_dead(const sampi_pattern_maker *m, int32_t state)
     return m->node[state] == SAMPI_NEVER;
 }
 #endif
+#endif
+
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ---- src/constraints/automaton.h ---- */
 /* ============================================================================================= >>constraints
   Constraints on the next token (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. */
@@ -39800,6 +40102,602 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
     return found ? (int32_t)sampi_is_time(&found->u.constraint) : status;
 }
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
+
+#ifdef SAMPLING_STOP_DECLARED
+/* ---- src/stop/head.h ---- */
+/* ===================================================================================================== >>stop
+  From tokens to text (SAMPLING_STOP): which bytes of a text may be shown, and where it ends. */
+
+enum {
+    SAMPI_TEXT_NODES,    /* sampi_match_node: the automaton of the strings (text/automaton.h). A node's `first` is the
+                            index of the longest stop that ends there, `n` how many of its bytes may begin a stop */
+    SAMPI_TEXT_EDGES,    /* sampi_match_edge */
+    SAMPI_TEXT_TABLES,   /* uint32_t: for each pattern its table of states, then a byte of flags for each state */
+    SAMPI_TEXT_ENDS,     /* sampi_count: the stop tokens, sorted */
+    SAMPI_TEXT_PATTERNS, /* sampi_text_pattern */
+    SAMPI_TEXT_BEGUN,    /* sampi_text_begun: for each pattern max_bytes matches that have begun */
+    SAMPI_TEXT_PAST,     /* sampi_text_past: a ring of the last tokens that have bytes */
+    SAMPI_TEXT_BYTES,    /* the bytes that were not shown yet, and behind them what the last call shows */
+    SAMPI_TEXT_PARTS
+};
+
+#define SAMPI_TEXT_KEPT       1024 /* tokens that can be taken back */
+#define SAMPI_TEXT_MOST_STOPS 65536
+#define SAMPI_TEXT_LONGEST    65536
+#define SAMPI_TEXT_PATTERN    4096 /* the largest max_bytes */
+#define SAMPI_TEXT_N_PATTERNS 1024
+
+/* Flags of a pattern's state: the pattern is complete; more bytes may complete it. */
+enum { SAMPI_TEXT_DONE = 1, SAMPI_TEXT_OPEN = 2 };
+
+/* A pattern. State 0 of its table is that of a match that begins now, `first` that at the beginning of the text. */
+typedef struct sampi_text_pattern {
+    size_t table, flags; /* where its table and its flags begin in TABLES, in words */
+    uint32_t n_classes, first, max_bytes;
+    uint32_t begun, n_begun; /* the first of its matches in BEGUN, and how many there are, oldest first */
+} sampi_text_pattern;
+
+/* A match of a pattern that has begun: when its first byte came (samp_text.now), and the state of the table. */
+typedef struct sampi_text_begun {
+    uint32_t from, state;
+} sampi_text_begun;
+
+/* A token that has bytes, and its number in the text. */
+typedef struct sampi_text_past {
+    samp_token token;
+    int32_t number;
+} sampi_text_past;
+
+struct samp_text {
+    const samp_vocab *vocab;
+    void *part[SAMPI_TEXT_PARTS];
+    size_t size[SAMPI_TEXT_PARTS]; /* in bytes */
+    uint32_t edge_mask;
+    int32_t n_strings, n_patterns;
+    size_t longest, longest_token; /* bytes of the longest stop and of the longest token */
+    int32_t min_tokens;
+    bool include_stop, raw_bytes, strip_space, ignores_ends;
+    /* the state; samp_text_reset sets the members from `node` on to 0 */
+    uint32_t node, now;       /* the automaton's node; the number of bytes, mod 2^32 */
+    bool stripped, has_begun; /* the first byte was stripped; the text has a byte */
+    bool is_flushed;
+    int32_t n_tokens;
+    uint32_t n_past, oldest; /* tokens that have bytes; the first of them that the ring still has */
+    size_t n_bytes;          /* of those that were not shown yet */
+    samp_text_state state;
+    int32_t stop, stop_token; /* stop: the index of the stop, plus 1 */
+    size_t stop_byte;
+};
+
+/* ---- src/stop/search.h ---- */
+/* ---- stops and characters ----
+  A byte that comes to the text moves the automaton of the strings and all matches of patterns that have begun. */
+
+/* What the first of n bytes begin, n > 0. */
+static int sampi_character(const unsigned char *bytes, size_t n)
+{
+    const unsigned char b = bytes[0];
+    const int size = b < 0x80 ? 1 : b < 0xc2 ? 0 : b < 0xe0 ? 2 : b < 0xf0 ? 3 : b < 0xf5 ? 4 : 0;
+    unsigned char lo = b == 0xe0 ? 0xa0 : b == 0xf0 ? 0x90 : 0x80, hi = b == 0xed ? 0x9f : b == 0xf4 ? 0x8f : 0xbf;
+    if (!size) return -1;
+    for (int i = 1; i < size; i++, lo = 0x80, hi = 0xbf) {
+        if ((size_t)i == n) return 0;
+        if (bytes[i] < lo || bytes[i] > hi) return -i;
+    }
+    return size;
+}
+
+static unsigned char *sampi_text_bytes(const samp_text *t) { return (unsigned char *)t->part[SAMPI_TEXT_BYTES]; }
+
+/* How many bytes may not be shown yet: the longest stop without its last byte, an unfinished character, a token. */
+static size_t sampi_text_room(const samp_text *t) { return t->longest + 3 + t->longest_token; }
+
+/* Returns the memory in which a call shows its bytes. */
+static char *sampi_text_out(const samp_text *t) { return (char *)sampi_text_bytes(t) + sampi_text_room(t); }
+
+/* Takes the first n bytes that were not shown yet, and writes their characters to the call's bytes. */
+static size_t sampi_text_show(samp_text *t, size_t n, bool ends)
+{
+    unsigned char *bytes = sampi_text_bytes(t);
+    char *out = sampi_text_out(t);
+    size_t at = 0, to = 0;
+    while (at < n) {
+        const int size = sampi_character(bytes + at, n - at);
+        if (size == 0 && !ends) break;
+        const size_t length = size > 0 ? (size_t)size : size < 0 ? (size_t)-size : n - at;
+        const bool copied = size > 0 || t->raw_bytes;
+        memcpy(out + to, copied ? (const char *)bytes + at : "\xef\xbf\xbd", copied ? length : 3);
+        to += copied ? length : 3;
+        at += length;
+    }
+    memmove(bytes, bytes + at, t->n_bytes - at);
+    t->n_bytes -= at;
+    return to;
+}
+
+/* A byte comes: moves the matches of a pattern. */
+static uint32_t sampi_text_match(const samp_text *t, sampi_text_pattern *p, unsigned char byte)
+{
+    const uint32_t *words = (const uint32_t *)t->part[SAMPI_TEXT_TABLES];
+    const uint8_t *flags = (const uint8_t *)(words + p->flags);
+    sampi_text_begun *begun = (sampi_text_begun *)t->part[SAMPI_TEXT_BEGUN] + p->begun;
+    uint32_t kept = 0, found = 0;
+    begun[p->n_begun].from = t->now;
+    begun[p->n_begun++].state = t->has_begun ? 0 : p->first;
+    for (uint32_t i = 0; i < p->n_begun; i++) {
+        const uint32_t length = t->now - begun[i].from + 1;
+        const uint32_t state = sampi_table_next(words + p->table, p->n_classes, begun[i].state, (char)byte);
+        if ((flags[state] & SAMPI_TEXT_DONE) && !found) found = length;
+        if (!(flags[state] & SAMPI_TEXT_OPEN) || length == p->max_bytes) continue;
+        begun[kept].from = begun[i].from;
+        begun[kept++].state = state;
+    }
+    p->n_begun = kept;
+    return found;
+}
+
+/* A byte comes. Returns the length of the stop that is complete with it, and its index in *stop; 0 if none is. */
+static size_t sampi_text_step(samp_text *t, unsigned char byte, int32_t *stop)
+{
+    sampi_text_pattern *pattern = (sampi_text_pattern *)t->part[SAMPI_TEXT_PATTERNS];
+    size_t length = 0;
+    if (t->n_strings) {
+        const sampi_match_node *nodes = (const sampi_match_node *)t->part[SAMPI_TEXT_NODES];
+        t->node = sampi_match_next(nodes, (const sampi_match_edge *)t->part[SAMPI_TEXT_EDGES], t->edge_mask, t->node,
+                                   byte);
+        length = nodes[t->node].mark;
+        *stop = (int32_t)nodes[t->node].first;
+    }
+    for (int32_t i = 0; i < t->n_patterns; i++) {
+        const uint32_t found = sampi_text_match(t, &pattern[i], byte);
+        if (found <= length) continue;
+        length = found;
+        *stop = t->n_strings + i;
+    }
+    t->now++;
+    t->has_begun = true;
+    return length;
+}
+
+/* Returns how many of the last bytes may be the beginning of a stop. */
+static size_t sampi_text_held(const samp_text *t)
+{
+    const sampi_text_pattern *pattern = (const sampi_text_pattern *)t->part[SAMPI_TEXT_PATTERNS];
+    if (t->include_stop) return 0;
+    size_t held = t->n_strings ? ((const sampi_match_node *)t->part[SAMPI_TEXT_NODES])[t->node].n : 0;
+    for (int32_t i = 0; i < t->n_patterns; i++) {
+        const sampi_text_begun *begun = (const sampi_text_begun *)t->part[SAMPI_TEXT_BEGUN] + pattern[i].begun;
+        const uint32_t length = pattern[i].n_begun ? t->now - begun->from : 0;
+        if (held < length) held = length;
+    }
+    return held;
+}
+
+/* Adds the bytes of a token, up to the one that completes a stop, if stops count in it. */
+static size_t sampi_text_add(samp_text *t, const char *bytes, size_t n, bool counts, size_t *length, int32_t *stop)
+{
+    *length = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (t->strip_space && !t->stripped && !t->has_begun && bytes[i] == ' ') {
+            t->stripped = true;
+            continue;
+        }
+        sampi_text_bytes(t)[t->n_bytes++] = (unsigned char)bytes[i];
+        *length = sampi_text_step(t, (unsigned char)bytes[i], stop);
+        if (*length && counts) return i + 1;
+    }
+    *length = 0;
+    return n;
+}
+
+/* ---- src/stop/making.h ---- */
+/* ---- making a text ----
+  samp_text_init, samp_text_from_settings, samp_text_clone: the automaton of the strings, the sorted stop tokens, memory
+     for all that a token may change. */
+
+/* Makes an array of a text longer, with zeros. */
+static SAMPI_COLD bool sampi_text_grow(samp_text *t, int part, size_t size)
+{
+    void *block = SAMP_MALLOC(size + 1);
+    if (!block) return false;
+    memset(block, 0, size + 1);
+    if (t->size[part]) memcpy(block, t->part[part], t->size[part] < size ? t->size[part] : size);
+    SAMP_FREE(t->part[part]);
+    t->part[part] = block;
+    t->size[part] = size;
+    return true;
+}
+
+/* Makes the arrays whose length depends on the longest stop. */
+static SAMPI_COLD bool sampi_text_widen(samp_text *t)
+{
+    const size_t n_past = SAMPI_TEXT_KEPT + t->longest + 4;
+    return sampi_text_grow(t, SAMPI_TEXT_PAST, n_past * sizeof(sampi_text_past)) &&
+           sampi_text_grow(t, SAMPI_TEXT_BYTES, 4 * sampi_text_room(t));
+}
+
+SAMP_API SAMPI_COLD void samp_text_free(samp_text *text)
+{
+    for (int i = 0; text && i < SAMPI_TEXT_PARTS; i++) SAMP_FREE(text->part[i]);
+    SAMP_FREE(text);
+}
+
+SAMP_API SAMPI_COLD samp_text *samp_text_clone(const samp_text *text)
+{
+    samp_text *t = text ? (samp_text *)SAMP_MALLOC(sizeof *t) : NULL;
+    bool good = t != NULL;
+    if (!t) return NULL;
+    *t = *text;
+    for (int i = 0; i < SAMPI_TEXT_PARTS; i++) t->part[i] = NULL;
+    for (int i = 0; i < SAMPI_TEXT_PARTS && good; i++) {
+        t->part[i] = SAMP_MALLOC(t->size[i] + 1);
+        good = t->part[i] != NULL;
+        if (good && t->size[i]) memcpy(t->part[i], text->part[i], t->size[i]);
+    }
+    if (good) return t;
+    samp_text_free(t);
+    return NULL;
+}
+
+/* Makes the automaton of the strings; `at` [2 n] is memory for each string's node, and for those that go on growing. */
+static SAMPI_COLD void sampi_text_strings(samp_text *t, const char *const *stops, uint32_t n, uint32_t *at)
+{
+    sampi_match_node *nodes = (sampi_match_node *)t->part[SAMPI_TEXT_NODES];
+    sampi_match_edge *edges = (sampi_match_edge *)t->part[SAMPI_TEXT_EDGES];
+    uint32_t *live = at + n, n_nodes = 1;
+    for (uint32_t i = 0; i < n; i++) at[i] = 0, live[i] = i;
+    for (size_t depth = 0; n; depth++) {
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < n; k++) {
+            const uint32_t i = live[k];
+            sampi_match_node *node = &nodes[at[i] = sampi_match_grow(nodes, edges, t->edge_mask, &n_nodes, at[i],
+                                                                     (unsigned char)stops[i][depth])];
+            if (stops[i][depth + 1]) {
+                node->n = node->depth; /* it has a child: it may begin a stop */
+                live[kept++] = i;
+            } else if (!node->mark) {
+                node->mark = node->depth;
+                node->first = i;
+            }
+        }
+        n = kept;
+    }
+    for (uint32_t k = 1; k < n_nodes; k++) {
+        const sampi_match_node *suffix = &nodes[nodes[k].fail];
+        if (!nodes[k].n) nodes[k].n = suffix->n;
+        if (!nodes[k].mark) nodes[k].mark = suffix->mark, nodes[k].first = suffix->first;
+    }
+}
+
+/* Checks the strings, and gets their number of bytes and the length of the longest. */
+static SAMPI_COLD int sampi_text_check(const char *const *stops, size_t n_stops, size_t *total, size_t *longest)
+{
+    *total = *longest = 0;
+    if (n_stops && !stops) return SAMP_E_NULL;
+    if (n_stops > SAMPI_TEXT_MOST_STOPS) return SAMP_E_RANGE;
+    for (size_t i = 0; i < n_stops; i++) {
+        const size_t n = stops[i] ? strlen(stops[i]) : 0;
+        if (!stops[i]) return SAMP_E_NULL;
+        if (!n || n > SAMPI_TEXT_LONGEST || (*total += n) > (size_t)1 << 20) return SAMP_E_RANGE;
+        if (*longest < n) *longest = n;
+    }
+    return SAMP_OK;
+}
+
+/* Makes the arrays of a text from checked arguments. */
+static SAMPI_COLD int sampi_text_build(samp_text *t, const char *const *stops, size_t total,
+                                       const samp_text_options *o)
+{
+    size_t n_edges = 2;
+    while (n_edges < 2 * total + 2) n_edges *= 2;
+    t->edge_mask = (uint32_t)n_edges - 1;
+    bool good = sampi_text_grow(t, SAMPI_TEXT_NODES, (total + 1) * sizeof(sampi_match_node)) &&
+                sampi_text_grow(t, SAMPI_TEXT_EDGES, n_edges * sizeof(sampi_match_edge)) &&
+                sampi_text_grow(t, SAMPI_TEXT_ENDS, o->n_stop_tokens * sizeof(sampi_count)) && sampi_text_widen(t);
+    uint32_t *at = good ? (uint32_t *)SAMP_MALLOC(2 * (size_t)t->n_strings * sizeof *at + 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    sampi_text_strings(t, stops, (uint32_t)t->n_strings, at);
+    SAMP_FREE(at);
+    sampi_count *ends = (sampi_count *)t->part[SAMPI_TEXT_ENDS];
+    for (size_t i = 0; i < o->n_stop_tokens; i++) ends[i].token = o->stop_tokens[i];
+    sampi_count_sort(ends, (uint32_t)o->n_stop_tokens);
+    return SAMP_OK;
+}
+
+static SAMPI_COLD samp_text *sampi_text_make(const samp_vocab *vocab, const char *const *stops, size_t n_stops,
+                                             const samp_text_options *options, int *status)
+{
+    static const samp_text_options none = { NULL, 0, 0, false, false, false };
+    const samp_text_options *o = options ? options : &none;
+    size_t total = 0, longest = 0, n;
+    *status = !vocab || !vocab->token_bytes || (o->n_stop_tokens && !o->stop_tokens)       ? (int)SAMP_E_NULL
+              : vocab->n_vocab < 0 || vocab->n_vocab > SAMP_MAX_VOCAB || o->min_tokens < 0 ? (int)SAMP_E_RANGE
+              : o->n_stop_tokens > SAMP_MAX_VOCAB                                          ? (int)SAMP_E_RANGE
+                                                  : sampi_text_check(stops, n_stops, &total, &longest);
+    for (size_t i = 0; !*status && i < o->n_stop_tokens; i++)
+        if (o->stop_tokens[i] < 0 || o->stop_tokens[i] >= SAMP_MAX_VOCAB) *status = SAMP_E_RANGE;
+    samp_text *t = *status ? NULL : (samp_text *)SAMP_MALLOC(sizeof *t);
+    if (!t) {
+        if (!*status) *status = SAMP_E_NOMEM;
+        return NULL;
+    }
+    memset(t, 0, sizeof *t);
+    t->vocab = vocab;
+    t->n_strings = (int32_t)n_stops;
+    t->longest = longest;
+    t->min_tokens = o->min_tokens;
+    t->include_stop = o->include_stop;
+    t->raw_bytes = o->raw_bytes;
+    t->strip_space = o->strip_space;
+    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+        (void)sampi_bytes_of(vocab, token, &n);
+        if (t->longest_token < n) t->longest_token = n;
+    }
+    *status = sampi_text_build(t, stops, total, o);
+    if (!*status) return t;
+    samp_text_free(t);
+    return NULL;
+}
+
+SAMP_API SAMPI_COLD samp_text *samp_text_init(const samp_vocab *vocab, const char *const *stops, size_t n_stops,
+                                              const samp_text_options *options, int *status)
+{
+    int mine;
+    return sampi_text_make(vocab, stops, n_stops, options, status ? status : &mine);
+}
+
+/* ---- src/stop/text.h ---- */
+/* ---- a text grows ----
+  Tokens come, and are taken back. */
+
+static const sampi_text_past *sampi_text_past_at(const samp_text *t, uint32_t i)
+{
+    const sampi_text_past *past = (const sampi_text_past *)t->part[SAMPI_TEXT_PAST];
+    return &past[i % (t->size[SAMPI_TEXT_PAST] / sizeof *past)];
+}
+
+/* Notes a token that has bytes. */
+static void sampi_text_note(samp_text *t, samp_token token)
+{
+    const uint32_t room = (uint32_t)(t->size[SAMPI_TEXT_PAST] / sizeof(sampi_text_past));
+    sampi_text_past *past = (sampi_text_past *)t->part[SAMPI_TEXT_PAST] + t->n_past % room;
+    past->token = token;
+    past->number = t->n_tokens;
+    if (++t->n_past - t->oldest > room) t->oldest++;
+}
+
+/* Finds where a stop begins that is `length` bytes long and ends with the first n bytes of the token that comes. */
+static void sampi_text_locate(samp_text *t, size_t length, size_t n)
+{
+    t->stop_token = t->n_tokens;
+    for (uint32_t i = t->n_past; length > n && i > t->oldest;) {
+        const sampi_text_past *past = sampi_text_past_at(t, --i);
+        length -= n;
+        (void)sampi_bytes_of(t->vocab, past->token, &n);
+        t->stop_token = past->number;
+    }
+    t->stop_byte = n - length;
+}
+
+/* Does this token end the text? *included: are its bytes shown? */
+static bool sampi_text_is_end(const samp_text *t, samp_token token, bool *included)
+{
+    const uint32_t n = (uint32_t)(t->size[SAMPI_TEXT_ENDS] / sizeof(sampi_count));
+    const sampi_count *ends = (const sampi_count *)t->part[SAMPI_TEXT_ENDS];
+    const uint32_t at = sampi_count_find(ends, n, token);
+    *included = at < n && ends[at].token == token;
+    if (*included) return true;
+    for (size_t i = 0; i < t->vocab->n_eog && !t->ignores_ends; i++)
+        if (t->vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Begins a call that shows bytes: none so far. */
+static void sampi_text_begin(const samp_text *t, const char **out, size_t *n)
+{
+    *out = t ? sampi_text_out(t) : "";
+    *n = 0;
+}
+
+SAMP_API int samp_text_push(samp_text *text, samp_token token, const char **out, size_t *n)
+{
+    if (!out || !n) return SAMP_E_NULL;
+    sampi_text_begin(text, out, n);
+    if (!text) return SAMP_E_NULL;
+    if (text->state || text->is_flushed) return text->state ? (int)text->state : (int)SAMP_TEXT_ENDED;
+    if (token < 0 || token >= text->vocab->n_vocab) return SAMP_E_RANGE;
+    if (text->n_tokens == INT32_MAX - 1) return SAMP_E_FULL;
+    const bool counts = text->n_tokens >= text->min_tokens;
+    size_t n_token, length;
+    const char *bytes = sampi_bytes_of(text->vocab, token, &n_token);
+    bool included = false;
+    if (n_token > text->longest_token) return SAMP_E_RANGE;
+    if (counts && sampi_text_is_end(text, token, &included)) {
+        text->state = SAMP_TEXT_ENDED;
+        text->stop_token = text->n_tokens;
+        text->stop_byte = 0;
+        if (included && text->include_stop) (void)sampi_text_add(text, bytes, n_token, false, &length, &text->stop);
+        text->stop = 0;
+    } else {
+        const size_t taken = sampi_text_add(text, bytes, n_token, counts, &length, &text->stop);
+        text->state = length ? SAMP_TEXT_STOPPED : SAMP_TEXT_GOES_ON;
+        text->stop = length ? text->stop + 1 : 0;
+        if (length) sampi_text_locate(text, length, taken);
+    }
+    const bool ends = text->state != SAMP_TEXT_GOES_ON;
+    const size_t behind = !ends ? sampi_text_held(text) : text->stop && !text->include_stop ? length : 0;
+    *n = sampi_text_show(text, text->n_bytes - behind, ends);
+    if (ends) text->n_bytes = 0;
+    if (n_token) sampi_text_note(text, token);
+    text->n_tokens++;
+    return text->state;
+}
+
+SAMP_API int samp_text_flush(samp_text *text, const char **out, size_t *n)
+{
+    if (!out || !n) return SAMP_E_NULL;
+    sampi_text_begin(text, out, n);
+    if (!text) return SAMP_E_NULL;
+    *n = sampi_text_show(text, text->n_bytes, true);
+    text->is_flushed = true;
+    return SAMP_OK;
+}
+
+SAMP_API int32_t samp_text_stop(const samp_text *text) { return text ? text->stop - 1 : -1; }
+
+SAMP_API int samp_text_stop_at(const samp_text *text, int32_t *token, size_t *byte)
+{
+    if (!text) return SAMP_E_NULL;
+    if (!text->state) return SAMP_E_EMPTY;
+    if (token) *token = text->stop_token;
+    if (byte) *byte = text->stop_byte;
+    return SAMP_OK;
+}
+
+SAMP_API void samp_text_reset(samp_text *text)
+{
+    if (!text) return;
+    sampi_text_pattern *pattern = (sampi_text_pattern *)text->part[SAMPI_TEXT_PATTERNS];
+    for (int32_t i = 0; i < text->n_patterns; i++) pattern[i].n_begun = 0;
+    memset((char *)text + offsetof(samp_text, node), 0, sizeof *text - offsetof(samp_text, node));
+}
+
+/* Makes the state anew from the text's last bytes, those of the tokens from number `from` in the ring on. */
+static void sampi_text_again(samp_text *t, uint32_t from, uint32_t n_past, int32_t n_tokens)
+{
+    const uint32_t oldest = t->oldest;
+    size_t n, length;
+    samp_text_reset(t);
+    t->oldest = oldest;
+    t->n_past = n_past;
+    t->n_tokens = n_tokens;
+    t->has_begun = from > 0;
+    for (; from < n_past; from++) {
+        const char *bytes = sampi_bytes_of(t->vocab, sampi_text_past_at(t, from)->token, &n);
+        (void)sampi_text_add(t, bytes, n, false, &length, &t->stop);
+    }
+    t->stop = 0;
+    (void)sampi_text_show(t, t->n_bytes - sampi_text_held(t), false);
+}
+
+SAMP_API int samp_text_rollback(samp_text *text, int32_t n)
+{
+    if (!text) return SAMP_E_NULL;
+    if (n < 0 || n > text->n_tokens) return SAMP_E_RANGE;
+    if (n == 0 && !text->is_flushed) return SAMP_OK;
+    if (n == 0 && text->state) return SAMP_OK;
+    uint32_t end = text->n_past, from;
+    size_t had = 0, n_token;
+    while (end > text->oldest && sampi_text_past_at(text, end - 1)->number >= text->n_tokens - n) end--;
+    for (from = end; from > text->oldest && had < text->longest + 3; had += n_token)
+        (void)sampi_bytes_of(text->vocab, sampi_text_past_at(text, --from)->token, &n_token);
+    if (text->oldest && had < text->longest + 3) return SAMP_E_RANGE;
+    sampi_text_again(text, from, end, text->n_tokens - n);
+    return SAMP_OK;
+}
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* ---- src/stop/patterns.h ---- */
+/* ---- regular expressions as stops ----
+  samp_text_add_pattern: the table of a pattern (grammar/patterns.h) that must begin at a given place, at the beginning
+     of the text or behind it. */
+
+/* Makes the states of a pattern: 0 and, for the beginning of the text, *first. */
+static SAMPI_COLD int sampi_text_states(sampi_pattern_maker *m, const char *pattern, uint32_t *first)
+{
+    samp_grammar_error error;
+    sampi_node plain, begun;
+    int status = sampi_pattern_read(&m->d.tree, pattern, false, &error, &plain, &begun);
+    const sampi_node both = status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, plain, begun);
+    if (status || both < 0) return status ? status : both;
+    (void)sampi_pattern_state(m, plain);
+    *first = sampi_pattern_state(m, both);
+    return sampi_pattern_rows(m, 0);
+}
+
+/* Writes the flags of all states. */
+static SAMPI_COLD void sampi_text_flags(const sampi_pattern_maker *m, uint8_t *flags)
+{
+    for (int32_t i = 0; i < m->n; i++) {
+        flags[i] = sampi_pattern_is_done(m, i) ? SAMPI_TEXT_DONE : 0;
+        for (size_t b = 0; b < 256; b++)
+            if (!sampi_pattern_is_dead(m, m->next[256 * (size_t)i + b])) flags[i] |= SAMPI_TEXT_OPEN;
+    }
+}
+
+/* Adds the pattern to a text that has no other user, and that is freed after an error. */
+static SAMPI_COLD int sampi_text_put(samp_text *t, const sampi_pattern_maker *m, uint32_t first, size_t max_bytes)
+{
+    uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
+    const size_t had = t->size[SAMPI_TEXT_TABLES], matches = t->size[SAMPI_TEXT_BEGUN] / sizeof(sampi_text_begun);
+    sampi_text_pattern p = {
+        had / 4, 0, sampi_pattern_classes(m, class_of, byte_of), first, (uint32_t)max_bytes, (uint32_t)matches, 0
+    };
+    p.flags = p.table + sampi_pattern_words(m, p.n_classes);
+    if (t->longest < max_bytes) t->longest = max_bytes;
+    if (!sampi_text_grow(t, SAMPI_TEXT_TABLES, 4 * p.flags + ((size_t)m->n + 3) / 4 * 4) ||
+        !sampi_text_grow(t, SAMPI_TEXT_PATTERNS, ((size_t)t->n_patterns + 1) * sizeof p) ||
+        !sampi_text_grow(t, SAMPI_TEXT_BEGUN, (matches + max_bytes) * sizeof(sampi_text_begun)) ||
+        !sampi_text_widen(t))
+        return SAMP_E_NOMEM;
+    uint32_t *words = (uint32_t *)t->part[SAMPI_TEXT_TABLES];
+    sampi_pattern_write(m, class_of, byte_of, p.n_classes, words + p.table);
+    sampi_text_flags(m, (uint8_t *)(words + p.flags));
+    ((sampi_text_pattern *)t->part[SAMPI_TEXT_PATTERNS])[t->n_patterns++] = p;
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD int samp_text_add_pattern(samp_text *text, const char *pattern, size_t max_bytes)
+{
+    if (!text || !pattern) return SAMP_E_NULL;
+    if (!max_bytes || max_bytes > SAMPI_TEXT_PATTERN || text->n_tokens || text->n_patterns == SAMPI_TEXT_N_PATTERNS)
+        return SAMP_E_RANGE;
+    sampi_pattern_maker m;
+    uint32_t first = 0;
+    int status = sampi_pattern_open(&m);
+    if (!status) status = sampi_text_states(&m, pattern, &first);
+    samp_text *t = status ? NULL : samp_text_clone(text);
+    if (!status && !t) status = SAMP_E_NOMEM;
+    if (!status) status = sampi_text_put(t, &m, first, max_bytes);
+    if (!status) { /* the new text takes the old one's place */
+        samp_text old = *text;
+        *text = *t;
+        *t = old;
+    }
+    samp_text_free(t);
+    sampi_pattern_close(&m);
+    return status;
+}
+#endif
+/* ---- src/stop/settings.h ---- */
+/* ---- the stops of a request ----
+  samp_text_from_settings: what samp_settings_from has kept of a request (peers/stops.h) becomes a text. */
+
+#define SAMPI_TEXT_OF_REQUEST 1024 /* max_bytes of a request's patterns */
+
+SAMP_API SAMPI_COLD samp_text *samp_text_from_settings(const samp_settings *settings, const samp_vocab *vocab,
+                                                       int *status)
+{
+    int mine, *e = status ? status : &mine;
+    *e = SAMP_E_NULL;
+    if (!settings) return NULL;
+    const sampi_stops *s = &settings->stops;
+    samp_text_options o = { s->tokens, s->n_tokens, s->min_tokens, s->include_stop, false, false };
+    size_t n = 0;
+    while (s->strings && s->strings[n]) n++;
+    samp_text *t = sampi_text_make(vocab, s->strings, n, &o, e);
+    if (t) t->ignores_ends = s->ignores_ends;
+    for (size_t i = 0; t && !*e && s->patterns && s->patterns[i]; i++) {
+#ifdef SAMPLING_GRAMMAR_DECLARED
+        *e = samp_text_add_pattern(t, s->patterns[i], SAMPI_TEXT_OF_REQUEST);
+#else
+        *e = SAMP_E_UNSUPPORTED;
+#endif
+    }
+    if (!*e) return t;
+    samp_text_free(t);
+    return NULL;
+}
+#endif /* SAMPLING_STOP_DECLARED */
 
 /* ---- src/core/kinds.h ---- */
 /* ---- the table of kinds ----

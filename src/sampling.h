@@ -163,6 +163,20 @@ extern "C" {
 #endif
 #endif /* SAMPLING_WATERMARK */
 
+#ifdef SAMPLING_STOP
+#define SAMPLING_STOP_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_STOP")
+#endif
+#if defined(SAMPLING_STOP_DECLARED) || defined(SAMP_MISSING)
+#include "api/stop.h"
+#ifndef SAMPLING_STOP_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_STOP */
+
 #ifdef SAMPLING_VOCAB
 #define SAMPLING_VOCAB_DECLARED
 #elif defined(SAMP_MISSING)
@@ -462,6 +476,7 @@ extern "C" {
 #include "peers/tables.h"
 #include "peers/values.h"
 #include "peers/llama_server.h"
+#include "peers/stops.h"
 #include "peers/fields.h"
 #include "peers/requests.h"
 
@@ -501,11 +516,14 @@ extern "C" {
 #include "drafts/ngram.h"
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
+#if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMPLING_STOP_DECLARED)
 #include "text/automaton.h"
 #ifdef SAMPLING_GRAMMAR_DECLARED
 #include "grammar/patterns.h"
 #endif
+#endif
+
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
 #include "constraints/automaton.h"
 #include "constraints/making.h"
 #include "constraints/sampler.h"
@@ -523,6 +541,17 @@ extern "C" {
 #include "constraints/top_p_decay.h"
 #include "constraints/accessors.h"
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
+
+#ifdef SAMPLING_STOP_DECLARED
+#include "stop/head.h"
+#include "stop/search.h"
+#include "stop/making.h"
+#include "stop/text.h"
+#ifdef SAMPLING_GRAMMAR_DECLARED
+#include "stop/patterns.h"
+#endif
+#include "stop/settings.h"
+#endif /* SAMPLING_STOP_DECLARED */
 
 #include "core/kinds.h"
 #include "base/restore.h"

@@ -309,7 +309,7 @@ $(B)/schema_files: tests/schema/schema_files.c tests/support/schema_cases.h test
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some ten seconds of a core.
-FUZZERS ?= calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge vocab
+FUZZERS ?= calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge text vocab
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/calls: RANDOM_INPUTS := 400000
@@ -323,17 +323,18 @@ fuzz/grammar_text: RANDOM_INPUTS := 20000000
 fuzz/grammar_walk: RANDOM_INPUTS := 25000
 fuzz/grammar_saved: RANDOM_INPUTS := 140000
 fuzz/shard_merge: RANDOM_INPUTS := 115000
+fuzz/text: RANDOM_INPUTS := 100000
 fuzz/vocab: RANDOM_INPUTS := 300000
 
 # Those that are linked with the library (tests/support/library.c), and those that include the implementation.
-FUZZ_LINKED := calls kv peers grammar_text grammar_walk grammar_saved vocab
+FUZZ_LINKED := calls kv peers grammar_text grammar_walk grammar_saved text vocab
 FUZZ_INSIDE := $(filter-out $(FUZZ_LINKED),$(FUZZERS))
 
 # those that take longer to compile than to run
 $(foreach f,batch state llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
 $(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/unit/test_batch.c
 
-## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, requests, grammars, vocabularies
+## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, requests, grammars, texts, vocabularies
 fuzz-regress: $(FUZZERS:%=fuzz/%)
 
 fuzz/%: $(B)/fuzz_driver_%

@@ -49,6 +49,8 @@
        samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    ban or force tokens, limit thinking (SAMPLING_CONSTRAINTS)
        samp_init_schedule          samplers that are active at times only (SAMPLING_CONSTRAINTS)
+       samp_text_init, samp_text_push, samp_text_flush
+                                   from tokens to the text to show: whole characters, stops (SAMPLING_STOP)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_shard_init, samp_sample_sharded
@@ -63,7 +65,7 @@
            model(text, n, logits);
            samp_token token = samp_sample(chain, logits, n_vocab);
            if (token < 0) return token;                               // samp_strerror(token) says why
-           if (is_end(token)) break;
+           if (is_end(token)) break;                                  // or samp_text_push, which also says what to show
            text[n++] = token;
        }
 
@@ -114,6 +116,7 @@
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets, loop breakers
+       >>stop                                                          from tokens to text
 
    MACROS (define them before you include the file: those with a * in each file that includes it, the others only in the
    file with SAMPLING_IMPLEMENTATION)
@@ -140,6 +143,7 @@
                                    same key
        SAMPLING_VOCAB *            samp_vocab_from_tokenizer_json, samp_vocab_from_gguf: a vocabulary from a model's
                                    own file
+       SAMPLING_STOP *             samp_text: from tokens to the text to show, up to a stop
        SAMPLING_KV *               the key-value cache: samp_kv
        SAMPLING_SHARDS *           samp_sample_sharded: each rank (machine or GPU) holds a slice of the logits, and all
                                    get the token that one machine would, for a few kilobytes of messages a row

@@ -33,6 +33,9 @@
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_WATERMARK before the first #include of this file, wherever it is included"
 #endif
+#if defined(SAMPLING_STOP) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_STOP_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_STOP before the first #include of this file, wherever it is included"
+#endif
 #if defined(SAMPLING_VOCAB) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_VOCAB_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_VOCAB before the first #include of this file, wherever it is included"
 #endif

@@ -20,6 +20,8 @@ typedef struct samp_request {
     bool seeded;             /* true: the request has a seed; false: the settings keep their own seed */
     bool with_prompt;        /* true: the chain must accept the prompt, for penalties and dry; false: it must not */
     int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
+    int32_t min_tokens; /* so many tokens come before an end: samp_init_min_tokens for the end tokens; 0: not given */
+    bool mask_ends;     /* true: the end tokens are never drawn: samp_init_suppressed_tokens */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -37,7 +39,7 @@ typedef struct samp_request {
               request's value, or that program's default.
      out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
-              lengths, stops, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
+              lengths, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
               lists these fields. All other fields are read, or are an error.
               tool_choice and function_call may be "auto", "none" or null. Other values force a tool call, and are
               SAMP_E_UNSUPPORTED. For OpenAI, vLLM, Anthropic and SGLang, tools with "strict" or a grammar are
@@ -51,6 +53,16 @@ typedef struct samp_request {
               limit); SGLang's custom_params.thinking_budget and max_thinking_tokens (a number below 0 is no limit). The
               caller must tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
               output_config.effort) are skipped: they are words for the prompt's template, not numbers of tokens.
+     Stops    The settings keep what ends the request's text, for samp_text_from_settings (SAMPLING_STOP): stop,
+              stop_sequences, stop_strings (texts; llama-server and Ollama leave out an empty one, the others refuse
+              it; a text with the character 0 is SAMP_E_UNSUPPORTED), SGLang's stop_regex, stop_token_ids and
+              transformers' eos_token_id (ids of no token are left out), include_stop_str_in_output and SGLang's
+              no_stop_trim, ignore_eos, min_tokens. Each request replaces all of it; samp_settings_set has no names for
+              it. With SGLang's ignore_eos the stop_token_ids are ignored too, as there.
+              Two of these fields also change what is drawn, which is the caller's to do with constraints; so if
+              request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's min_tokens,
+              SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long), request->mask_ends
+              (llama-server's ignore_eos; the other programs draw end tokens, and go on).
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of

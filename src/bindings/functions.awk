@@ -42,7 +42,8 @@ function read_line(line,    word, key, result)
 {
     split(line, word, /[ (:]/)
     if (word[1] == "object") {
-        is_object[word[2]] = 1
+        is_object[word[2]] = "samp_" word[2]
+        if (sub(/^.* as /, "", line)) is_object[word[2]] = line
         return
     }
     if (word[1] == "enum" || word[1] == "flags") {
@@ -102,8 +103,8 @@ function declared(kind, name, member,    first, shape, written)
         return "char " (name == "*" ? "(*)" : name) shape
     }
     if (kind in is_object) {
-        if (shape != "") return "samp_" kind (written ? " **" : " *const *") name
-        return (constant ? "const " : "") "samp_" kind " *" name
+        if (shape != "") return is_object[kind] (written ? " **" : " *const *") name
+        return (constant ? "const " : "") is_object[kind] " *" name
     }
     if (kind in scalar) return shape != "" || written ? first scalar[kind] " *" name : scalar[kind] " " name
     if (!(kind in what)) die("what is " kind "?")

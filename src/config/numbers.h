@@ -7,11 +7,22 @@
    Settings own everything that the members of their parameters point to, one block of memory each, except a vocabulary
    that the caller has lent (samp_settings_use_vocab). */
 
+/* What ends the text of a request (peers/stops.h): strings and patterns that end it, each list as dry_breakers has it,
+   and tokens. samp_text_from_settings reads it. */
+typedef struct sampi_stops {
+    const char **strings, **patterns; /* or NULL */
+    samp_token *tokens;               /* [n_tokens], or NULL */
+    size_t n_tokens;
+    int32_t min_tokens;
+    bool include_stop, ignores_ends;
+} sampi_stops;
+
 struct samp_settings {
     samp_params params;
     samp_vocab vocab;  /* the vocabulary that samp_settings_set_vocab copies; params.vocab points to it then */
     bool knows_length; /* n_ctx_train was set */
     char word[64];     /* of the last error: "order: ", and the word that names no sampler in quotes */
+    sampi_stops stops;
 };
 
 /* ---- reading numbers ----

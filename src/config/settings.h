@@ -18,6 +18,9 @@ SAMP_API SAMPI_COLD void samp_settings_free(samp_settings *s)
     if (!s) return;
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
         if (sampi_is_text_field(&SAMPI_CHAIN_FIELDS[i])) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
+    SAMP_FREE(s->stops.strings);
+    SAMP_FREE(s->stops.patterns);
+    SAMP_FREE(s->stops.tokens);
     SAMP_FREE(s);
 }
 

@@ -174,6 +174,13 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_ORDER: return sampi_request_order(reader, node);
         case SAMPI_PEER_CHOICE: return sampi_request_tool_choice(reader, node);
         case SAMPI_PEER_OPTIONS: return sampi_request_options(reader, node);
+        case SAMPI_PEER_STOPS: return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.strings);
+        case SAMPI_PEER_STOP_PATTERNS:
+            return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.patterns);
+        case SAMPI_PEER_STOP_TOKENS: return sampi_request_stop_tokens(reader, node, f);
+        case SAMPI_PEER_STOP_SHOWN: return sampi_request_truth(reader, node, &reader->to->stops.include_stop);
+        case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
+        case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE)
                 return sampi_request_bad(reader, node, SAMP_E_FORMAT);

@@ -68,6 +68,8 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (reader->peer->fields == SAMPI_SGLANG && p->min_p > 0.0f)
         status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_request_bad(reader, 0, status);
+    /* to SGLang stop_token_ids are end tokens too */
+    if (reader->peer->fields == SAMPI_SGLANG && reader->to->stops.ignores_ends) reader->to->stops.n_tokens = 0;
     if (!reader->adaptive) p->adaptive_target = -1.0f; /* then llama-server ignores adaptive_p */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (reader->thinks && with)
@@ -113,8 +115,11 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
 static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 {
     samp_params p = a->params;
+    sampi_stops stops = a->stops;
     a->params = b->params;
+    a->stops = b->stops;
     b->params = p;
+    b->stops = stops;
 }
 
 /* Reads a whole request. Returns the number of fields that were left out, or a status. */

@@ -41,7 +41,15 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_CONFIG, /* Anthropic's output_config; an effort alone is neutral */
     SAMPI_PEER_TOOLS,  /* a list of tools, refused if a tool that may be called is strict or has a grammar */
     /* an object with fields of the same table: those with the flag INSIDE, or all (with ANYWHERE) */
-    SAMPI_PEER_OPTIONS
+    SAMPI_PEER_OPTIONS,
+    /* what ends the text, for samp_text_from_settings (peers/stops.h): texts, regular expressions, tokens; whether the
+       stop is shown; whether end tokens are ignored; how many tokens come before an end */
+    SAMPI_PEER_STOPS,
+    SAMPI_PEER_STOP_PATTERNS,
+    SAMPI_PEER_STOP_TOKENS,
+    SAMPI_PEER_STOP_SHOWN,
+    SAMPI_PEER_ENDLESS,
+    SAMPI_PEER_LEAST
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -58,6 +66,12 @@ enum {
     SAMPI_PEER_OURS = 256,    /* the range is that of this library's setting; the program accepts more values */
     SAMPI_PEER_NOT_0 = 512,   /* the range does not contain 0 */
     SAMPI_PEER_BEHIND = 1024, /* a penalty that is applied after the others, and before a logit bias */
+    SAMPI_PEER_ONE = 2048,    /* a single value is a list of it */
+    SAMPI_PEER_EMPTY = 4096,  /* an empty text in a list is left out; without this flag it is refused */
+    SAMPI_PEER_MASKS = 8192,  /* the end tokens are also masked (samp_request.mask_ends) */
+    SAMPI_PEER_WAITS = 16384, /* before so many tokens no string stops the text either */
+    SAMPI_PEER_INSIDE_EMPTY = SAMPI_PEER_INSIDE | SAMPI_PEER_EMPTY,
+    SAMPI_PEER_ONE_EMPTY = SAMPI_PEER_ONE | SAMPI_PEER_EMPTY,
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
     /* lo itself is replaced by the default, other values out of the range by the nearest end */
@@ -69,7 +83,7 @@ typedef struct sampi_peer_field {
     const char *name;  /* the name in a request; NULL if the row is only a default of the program */
     const char *param; /* the member of samp_params that the field sets, or NULL */
     uint16_t means;    /* a sampi_peer_means */
-    uint16_t how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_BEHIND */
+    uint16_t how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_WAITS */
     const char *usual; /* the default, as a text for samp_settings_set; NULL for this library's default */
     double lo, hi;
 } sampi_peer_field;
@@ -97,6 +111,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -124,7 +139,11 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_ONLY("guided_grammar", NULL),
     SAMPI_PEER_ONLY("allowed_token_ids", NULL),
     SAMPI_PEER_ONLY("bad_words", ""),
-    SAMPI_PEER_ONLY("min_tokens", "0"),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("stop_token_ids", NULL, STOP_TOKENS, NONE, 0, 0),
+    SAMPI_PEER_DOES("include_stop_str_in_output", NULL, STOP_SHOWN, NONE, 0, 0),
+    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
+    SAMPI_PEER_DOES("min_tokens", NULL, LEAST, WAITS, 0, INT32_MAX),
     SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_ONLY("use_beam_search", "false"),
     SAMPI_PEER_ONLY("watermarking", "false"),
@@ -170,7 +189,9 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("forced_eos_token_id", NULL),
     SAMPI_PEER_ONLY("exponential_decay_length_penalty", NULL),
     SAMPI_PEER_ONLY("min_length", "0"),
-    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
+    SAMPI_PEER_DOES("stop_strings", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("eos_token_id", NULL, STOP_TOKENS, ONE, 0, 0),
     SAMPI_PEER_ONLY("guidance_scale", "1"),
     SAMPI_PEER_ONLY("watermarking_config", NULL),
     SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
@@ -215,7 +236,8 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
-    SAMPI_PEER_ONLY("ignore_eos", "false"),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE_EMPTY, 0, 0),
+    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, MASKS, 0, 0),
     SAMPI_PEER_DOES("reasoning_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_DOES("thinking_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
@@ -236,6 +258,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
     SAMPI_OPTION("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_DOES("seed", "seed", SEED, INSIDE_32_BITS, -1, 0),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, INSIDE_EMPTY, 0, 0),
     SAMPI_PEER_DOES("format", NULL, PLAIN, NONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
@@ -250,6 +273,7 @@ static const sampi_peer_field SAMPI_ANTHROPIC[] = {
     SAMPI_PEER_DOES("tool_choice", NULL, CALLS, NONE, 0, 0),
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_DOES("output_config", NULL, CONFIG, NONE, 0, 0),
+    SAMPI_PEER_DOES("stop_sequences", NULL, STOPS, NONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -281,8 +305,13 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_ONLY("regex", NULL),
     SAMPI_PEER_ONLY("ebnf", NULL),
     SAMPI_PEER_ONLY("structural_tag", NULL),
-    SAMPI_PEER_ONLY("min_tokens", "0"),
-    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("stop_token_ids", NULL, STOP_TOKENS, NONE, 0, 0),
+    SAMPI_PEER_DOES("stop_regex", NULL, STOP_PATTERNS, ONE, 0, 0),
+    SAMPI_PEER_DOES("no_stop_trim", NULL, STOP_SHOWN, NONE, 0, 0),
+    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
+    SAMPI_PEER_DOES("min_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
+    SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
     SAMPI_PEER_ONLY("beam_width", "1"),
     SAMPI_PEER_ONLY("custom_logit_processor", NULL),
     SAMPI_PEER_ONLY("positional_embed_overrides", NULL),
@@ -292,15 +321,15 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 /* Skipped fields are fields that do not influence which token is drawn. They contain the prompt, the length, number and
    form of answers, and what only the server needs. */
 #define SAMPI_SKIPPED_OPENAI \
-    "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
+    "model;messages;prompt;suffix;echo;stream;stream_options;n;best_of;max_tokens;" \
     "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
     "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
     "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
     "moderation"
 #define SAMPI_SKIPPED_VLLM \
-    SAMPI_SKIPPED_OPENAI ";stop_token_ids;ignore_eos;prompt_logprobs;prompt_logprob_token_ids;" \
+    SAMPI_SKIPPED_OPENAI ";prompt_logprobs;prompt_logprob_token_ids;" \
     "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
-    "spaces_between_special_tokens;include_stop_str_in_output;output_kind;stream_interval;skip_clone;" \
+    "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
     "output_text_buffer_length;length_penalty;skip_reading_prefix_cache;repetition_detection;" \
     "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
     "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
@@ -309,10 +338,10 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
     "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
 #define SAMPI_SKIPPED_TRANSFORMERS \
-    "max_length;max_new_tokens;max_time;stop_strings;early_stopping;length_penalty;use_cache;" \
+    "max_length;max_new_tokens;max_time;early_stopping;length_penalty;use_cache;" \
     "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
     "num_return_sequences;output_attentions;output_hidden_states;output_scores;output_logits;" \
-    "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
+    "return_dict_in_generate;pad_token_id;bos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
     "target_lookbehind;use_mtp;max_cache_len;continuous_batching_config;" \
@@ -330,18 +359,18 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 #define SAMPI_SKIPPED_OLLAMA \
     "model;prompt;suffix;system;template;context;stream;raw;keep_alive;images;messages;tools;think;" \
     "truncate;shift;_debug_render_only;logprobs;top_logprobs;options.num_keep;options.num_predict;" \
-    "options.stop;options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
+    "options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
     "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
     "options.f16_kv;options.vocab_only"
 
 #define SAMPI_SKIPPED_ANTHROPIC \
-    "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
+    "model;messages;system;max_tokens;stream;metadata;service_tier;container;cache_control;" \
     "inference_geo;user_profile_id"
 
 /* SGLang's skipped fields: those of SamplingParams, then of GenerateReqInput, then of OpenAI's requests. */
 #define SAMPI_SKIPPED_SGLANG \
-    "max_new_tokens;stop;stop_token_ids;stop_regex;n;ignore_eos;skip_special_tokens;" \
-    "spaces_between_special_tokens;no_stop_trim;stream_interval;" \
+    "max_new_tokens;n;skip_special_tokens;" \
+    "spaces_between_special_tokens;stream_interval;" \
     "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
     "use_audio_in_video;video_config;return_logprob;logprob_start_len;top_logprobs_num;token_ids_logprob;" \
     "return_sampling_mask;return_text_in_logprobs;return_flat_raw_top_logprobs;" \

@@ -417,30 +417,54 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
     return SAMP_OK;
 }
 
-/* Reads a list of texts and sets dry_breakers. The list is one block of memory, as settings own it: the pointers first,
-   then the texts. A text ends at its first 0, and an empty text is left out, as the program does. */
-static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
+/* Reads a list of texts, or with ONE a single one, to *out: one block of memory, as settings own it, first the
+   pointers, then the texts; NULL follows the last one. If `cut`, a text ends at its first 0; else such a text is not
+   supported. *out is NULL if the list is empty. */
+static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t node, unsigned how, bool cut,
+                                          const char ***out)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n, k = 0;
-    int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
-    for (int32_t i = v->first; i >= 0 && !status; i = sampi_request_node(reader, i)->next) {
+    const bool one = (how & SAMPI_PEER_ONE) && v->kind == SAMPI_JSON_STRING;
+    const int32_t first = one ? node : v->first;
+    const size_t room = one ? 2 : (size_t)v->n + 1;
+    size_t bytes = room * sizeof(char *), n, k = 0;
+    SAMP_FREE(*out); /* a name that comes twice */
+    *out = NULL;
+    if (!one && v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    for (int32_t i = first; i >= 0; i = one ? -1 : sampi_request_node(reader, i)->next) {
         if (sampi_request_node(reader, i)->kind != SAMPI_JSON_STRING)
             return sampi_request_bad(reader, i, SAMP_E_FORMAT);
-        bytes += (size_t)reader->doc->strings[sampi_request_node(reader, i)->text].n + 1;
+        (void)sampi_request_text(reader, sampi_request_node(reader, i)->text, &n);
+        bytes += n + 1;
     }
-    const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
-    if (!list) return sampi_request_bad(reader, node, status ? status : SAMP_E_NOMEM);
-    char *to = (char *)(list + v->n + 1);
-    for (int32_t i = v->first; i >= 0; i = sampi_request_node(reader, i)->next) {
+    const char **list = first < 0 ? NULL : (const char **)SAMP_MALLOC(bytes);
+    if (!list) return first < 0 ? SAMP_OK : sampi_request_bad(reader, node, SAMP_E_NOMEM);
+    *out = list; /* from now on the settings own the list */
+    list[0] = NULL;
+    char *to = (char *)(list + room);
+    for (int32_t i = first; i >= 0; i = one ? -1 : sampi_request_node(reader, i)->next) {
         const char *text = sampi_request_text(reader, sampi_request_node(reader, i)->text, &n);
         memcpy(to, text, n);
         to[n] = 0;
+        if (!cut && strlen(to) < n)
+            return sampi_request_fail(reader, i, SAMP_E_UNSUPPORTED, "expected a text without the character 0");
+        if (!*to && !(how & SAMPI_PEER_EMPTY)) return sampi_request_bad(reader, i, SAMP_E_RANGE);
         if (!*to) continue;
         list[k++] = to;
+        list[k] = NULL;
         to += strlen(to) + 1;
     }
-    list[k] = NULL;
+    return SAMP_OK;
+}
+
+/* Reads a list of texts and sets dry_breakers. A text ends at its first 0, and an empty text is left out, as the
+   program does. */
+static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
+{
+    const char **list = NULL;
+    const int status = sampi_request_texts(reader, node, SAMPI_PEER_EMPTY, true, &list);
+    if (status) return status;
+    if (!list) return sampi_request_bad(reader, node, SAMP_E_RANGE);
     reader->to->params.dry_breakers = list;
     return SAMP_OK;
 }

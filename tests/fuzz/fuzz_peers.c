@@ -226,8 +226,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(request.seeded || samp_settings_params(settings)->seed == 77);
         check_same(settings, other);
         MUST(request.thinking_budget == again.thinking_budget && request.thinking_budget >= -1);
-        MUST(samp_settings_from(settings, peer, text, NULL, NULL) ==
-             (request.thinking_budget < 0 ? SAMP_OK : SAMP_E_UNSUPPORTED));
+        MUST(request.min_tokens == again.min_tokens && request.min_tokens >= 0);
+        MUST(request.mask_ends == again.mask_ends);
+        const bool asks = request.thinking_budget >= 0 || request.min_tokens > 0 || request.mask_ends;
+        MUST(samp_settings_from(settings, peer, text, NULL, NULL) == (asks ? SAMP_E_UNSUPPORTED : SAMP_OK));
         check_same(settings, other);
     }
     samp_settings_free(settings);

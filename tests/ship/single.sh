@@ -35,6 +35,10 @@ int main(void)
 #ifdef SAMPLING_WATERMARK
     samp_free(samp_init_watermark(NULL));
 #endif
+#ifdef SAMPLING_STOP
+    samp_text_free(samp_text_init(NULL, NULL, 0, NULL, NULL));
+    samp_text_free(samp_text_from_settings(NULL, NULL, NULL));
+#endif
 #ifdef SAMP_NO_MT19937 /* whatever would choose it says so, and changes nothing */
     const char *field = "";
     samp_settings *settings = samp_settings_new();
@@ -75,7 +79,7 @@ try() { # parts, what is left out
     "$CXX" -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -I"$dir" -fsyntax-only "$dir/tokens.c"
     n=$((n + 1))
 }
-all="grammar constraints peers drafts gumbel watermark kv shards vocab llama"
+all="grammar constraints peers drafts gumbel watermark stop kv shards vocab llama"
 try core ""
 try "$all" ""
 for part in $all; do try "$part" ""; done

@@ -11,6 +11,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #define SAMPLING_VOCAB
+#define SAMPLING_STOP
 #define SAMPI_LONG_LIST 3
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))

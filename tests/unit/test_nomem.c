@@ -20,6 +20,7 @@
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
+#define SAMPLING_STOP
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256
 #include "sampling_gpu.h"
@@ -42,6 +43,7 @@ typedef struct world {
     samp_gpu *gpu;
     samp_shard *shard; /* the one rank that there is */
     samp_random_sample *op;
+    samp_text *text;
     samp_vocab *vocab; /* a copy of the made-up llama.cpp's */
     struct llama_sampler *llama;
     uint64_t out; /* a hash of what the call has written */
@@ -116,6 +118,8 @@ static uint64_t look(world *w)
     for (int r = 0; r < N_ROWS; r++) note_sampler(&at, w->rows[r]);
     if (w->settings) note_settings(&at, samp_settings_params(w->settings));
     if (w->kv) note_kv(&at, w->kv);
+    if (w->text) note(&at, &w->text->n_patterns, sizeof w->text->n_patterns);
+    if (w->text) note(&at, w->text->size, sizeof w->text->size);
     if (w->llama) note_sampler(&at, samp_llama_chain(w->llama));
     return at.out;
 }
@@ -139,6 +143,7 @@ static void end_world(world *w)
     samp_gpu_free(w->gpu);
     samp_shard_free(w->shard);
     samp_random_sample_destroy(w->op);
+    samp_text_free(w->text);
     samp_llama_vocab_free(w->vocab);
     if (w->llama) llama_free(w->llama);
     unlearn();
@@ -697,6 +702,49 @@ static int cache_of(world *w)
     return status;
 }
 
+static const char *const some_stops[] = { "the", "\n\n", "he" };
+
+static int text_of(world *w)
+{
+    const samp_token end = 3;
+    const samp_text_options options = { &end, 1, 0, false, false, false };
+    int status = 1;
+    w->text = samp_text_init(&small_vocabulary, some_stops, 3, &options, &status);
+    assert_true((w->text != NULL) == (status == SAMP_OK));
+    return status;
+}
+
+static void a_text(world *w)
+{
+    w->text = samp_text_init(&small_vocabulary, some_stops, 3, NULL, NULL);
+    assert_ok(samp_text_add_pattern(w->text, "an?", 5));
+}
+
+static const char stops_of_request[] = "{\"stop\":[\"a\",\"bc\"],\"stop_regex\":\"x+y\",\"stop_token_ids\":[3,4]}";
+
+static void settings_with_stops(world *w)
+{
+    w->settings = samp_settings_new();
+    assert_ok(samp_settings_from(w->settings, SAMP_PEER_SGLANG, stops_of_request, NULL, NULL));
+}
+
+static int text_of_settings(world *w)
+{
+    int status = 1;
+    w->text = samp_text_from_settings(w->settings, &small_vocabulary, &status);
+    assert_true((w->text != NULL) == (status == SAMP_OK));
+    return status;
+}
+
+static int clone_of_text(world *w)
+{
+    samp_text *copy = samp_text_clone(w->text);
+    if (!copy) return SAMP_E_NOMEM;
+    samp_text_free(w->text);
+    w->text = copy;
+    return SAMP_OK;
+}
+
 /* Without memory the chain stays the caller's. */
 static int llama_of(world *w)
 {
@@ -977,6 +1025,12 @@ typedef enum promise {
       made(w, samp_init_thinking(&small_vocabulary, &a_span, 1, 3, -1, &a_plan))) \
     X(samp_init_thinking_budget, nothing, MAKES, \
       made(w, samp_init_thinking_budget(&small_vocabulary, &a_span, 1, 1, -1))) \
+    X(samp_settings_from, settings_with_stops, MAKES, \
+      samp_settings_from(w->settings, SAMP_PEER_SGLANG, stops_of_request, NULL, NULL)) \
+    X(samp_text_init, nothing, MAKES, text_of(w)) \
+    X(samp_text_from_settings, settings_with_stops, MAKES, text_of_settings(w)) \
+    X(samp_text_add_pattern, a_text, MAKES, samp_text_add_pattern(w->text, "(?:th)+e|n", 9)) \
+    X(samp_text_clone, a_text, MAKES, clone_of_text(w)) \
     X(samp_random_sample_create, nothing, MAKES, operator_of(w)) \
     X(samp_kv_init, nothing, MAKES, cache_of(w)) \
     X(samp_llama_sample, a_llama_sampler, FAILS, samp_llama_sample(samp_llama_chain(w->llama), &llama, -1)) \
@@ -1302,6 +1356,20 @@ static void test_others_need_none(void **state)
     assert_status(out[0], SAMP_E_DEVICE);
     NONE(samp_shard_free, samp_shard_free(w.shard));
     w.shard = NULL;
+    end_world(&w);
+
+    const char *shown;
+    int32_t token;
+    memset(&w, 0, sizeof w);
+    a_text(&w);
+    NONE(samp_text_push, assert_num(samp_text_push(w.text, 't', &shown, &n), SAMP_TEXT_GOES_ON));
+    NONE(samp_text_flush, assert_ok(samp_text_flush(w.text, &shown, &n)));
+    NONE(samp_text_rollback, assert_ok(samp_text_rollback(w.text, 1)));
+    NONE(samp_text_stop, assert_num(samp_text_stop(w.text), -1));
+    NONE(samp_text_stop_at, assert_status(samp_text_stop_at(w.text, &token, &n), SAMP_E_EMPTY));
+    NONE(samp_text_reset, samp_text_reset(w.text));
+    NONE(samp_text_free, samp_text_free(w.text));
+    w.text = NULL;
     end_world(&w);
 
     samp_gpu_config config = gpu_config(SAMP_GPU_HOST);

@@ -6,6 +6,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_DRAFTS
+#define SAMPLING_STOP
 #include "sampling.h"
 #include <stdio.h>
 #include <stdlib.h>

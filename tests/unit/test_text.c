@@ -1,0 +1,593 @@
+/* test_text.c - tokens to text (samp_text): a naive twin on random texts, vocabularies and stops, with tokens taken back and
+   texts cloned anywhere (tests/support/text_twin.h); by hand: stops over tokens, halves of characters, which of several
+   stops, end tokens, options, patterns, where a stop begins, bad arguments; no memory after init; a request's stops.
+     SAMP_TEST_CASES   random texts (default 2,500; with SAMP_TEST_FULL 100,000, with SAMP_TEST_QUICK 300) */
+#define SAMPLING_STOP
+#define SAMPLING_GRAMMAR
+#define SAMPLING_PEERS
+#define SAMPLING_CONSTRAINTS
+#include "sampling.h"
+#include "tests/support/heap.h"
+#include "tests/support/test.h"
+#include "tests/support/text_twin.h"
+
+/* ---- a vocabulary of texts ---- */
+
+enum { N_VOCAB = 260, END = 256, THE_END = 257, EMPTY = 258, LONG = 259 };
+
+/* Tokens 0 to 255 are bytes; two ends, the second with bytes; a token without bytes, and a long one. */
+static const char *letters(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char bytes[256];
+    static const char *const more[] = { "", "<end>", "", "hello, world! " };
+    (void)vocab;
+    for (int i = 0; i < 256 && !bytes[255]; i++) bytes[i] = (char)i;
+    *n = token < 256 ? 1 : strlen(more[token - 256]);
+    return token < 256 ? &bytes[token] : more[token - 256];
+}
+static const samp_token ends[] = { END, THE_END };
+static const samp_vocab vocab = { N_VOCAB, letters, NULL, NULL, ends, 2, END, -1 };
+
+/* What a text shows: after each call |, after a stop *|, after an end #|. */
+static char shown[1000];
+
+static void note(const char *out, size_t n, const char *what)
+{
+    size_t at = strlen(shown);
+    memcpy(shown + at, out, n);
+    shown[at + n] = 0;
+    strcat(strcat(shown, what), "|");
+}
+
+static int push(samp_text *t, samp_token token)
+{
+    const char *out;
+    size_t n;
+    int state = samp_text_push(t, token, &out, &n);
+    note(out, n, state == SAMP_TEXT_STOPPED ? "*" : state == SAMP_TEXT_ENDED ? "#" : "");
+    return state;
+}
+
+/* Pushes the bytes of a text, one token each. */
+static void say(samp_text *t, const char *text)
+{
+    for (; *text; text++) push(t, (unsigned char)*text);
+}
+
+static void flush(samp_text *t)
+{
+    const char *out;
+    size_t n;
+    assert_ok(samp_text_flush(t, &out, &n));
+    note(out, n, "");
+}
+
+static samp_text *text_with(const samp_text_options *options, const char *const *stops, size_t n)
+{
+    int status = -99;
+    samp_text *t = samp_text_init(&vocab, stops, n, options, &status);
+    assert_ok(status);
+    assert_non_null(t);
+    shown[0] = 0;
+    return t;
+}
+#define TEXT(options, ...) \
+    text_with((options), (const char *const[]){ __VA_ARGS__ }, \
+              sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static void shows(samp_text *t, const char *want)
+{
+    assert_text(shown, want);
+    samp_text_free(t);
+}
+
+/* ---- by hand ---- */
+
+static void test_stop_over_tokens(void **state)
+{
+    (void)state;
+    samp_text *t = TEXT(NULL, "###");
+    say(t, "a##b###c");
+    assert_num(samp_text_stop(t), 0);
+    shows(t, "a|||##b|||*|*|"); /* the last token is not taken */
+
+    t = TEXT(NULL, "world", "lo,");
+    assert_num(push(t, LONG), SAMP_TEXT_STOPPED); /* "hello, world! ": all in one token */
+    assert_num(samp_text_stop(t), 1);
+    int32_t token;
+    size_t byte;
+    assert_ok(samp_text_stop_at(t, &token, &byte));
+    assert_num(token, 0);
+    assert_num(byte, 3);
+    shows(t, "hel*|");
+
+    /* what was held is shown as soon as it cannot be a stop, or when the text ends */
+    t = TEXT(NULL, "abcd", "bce");
+    say(t, "abc");
+    say(t, "xab");
+    flush(t);
+    shows(t, "|||abcx|||ab|");
+    t = TEXT(NULL, "abcd", "bce");
+    say(t, "abce");
+    shows(t, "|||a*|");
+    t = text_with(NULL, NULL, 0);
+    say(t, "ab");
+    flush(t);
+    shows(t, "a|b||");
+}
+
+static void test_which_stop(void **state)
+{
+    (void)state;
+    /* the last byte that comes first */
+    samp_text *t = TEXT(NULL, "abcd", "bc");
+    say(t, "abcd");
+    assert_num(samp_text_stop(t), 1);
+    shows(t, "||a*|*|");
+    /* then the first byte that comes first */
+    t = TEXT(NULL, "c", "bc", "abc", "xabc");
+    say(t, "abc");
+    assert_num(samp_text_stop(t), 2);
+    shows(t, "||*|");
+    /* then the lower index */
+    t = TEXT(NULL, "x", "bc", "bc");
+    assert_ok(samp_text_add_pattern(t, "bc", 2));
+    say(t, "abc");
+    assert_num(samp_text_stop(t), 1);
+    shows(t, "a||*|");
+    /* a pattern that begins before a string wins */
+    t = TEXT(NULL, "c");
+    assert_ok(samp_text_add_pattern(t, "z", 1));
+    assert_ok(samp_text_add_pattern(t, "b.?c|c", 3));
+    say(t, "ab");
+    say(t, "c");
+    assert_num(samp_text_stop(t), 2);
+    shows(t, "a||*|");
+}
+
+static void test_characters(void **state)
+{
+    (void)state;
+    samp_text *t = text_with(NULL, NULL, 0);
+    say(t, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+    flush(t);
+    shows(t, "|\xc3\xa9|||\xe2\x82\xac||||\xf0\x9f\x98\x80||");
+
+    /* broken: the longest beginning of a character is one U+FFFD, each other byte is one too */
+    t = text_with(NULL, NULL, 0);
+    say(t, "\xf0\x9f\x98"
+           "a\xff\xed\xa0\x80\xc0\xaf");
+    flush(t);
+    shows(t, "|||\xef\xbf\xbd"
+             "a|\xef\xbf\xbd||\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd||");
+
+    /* the text ends within one; or as they are */
+    t = text_with(NULL, NULL, 0);
+    say(t, "a\xe2\x82");
+    flush(t);
+    shows(t, "a|||\xef\xbf\xbd|");
+    samp_text_options raw = { .raw_bytes = true };
+    t = text_with(&raw, NULL, 0);
+    say(t, "\xff\xe2\x82");
+    flush(t);
+    shows(t, "\xff|||\xe2\x82|");
+
+    /* a stop that begins within a character; and one that would */
+    t = TEXT(NULL, "\xac!");
+    say(t, "\xe2\x82\xac!");
+    shows(t, "|||\xef\xbf\xbd*|");
+    t = TEXT(NULL, "\xac!");
+    say(t, "\xe2\x82\xac?");
+    shows(t, "|||\xe2\x82\xac?|");
+}
+
+static void test_ends(void **state)
+{
+    (void)state;
+    samp_text *t = TEXT(NULL, "abc", "<end>");
+    say(t, "ab");
+    assert_num(push(t, END), SAMP_TEXT_ENDED);
+    assert_num(push(t, 'c'), SAMP_TEXT_ENDED);
+    int32_t token = -1;
+    assert_ok(samp_text_stop_at(t, &token, NULL));
+    assert_num(token, 2);
+    assert_num(samp_text_stop(t), -1);
+    shows(t, "||ab#|#|");
+    t = TEXT(NULL, "<end>"); /* an end token's bytes are neither shown nor searched */
+    say(t, "\xc3");
+    push(t, THE_END);
+    shows(t, "|\xef\xbf\xbd#|");
+
+    /* stop tokens, which may be shown; ids that the vocabulary does not have */
+    const samp_token stops[] = { 100000, 'q', LONG, 'b' };
+    samp_text_options o = { .stop_tokens = stops, .n_stop_tokens = 4 };
+    t = text_with(&o, NULL, 0);
+    say(t, "aq");
+    shows(t, "a|#|");
+    o.include_stop = true;
+    t = TEXT(&o, "zz");
+    say(t, "z");
+    push(t, LONG);
+    shows(t, "z|hello, world! #|");
+    t = text_with(&o, NULL, 0);
+    say(t, "a");
+    push(t, THE_END); /* of the vocabulary: not shown */
+    shows(t, "a|#|");
+    t = TEXT(&o, "cd");
+    say(t, "acd");
+    shows(t, "a|c|d*|");
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    /* the first two tokens stop nothing, but a stop may begin there */
+    samp_text_options o = { .min_tokens = 2 };
+    samp_text *t = TEXT(&o, "ab", "c");
+    say(t, "abab");
+    shows(t, "|ab||*|");
+    t = TEXT(&o, "ab");
+    say(t, "xab");
+    shows(t, "x||*|");
+    t = text_with(&o, NULL, 0);
+    push(t, END);
+    push(t, THE_END);
+    assert_num(push(t, END), SAMP_TEXT_ENDED);
+    shows(t, "|<end>|#|");
+
+    o.min_tokens = 0;
+    o.strip_space = true;
+    t = TEXT(&o, " a");
+    push(t, EMPTY);
+    say(t, "  a b");
+    int32_t token;
+    size_t byte;
+    assert_ok(samp_text_stop_at(t, &token, &byte));
+    assert_num(token, 2);
+    assert_ok(samp_text_rollback(t, 4)); /* and again */
+    say(t, " xb");
+    flush(t);
+    shows(t, "|||*|*|*||x|b||");
+}
+
+static void test_patterns(void **state)
+{
+    (void)state;
+    samp_text *t = text_with(NULL, NULL, 0);
+    assert_ok(samp_text_add_pattern(t, "\\n+Human:", 12));
+    assert_ok(samp_text_add_pattern(t, "^no", 2));
+    say(t, "no");
+    assert_num(samp_text_stop(t), 1);
+    samp_text_reset(t);
+    shown[0] = 0;
+    say(t, "a no\n\nHum\n\nHuman:");
+    assert_num(samp_text_stop(t), 0);
+    int32_t token;
+    assert_ok(samp_text_stop_at(t, &token, NULL));
+    assert_num(token, 9);
+    shows(t, "a| |n|o||||||\n\nHum|||||||*|");
+
+    /* a match that is longer than its greatest length does not count; nothing longer is held */
+    t = text_with(NULL, NULL, 0);
+    assert_ok(samp_text_add_pattern(t, "a+b", 3));
+    say(t, "aaaaab");
+    assert_num(samp_text_stop(t), 0);
+    shows(t, "||a|a|a|*|");
+
+    t = text_with(NULL, NULL, 0);
+    assert_status(samp_text_add_pattern(t, "a$", 3), SAMP_E_UNSUPPORTED);
+    assert_status(samp_text_add_pattern(t, "a*", 3), SAMP_E_RANGE);
+    assert_status(samp_text_add_pattern(t, "(a", 3), SAMP_E_FORMAT);
+    assert_status(samp_text_add_pattern(t, "a", 0), SAMP_E_RANGE);
+    assert_status(samp_text_add_pattern(t, "a", 4097), SAMP_E_RANGE);
+    assert_status(samp_text_add_pattern(t, NULL, 3), SAMP_E_NULL);
+    assert_status(samp_text_add_pattern(NULL, "a", 3), SAMP_E_NULL);
+    assert_status(samp_text_add_pattern(t, "(a|b)*a(a|b){14}", 99), SAMP_E_FULL);
+    say(t, "a");
+    assert_status(samp_text_add_pattern(t, "a", 3), SAMP_E_RANGE);
+    say(t, "a");
+    shows(t, "a|a|");
+}
+
+static void test_bad_arguments(void **state)
+{
+    (void)state;
+    static const char *const none[] = { "a", NULL }, *const empty[] = { "a", "" };
+    const samp_token bad[] = { 3, -1 };
+    samp_text_options o = { .min_tokens = -1 };
+    samp_vocab other = vocab;
+    int status;
+    assert_null(samp_text_init(NULL, NULL, 0, NULL, &status));
+    assert_num(status, SAMP_E_NULL);
+    other.token_bytes = NULL;
+    assert_null(samp_text_init(&other, NULL, 0, NULL, &status));
+    assert_num(status, SAMP_E_NULL);
+    other = vocab;
+    other.n_vocab = -1;
+    assert_null(samp_text_init(&other, NULL, 0, NULL, &status));
+    assert_num(status, SAMP_E_RANGE);
+    assert_null(samp_text_init(&vocab, none, 2, NULL, &status));
+    assert_num(status, SAMP_E_NULL);
+    assert_null(samp_text_init(&vocab, NULL, 1, NULL, &status));
+    assert_num(status, SAMP_E_NULL);
+    assert_null(samp_text_init(&vocab, empty, 2, NULL, &status));
+    assert_num(status, SAMP_E_RANGE);
+    assert_null(samp_text_init(&vocab, none, 65537, NULL, &status));
+    assert_num(status, SAMP_E_RANGE);
+    assert_null(samp_text_init(&vocab, none, 1, &o, NULL));
+    o.min_tokens = 0;
+    o.n_stop_tokens = 2;
+    assert_null(samp_text_init(&vocab, none, 1, &o, &status));
+    assert_num(status, SAMP_E_NULL);
+    o.stop_tokens = bad;
+    assert_null(samp_text_init(&vocab, none, 1, &o, &status));
+    assert_num(status, SAMP_E_RANGE);
+    assert_null(samp_text_clone(NULL));
+
+    const char *out = NULL;
+    size_t n = 9;
+    samp_text *t = TEXT(NULL, "ab");
+    say(t, "a");
+    assert_status(samp_text_push(t, -5, &out, &n), SAMP_E_RANGE);
+    assert_true(out && n == 0);
+    assert_status(samp_text_push(t, N_VOCAB, &out, &n), SAMP_E_RANGE);
+    assert_status(samp_text_push(NULL, 1, &out, &n), SAMP_E_NULL);
+    assert_status(samp_text_push(t, 1, NULL, &n), SAMP_E_NULL);
+    assert_status(samp_text_flush(t, &out, NULL), SAMP_E_NULL);
+    assert_status(samp_text_flush(NULL, &out, &n), SAMP_E_NULL);
+    assert_status(samp_text_stop_at(t, NULL, NULL), SAMP_E_EMPTY);
+    assert_status(samp_text_stop_at(NULL, NULL, NULL), SAMP_E_NULL);
+    assert_status(samp_text_rollback(NULL, 0), SAMP_E_NULL);
+    assert_status(samp_text_rollback(t, 2), SAMP_E_RANGE);
+    samp_text_reset(NULL);
+    samp_text_free(NULL);
+    say(t, "b"); /* nothing has changed */
+    shows(t, "|*|");
+}
+
+/* ---- long texts ---- */
+
+/* A text of thousands of tokens, where the ring of tokens has begun anew: what is taken back is as a text that never had
+   it, up to what is kept. */
+static void test_long_text(void **state)
+{
+    (void)state;
+    enum { LENGTH = 6000 };
+    static samp_token tokens[LENGTH];
+    static const char *const stops[] = { "\xc3\xa9xyzzyxyzzy", "zzyx?" };
+    source rng = source_stream(77);
+    samp_text *t = text_with(NULL, stops, 2), *fresh;
+    assert_ok(samp_text_add_pattern(t, "y[xy]+z[zy]*#", 30));
+    const char *out, *again;
+    size_t n, m;
+    int refused = 0, taken = 0, most = 0;
+    for (int i = 0; i < LENGTH; i++) {
+        static const samp_token some[] = { 'x', 'y', 'z', 'z', 'y', 0xc3, 0xa9, EMPTY, LONG };
+        tokens[i] = some[below(&rng, TEST_COUNT(some))];
+        assert_num(samp_text_push(t, tokens[i], &out, &n), SAMP_TEXT_GOES_ON);
+        if (below(&rng, 100)) continue;
+        int back = (int)below(&rng, below(&rng, 3) ? 50 : 3000);
+        if (back > i + 1) back = i + 1;
+        int status = samp_text_rollback(t, back);
+        refused += status == SAMP_E_RANGE, taken += status == SAMP_OK;
+        if (most < i) most = i;
+        assert_true(status == SAMP_OK || (status == SAMP_E_RANGE && i - back < most - 1024));
+        if (status == SAMP_OK) i -= back;
+        fresh = samp_text_clone(t);
+        samp_text_reset(fresh);
+        for (int k = 0; k <= i; k++) assert_num(samp_text_push(fresh, tokens[k], &again, &m), SAMP_TEXT_GOES_ON);
+        samp_text *copy = samp_text_clone(t);
+        for (const char *c = "\xa9xyzzyxyz"; *c; c++) { /* both hold the same back */
+            assert_num(samp_text_push(copy, (unsigned char)*c, &out, &n),
+                       samp_text_push(fresh, (unsigned char)*c, &again, &m));
+            assert_true(n == m && !memcmp(out, again, n));
+        }
+        samp_text_free(copy);
+        samp_text_free(fresh);
+    }
+    assert_true(refused > 2 && taken > 20);
+    samp_text_free(t);
+}
+
+/* Each call after the making allocates nothing, and a text never holds more than its longest stop and three bytes. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    static const char *const stops[] = { "aaaaaaaaab", "\x98\x80 end" };
+    samp_text *t = text_with(NULL, stops, 2);
+    assert_ok(samp_text_add_pattern(t, "a[^b]*c", 40));
+    const unsigned long before = heap.mallocs;
+    source rng = source_stream(5);
+    size_t pushed = 0, had = 0, n;
+    const char *out;
+    for (int i = 0; i < 20000; i++) {
+        static const char some[] = "aaaa \xf0\x9f\x98\x80 en";
+        samp_token token = (unsigned char)some[below(&rng, sizeof some - 1)];
+        const int now = samp_text_push(t, token, &out, &n);
+        pushed++;
+        had += n;
+        assert_true(now >= 0);
+        assert_true(n > 0 || pushed - (had < pushed ? had : pushed) <= 20000);
+        if (now || below(&rng, 200) == 0) {
+            if (!now) assert_ok(samp_text_flush(t, &out, &n));
+            if (below(&rng, 2)) assert_ok(samp_text_rollback(t, (int32_t)below(&rng, 2)));
+            if (now || below(&rng, 2))
+                samp_text_reset(t), pushed = had = 0;
+            else
+                assert_ok(samp_text_rollback(t, 0));
+        }
+    }
+    assert_u64(heap.mallocs, before);
+    samp_text_free(t);
+}
+
+/* 65,536 stops, and a text that begins all of them again and again. */
+static void test_many_stops(void **state)
+{
+    (void)state;
+    enum { MANY = 65536 };
+    static char text[MANY][12];
+    static const char *stops[MANY];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text[i], sizeof text[i], "aaaa%d.", i);
+        stops[i] = text[i];
+    }
+    samp_text *t = text_with(NULL, stops, MANY);
+    const char *out;
+    size_t n, total = 0;
+    for (int i = 0; i < 20000; i++) {
+        assert_num(samp_text_push(t, i % 50 ? 'a' : '1', &out, &n), SAMP_TEXT_GOES_ON);
+        total += n;
+    }
+    assert_true(total >= 20000 - 10);
+    say(t, "aaaa4711.");
+    assert_num(samp_text_stop(t), 4711);
+    samp_text_free(t);
+    /* one byte too many, together */
+    static char full[65537], *parts[17];
+    memset(full, 'a', 65536);
+    for (int i = 0; i < 17; i++) parts[i] = full;
+    int status;
+    samp_text_free(samp_text_init(&vocab, (const char *const *)parts, 16, NULL, &status));
+    assert_ok(status);
+    assert_null(samp_text_init(&vocab, (const char *const *)parts, 17, NULL, &status));
+    assert_num(status, SAMP_E_RANGE);
+}
+
+static void test_random_texts(void **state)
+{
+    (void)state;
+    const uint64_t n = cases(100000, 300);
+    memset(twin_seen, 0, sizeof twin_seen);
+    for (uint64_t i = 0; i < n; i++) {
+        source rng = source_stream(i);
+        const char *wrong = text_walk(&rng);
+        if (wrong) test_fail(__FILE__, __LINE__, "case %llu: %s", (unsigned long long)i, wrong);
+    }
+    for (int k = 0; k < TWIN_ENDS && n >= 300; k++) assert_true(twin_seen[k] * 100 > n);
+}
+
+/* ---- as part of a program ---- */
+
+/* A row of a batch whose text has stopped draws the end token from then on. */
+static void test_chain_ends(void **state)
+{
+    (void)state;
+    float logits[N_VOCAB];
+    for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'a' || i == 'b' ? 1.0f : i == END ? 0.5f : -5.0f;
+    samp_sampler *chain = test_pair(samp_init_top_k(2), samp_init_dist(3));
+    samp_text *t = TEXT(NULL, "ab");
+    int drawn = 0, said = 0;
+    while (drawn < 1000) {
+        samp_token token = samp_sample(chain, logits, N_VOCAB);
+        drawn++;
+        said = push(t, token);
+        if (said) break;
+        shown[0] = 0;
+    }
+    assert_num(said, SAMP_TEXT_STOPPED);
+    assert_ok(samp_chain_insert(chain, 0, samp_init_allowed_tokens(&vocab.eos, 1)));
+    for (int i = 0; i < 10; i++) assert_num(samp_sample(chain, logits, N_VOCAB), END);
+    samp_text_free(t);
+    samp_free(chain);
+}
+
+/* ---- requests ---- */
+
+typedef struct request_text {
+    samp_peer peer;
+    const char *json, *said, *shown; /* what is said, byte by byte ($: the end token), and what is shown */
+    int32_t stop;
+} request_text;
+
+static const request_text requests[] = {
+    { SAMP_PEER_OPENAI, "{}", "ab###$", "ab####", -1 },
+    { SAMP_PEER_OPENAI, "{\"stop\":\"##\"}", "ab###", "ab*", 0 },
+    { SAMP_PEER_OPENAI, "{\"stop\":[\"x\",\"b\\u00e9\"]}", "ab\xc3\xa9", "a*", 1 },
+    { SAMP_PEER_OPENAI, "{\"stop\":[]}", "a$", "a#", -1 },
+    { SAMP_PEER_OPENAI, "{\"stop\":null}", "aq$", "aq#", -1 },
+    { SAMP_PEER_SGLANG, "{\"stop\":\"q\",\"sampling_params\":{\"stop\":[\"x\"]}}", "aqx", "aq*", 0 },
+    { SAMP_PEER_VLLM, "{\"stop\":[\"bc\"],\"include_stop_str_in_output\":true}", "abcd", "abc*", 0 },
+    { SAMP_PEER_VLLM, "{\"stop_token_ids\":[98,70000,-1,4e9]}", "abc", "a#", -1 },
+    { SAMP_PEER_VLLM, "{\"stop_token_ids\":[98],\"ignore_eos\":true}", "a$$b", "a#", -1 },
+    { SAMP_PEER_VLLM, "{\"stop\":\"a\",\"min_tokens\":3}", "aabaa", "aab*", 0 },
+    { SAMP_PEER_TRANSFORMERS, "{\"stop_strings\":\"bc\",\"eos_token_id\":[120]}", "abbx", "abb#", -1 },
+    { SAMP_PEER_TRANSFORMERS, "{\"stop_strings\":[\"bc\"],\"eos_token_id\":120,\"min_new_tokens\":2}", "abc", "a*",
+      0 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"stop\":[\"\",\"bc\"]}", "abc", "a*", 0 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"stop\":\"bc\",\"ignore_eos\":true}", "a$bc", "a*", 0 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"stop\":[\"bc\",\"\"]}}", "abc", "a*", 0 },
+    { SAMP_PEER_ANTHROPIC, "{\"stop_sequences\":[\"bc\"]}", "abc", "a*", 0 },
+    { SAMP_PEER_SGLANG, "{\"sampling_params\":{\"stop\":[\"x\"],\"stop_regex\":\"b+[cd]\"}}", "abbd", "a*", 1 },
+    { SAMP_PEER_SGLANG, "{\"stop\":\"a\",\"min_new_tokens\":3,\"no_stop_trim\":true}", "ba", "ba*", 0 },
+    { SAMP_PEER_SGLANG, "{\"stop_token_ids\":[98],\"ignore_eos\":true,\"stop\":[\"d\"]}", "ab$cd", "abc*", 0 },
+};
+
+static void test_requests(void **state)
+{
+    (void)state;
+    samp_settings *settings = samp_settings_new();
+    for (size_t i = 0; i < TEST_COUNT(requests); i++) {
+        const request_text *r = &requests[i];
+        samp_request request;
+        int status, last = SAMP_TEXT_GOES_ON;
+        assert_ok(samp_settings_set(settings, "n_ctx_train", "1000", NULL));
+        assert_ok(samp_settings_from(settings, r->peer, r->json, NULL, &request));
+        assert_num(request.mask_ends, r->peer == SAMP_PEER_LLAMA_SERVER && strstr(r->json, "ignore_eos"));
+        assert_num(request.min_tokens, strstr(r->json, "tokens\":3") ? 3 : strstr(r->json, "tokens\":2") ? 2 : 0);
+        samp_text *t = samp_text_from_settings(settings, &vocab, &status);
+        assert_ok(status);
+        char whole[100] = "";
+        for (const char *c = r->said; *c && !last; c++) {
+            shown[0] = 0;
+            last = push(t, *c == '$' ? END : (unsigned char)*c);
+            shown[strlen(shown) - 1] = 0;
+            strcat(whole, shown);
+        }
+        if (strcmp(whole, r->shown) != 0 || samp_text_stop(t) != r->stop)
+            test_fail(__FILE__, __LINE__, "%s: %s, stop %d", r->json, whole, (int)samp_text_stop(t));
+        samp_text_free(t);
+    }
+    /* a request that is refused changes nothing; settings without a request have no stops */
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"stop\":[\"a\",\"\"]}", NULL, NULL),
+                  SAMP_E_RANGE);
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"stop\":5}", NULL, NULL), SAMP_E_FORMAT);
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"stop\":\"a\\u0000b\"}", NULL, NULL),
+                  SAMP_E_UNSUPPORTED);
+    assert_status(samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"stop\":\"a\"}}", NULL, NULL),
+                  SAMP_E_FORMAT);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"stop_token_ids\":7}", NULL, NULL), SAMP_E_FORMAT);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"stop_token_ids\":[\"x\"]}", NULL, NULL),
+                  SAMP_E_FORMAT);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"ignore_eos\":3}", NULL, NULL), SAMP_E_FORMAT);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"min_tokens\":3}", NULL, NULL), SAMP_E_UNSUPPORTED);
+    int status;
+    samp_text *t = samp_text_from_settings(settings, &vocab, &status);
+    assert_ok(status);
+    shown[0] = 0;
+    say(t, "abcd");
+    assert_num(samp_text_stop(t), 0);
+    samp_text_free(t);
+    assert_null(samp_text_from_settings(NULL, &vocab, &status));
+    assert_num(status, SAMP_E_NULL);
+    assert_null(samp_text_from_settings(settings, NULL, &status));
+    assert_num(status, SAMP_E_NULL);
+    assert_ok(samp_settings_from(settings, SAMP_PEER_SGLANG, "{\"stop_regex\":[\"b$\"]}", NULL, NULL));
+    assert_null(samp_text_from_settings(settings, &vocab, &status));
+    assert_num(status, SAMP_E_UNSUPPORTED);
+    samp_settings_free(settings);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stop_over_tokens), cmocka_unit_test(test_which_stop),
+        cmocka_unit_test(test_characters),       cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_options),          cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_bad_arguments),    cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_many_stops),
+        cmocka_unit_test(test_random_texts),     cmocka_unit_test(test_chain_ends),
+        cmocka_unit_test(test_requests),
+    };
+    return test_run(argc, argv, tests, NULL, NULL);
+}
