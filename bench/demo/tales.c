@@ -7,6 +7,7 @@
  *     ./tales --compare --temp 0.5,1.3            two settings side by side
  *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
  *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
+ *     ./tales --stop "king,the end"               ends before these words, however their tokens fall
  *     ./tales --think 60                          thinks first, and is made to stop
  *     ./tales --json-schema bench/data/hero.json  JSON, by a grammar
  *     ./tales --json-schema bench/data/card.json --draft grammar   what the grammar forces needs no step
@@ -28,6 +29,7 @@
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
+#define SAMPLING_STOP
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "tales_model.h"
@@ -43,7 +45,7 @@ typedef struct {
     samp_settings *sampling;
     const char *prompt, *model;   /* model NULL: where it usually is */
     const char *grammar, *schema; /* files, or NULL */
-    const char *ban;              /* strings with commas between, or NULL */
+    const char *ban, *stop;       /* strings with commas between, or NULL */
     const char *mark, *mark_kind; /* the watermark's key as digits, or NULL */
     const char *detect, *text;    /* a key and a file, or NULL */
     const char *color;
@@ -79,6 +81,7 @@ static const option options[] = {
     {{"--grammar"},       TEXT, OWN(grammar), "the story must match the GBNF grammar in this file"},
     {{"--json-schema"},   TEXT, OWN(schema),  "the story must be a JSON document that satisfies the schema in this file"},
     {{"--ban"},           TEXT, OWN(ban),     "texts that must not occur, with commas between: \"king,the wolf\""},
+    {{"--stop"},          TEXT, OWN(stop),    "the story ends before the first of these texts, with commas between"},
     {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens occur twice in the story; 0 = off"},
     {{"--loop-breaker"},  SIZE, OWN(loop),    "a sequence that was repeated N times in a row is not repeated again; 0 = off"},
     {{"--think"},         SIZE, OWN(think),   "think first, for N tokens and to the end of the paragraph; 0 = off"},
@@ -514,10 +517,8 @@ static void page_write_raw(page *pg, const char *piece, size_t length, unsigned 
     fflush(pg->to);
 }
 
-static void page_write(page *pg, const tales_model *m, samp_token token, unsigned char shade)
+static void page_write(page *pg, const char *piece, size_t length, unsigned char shade)
 {
-    size_t length;
-    const char *piece = tales_piece(m, token, &length);
     if (pg->raw) {
         page_write_raw(pg, piece, length, shade);
         return;
@@ -526,15 +527,27 @@ static void page_write(page *pg, const tales_model *m, samp_token token, unsigne
         bool space = (unsigned char)piece[i] <= ' '; /* control bytes too: spare the terminal */
         if (space || pg->length == pg->width) page_flush(pg);
         pg->shade[pg->length] = shade;
-        if (space)
+        if (piece[i] == '\n')
+            pg->paragraph = true;
+        else if (space)
             pg->space = true;
         else
             pg->word[pg->length++] = piece[i];
     }
-    if (token == TALES_END) {
-        page_flush(pg);
-        pg->paragraph = true;
+}
+
+/* Writes what a text shows of further tokens, each in its shade (NULL: plain); if it ends there, what it held back too. */
+static void page_tell(page *pg, samp_text *text, const samp_token *ids, const unsigned char *shade, size_t n,
+                      bool ends)
+{
+    const char *out;
+    size_t length;
+    for (size_t i = 0; i < n; i++) {
+        samp_text_push(text, ids[i], &out, &length);
+        page_write(pg, out, length, shade ? shade[i] : 0);
     }
+    if (ends && samp_text_flush(text, &out, &length) == SAMP_OK)
+        page_write(pg, out, length, shade && n ? shade[n - 1] : 0);
 }
 
 /* Ends the last line. */
@@ -708,6 +721,7 @@ enum { MAX_STORIES = 64, MAX_DRAFT = 16, NGRAM_LEAST = 3, NGRAM_MOST = 5, LONGES
 typedef struct {
     samp_sampler *chain, *mind; /* mind: a copy of what ends its thinking, for the colours; or NULL */
     uint64_t seed;
+    samp_text *text;      /* what it has shown, and whether it has stopped */
     samp_token *ids;      /* the prompt's, then the story's own */
     unsigned char *shade; /* of each */
     int n, end;           /* how many there are, and are to be */
@@ -730,6 +744,8 @@ typedef struct {
     samp_kv *kv;
     samp_grammar *grammar; /* of all stories, or NULL; then they begin behind the prompt, and end with it */
     samp_vocab_index *index;
+    samp_vocab lines; /* in which the end of a paragraph ends its line, for texts */
+    samp_text *empty; /* of which each story, and each page that shows one anew, has a copy */
     story stories[MAX_STORIES];
     int n_stories, n_prompt;
     float *logits;      /* [n_stories * (1 + MAX_DRAFT), n_vocab] */
@@ -763,9 +779,15 @@ static void slide(library *lib, int seq)
     lib->stories[seq].pos -= gap;
 }
 
-static void write_story(library *lib, page *pg, const story *s, int n)
+/* The first token that belongs to a story's text. */
+static int first_told(const library *lib) { return lib->grammar ? lib->n_prompt : 0; }
+
+static void write_story(library *lib, page *pg, const story *s)
 {
-    for (int i = lib->grammar ? lib->n_prompt : 0; i < n; i++) page_write(pg, lib->m, s->ids[i], s->shade[i]);
+    const int from = first_told(lib);
+    samp_text *text = samp_text_clone(lib->empty);
+    page_tell(pg, text, s->ids + from, s->shade + from, (size_t)(s->n - from), s->n == s->end);
+    samp_text_free(text);
 }
 
 /* ---- --show on a terminal: the table stays where it is ---- */
@@ -823,7 +845,7 @@ static char *story_lines(library *lib, int columns)
     FILE *to = open_memstream(&text, &size);
     if (!to) return NULL;
     page_begin(&pg, to, columns < PAGE_WIDTH ? columns : PAGE_WIDTH, lib->grammar != NULL);
-    write_story(lib, &pg, lib->stories, lib->stories[0].n);
+    write_story(lib, &pg, lib->stories);
     page_end(&pg);
     fclose(to);
     return text;
@@ -886,13 +908,15 @@ static void take(library *lib, story *s, samp_token token, const float *row, con
     if (s->mind) samp_accept(s->mind, token);
     s->ids[s->n++] = token;
     s->logprob += logp;
-    if (lib->grammar && token == TALES_END) s->end = s->n;
+    const char *out;
+    size_t n_out;
+    if (samp_text_push(s->text, token, &out, &n_out) != SAMP_TEXT_GOES_ON) s->end = s->n;
     lib->f.tokens++;
     if (lib->live)
         draw_table(lib, row, set);
     else if (set->show)
         show_step(stdout, lib->m, s->chain, lib->f.tokens, row, lib->colours);
-    if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, token, s->shade[s->n - 1]);
+    if (!set->show && lib->n_stories == 1) page_write(&lib->pg, out, n_out, s->shade[s->n - 1]);
     progress_step(&lib->pr, lib->f.tokens, set->length * (size_t)lib->n_stories);
 }
 
@@ -1068,7 +1092,7 @@ static void write_side_by_side(library *lib, const settings *set)
         if (!to) break;
         page_begin(&pg, to, COLUMN_WIDTH, lib->grammar != NULL);
         write_heading(to, set, (size_t)k);
-        write_story(lib, &pg, &lib->stories[k], lib->stories[k].n);
+        write_story(lib, &pg, &lib->stories[k]);
         page_end(&pg);
         fclose(to);
     }
@@ -1096,7 +1120,10 @@ static void write_stories(library *lib, const settings *set)
             draw_frame(lib, true);
             return;
         }
-        if (set->show) write_story(lib, &lib->pg, best, best->n);
+        if (set->show)
+            write_story(lib, &lib->pg, best);
+        else
+            page_tell(&lib->pg, best->text, NULL, NULL, 0, true);
         page_end(&lib->pg);
         return;
     }
@@ -1107,11 +1134,11 @@ static void write_stories(library *lib, const settings *set)
             continue;
         }
         printf("%s(seed %llu)\n\n", s > lib->stories ? "\n" : "", (unsigned long long)s->seed);
-        write_story(lib, &lib->pg, s, s->n);
+        write_story(lib, &lib->pg, s);
         page_end(&lib->pg);
     }
     if (set->best_of == 1) return;
-    write_story(lib, &lib->pg, best, best->n);
+    write_story(lib, &lib->pg, best);
     page_end(&lib->pg);
 }
 
@@ -1123,7 +1150,14 @@ static int tell(library *lib, const settings *set)
     lib->pr.on = silent && isatty(STDERR_FILENO);
     lib->pr.begin = now();
     catch_interrupt();
-    if (lib->n_stories == 1 && !set->show) write_story(lib, &lib->pg, lib->stories, lib->n_prompt);
+    for (int k = 0; k < lib->n_stories; k++) {
+        const char *out;
+        size_t n;
+        for (int i = first_told(lib); i < lib->n_prompt; i++) {
+            samp_text_push(lib->stories[k].text, lib->stories[k].ids[i], &out, &n);
+            if (lib->n_stories == 1 && !set->show) page_write(&lib->pg, out, n, 0);
+        }
+    }
     int status = begin(lib, set);
     while (status == SAMP_OK && more && !interrupted) status = step(lib, set, &more);
     progress_end(&lib->pr);
@@ -1169,15 +1203,23 @@ static bool read_grammar(library *lib, const settings *set, const samp_vocab *vo
     return lib->grammar && lib->index;
 }
 
-/* What stories must not say: strings with commas between. */
+enum { MAX_STRINGS = 64, MAX_LIST = 1000 };
+
+/* The strings with commas between them -> strings [MAX_STRINGS], in text [MAX_LIST]. Returns how many. */
+static size_t strings_of(const char *list, char *text, const char **strings)
+{
+    size_t n = 0;
+    snprintf(text, MAX_LIST, "%s", list ? list : "");
+    for (char *one = strtok(text, ","); one && n < MAX_STRINGS; one = strtok(NULL, ",")) strings[n++] = one;
+    return n;
+}
+
+/* What stories must not say. */
 static samp_sampler *banned(const char *list, const samp_vocab *vocab)
 {
-    char text[1000];
-    const char *strings[64];
-    size_t n = 0;
-    snprintf(text, sizeof text, "%s", list);
-    for (char *one = strtok(text, ","); one && n < 64; one = strtok(NULL, ",")) strings[n++] = one;
-    return samp_init_banned_strings(vocab, strings, n, 0);
+    char text[MAX_LIST];
+    const char *strings[MAX_STRINGS];
+    return samp_init_banned_strings(vocab, strings, strings_of(list, text, strings), 0);
 }
 
 /* The end of a paragraph ends its line. */
@@ -1185,6 +1227,24 @@ static const char *line_bytes(const samp_vocab *vocab, samp_token token, size_t 
 {
     *n_bytes = 1;
     return token == TALES_END ? "\n" : tales_piece(vocab->user, token, n_bytes);
+}
+
+/* The vocabulary of texts. Only a grammar's text ends with a paragraph. */
+static samp_vocab line_vocab(const samp_vocab *usual, bool ends)
+{
+    samp_vocab vocab = *usual;
+    vocab.token_bytes = line_bytes;
+    if (!ends) vocab.n_eog = 0;
+    return vocab;
+}
+
+/* The text of which all stories begin with a copy. Nothing stops it within the prompt. */
+static samp_text *empty_text(const library *lib, const settings *set)
+{
+    char text[MAX_LIST];
+    const char *strings[MAX_STRINGS];
+    const samp_text_options options = { .min_tokens = lib->grammar ? 0 : lib->n_prompt };
+    return samp_text_init(&lib->lines, strings, strings_of(set->stop, text, strings), &options, NULL);
 }
 
 /* Thinking that ends well: from the prompt to the end of a paragraph. At half of its tokens it is told to stop, as the
@@ -1198,8 +1258,7 @@ static samp_sampler *thinking(const tales_model *m, const settings *set, const s
     int n_note = tales_tokenise(m, "I have thought enough.", note, NOTE);
     if (n_prompt < 1 || n_end < 1 || n_note < 1) return NULL;
     end[n_end++] = note[n_note++] = TALES_END;
-    vocab = *usual;
-    vocab.token_bytes = line_bytes;
+    vocab = line_vocab(usual, true);
     const samp_thinking span = { prompt, (size_t)n_prompt, end + 1, (size_t)n_end - 1, NULL, 0 };
     samp_thinking_plan plan;
     memset(&plan, 0, sizeof plan);
@@ -1344,9 +1403,12 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
     }
     lib->logits = malloc(rows * (size_t)lib->m->n_vocab * sizeof *lib->logits);
     lib->kv = tales_cache(lib->m, lib->n_stories * lib->m->n_ctx, lib->n_stories, SAMP_F32, false);
+    lib->lines = line_vocab(vocab, lib->grammar != NULL);
+    lib->empty = empty_text(lib, set);
+    for (int k = 0; k < lib->n_stories; k++) lib->stories[k].text = samp_text_clone(lib->empty);
     const story *last = &lib->stories[lib->n_stories - 1];
-    if (lib->logits && lib->kv && last->ids && last->shade && (!set->draft || set->by_grammar || last->ngram))
-        return true;
+    const bool drafts = last->ngram || !set->draft || set->by_grammar;
+    if (lib->logits && lib->kv && last->ids && last->shade && last->text && drafts) return true;
     fprintf(stderr, "tales: not enough memory\n");
     return false;
 }
@@ -1357,9 +1419,11 @@ static void close_library(library *lib)
         samp_free(lib->stories[k].chain);
         samp_free(lib->stories[k].mind);
         samp_ngram_free(lib->stories[k].ngram);
+        samp_text_free(lib->stories[k].text);
         free(lib->stories[k].ids);
         free(lib->stories[k].shade);
     }
+    samp_text_free(lib->empty);
     samp_grammar_free(lib->grammar);
     samp_vocab_index_free(lib->index);
     samp_kv_free(lib->kv);
@@ -1399,7 +1463,7 @@ static char *read_paragraphs(const char *path)
 }
 
 /* False after a message. */
-static bool detect(const tales_model *m, const settings *set)
+static bool detect(const tales_model *m, const samp_vocab *lines, const settings *set)
 {
     samp_watermark mark;
     samp_watermark_result whole_text;
@@ -1426,9 +1490,11 @@ static bool detect(const tales_model *m, const settings *set)
         if (span.p_value > 0.01) printf("no %d tokens in a row look marked (p = %.3g)\n", STRETCH, span.p_value);
         if (span.p_value <= 0.01) {
             printf("most clearly marked: tokens %zu to %zu, p = %.3g:\n\n", span.begin, span.end, span.p_value);
+            samp_text *part = samp_text_init(lines, NULL, 0, NULL, NULL);
             page_begin(&pg, stdout, PAGE_WIDTH, false);
-            for (size_t i = span.begin; i < span.end; i++) page_write(&pg, m, ids[i], 0);
+            page_tell(&pg, part, ids + span.begin, NULL, span.end - span.begin, true);
             page_end(&pg);
+            samp_text_free(part);
         }
     } else {
         fprintf(stderr, "tales: --text %s: no text, or it cannot be read\n", set->text);
@@ -1532,7 +1598,8 @@ int main(int argc, char **argv)
     if (error) {
         fprintf(stderr, "tales: %s\n", error);
     } else if (set.detect) {
-        result = detect(&m, &set) ? 0 : 1;
+        lib.lines = line_vocab(&vocab, false);
+        result = detect(&m, &lib.lines, &set) ? 0 : 1;
     } else {
         lib.n_stories = (int)how_many(&set);
         lib.colours = wants_colours(set.color);

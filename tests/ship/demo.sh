@@ -57,6 +57,21 @@ for seed in 1 2 3; do
     tell --seed $seed --length 120 --ban "the,Once upon" > "$dir/banned"
     ! grep -q "the" "$dir/banned" || fail "--ban: $(cat "$dir/banned")"
 done
+
+# A story ends before the first stop, and is the same up to there, however it is drafted.
+words() { tr -s '\n ' ' ' < "$1" | sed 's/ *$//'; }
+for seed in 1 2 3; do
+    tell --seed $seed --length 120 > "$dir/plain"
+    stop=$(words "$dir/plain" | cut -d ' ' -f 30 | tr -dc a-zA-Z)
+    tell --seed $seed --length 120 --stop "zzz,$stop" > "$dir/stopped"
+    tell --seed $seed --length 120 --stop "zzz,$stop" --draft 8 > "$dir/drafted"
+    cmp "$dir/stopped" "$dir/drafted" || fail "--stop: another story with a draft"
+    case $(words "$dir/plain") in
+    "$(words "$dir/stopped") $stop"* | "$(words "$dir/stopped")$stop"*) ;;
+    *) fail "--stop \"$stop\": $(cat "$dir/stopped")" ;;
+    esac
+done
+
 tell --temp 0 --length 200 > "$dir/plain"
 tell --temp 0 --length 200 --no-repeat-ngram 3 > "$dir/banned"
 ! cmp -s "$dir/plain" "$dir/banned" || fail "--no-repeat-ngram 3: the same story"
