@@ -83,7 +83,9 @@ static size_t twin_say(source *s, char *to, size_t most)
                                           "\x80",     "\xff", "\xed\xa0", "\n",       "ab",   "\xe2\x82\xac" };
     size_t n = 0;
     for (size_t k = 1 + below(s, 3); k > 0; k--) {
-        const char *piece = pieces[below(s, sizeof pieces / sizeof *pieces)];
+        const char any[2] = { (char)(1 + below(s, 255)), 0 },
+                   *piece = pieces[below(s, sizeof pieces / sizeof *pieces)];
+        if (below(s, 16) == 15) piece = any;
         if (n + strlen(piece) > most) break;
         memcpy(to + n, piece, strlen(piece));
         n += strlen(piece);
@@ -244,14 +246,16 @@ static void twin_read(const twin *w, int32_t n, bool ends, twin_end *e)
 
 /* ---- the walk ---- */
 
-#define TWIN_CHECK(condition) \
+#define TWIN_SAYS(expr) /* NULL, or what is wrong */ \
     do { \
-        if (!(condition)) { \
+        const char *says_ = (expr); \
+        if (says_) { \
             samp_text_free(text); \
             samp_text_free(other); \
-            return #condition; \
+            return says_; \
         } \
     } while (0)
+#define TWIN_CHECK(condition) TWIN_SAYS((condition) ? NULL : #condition)
 
 /* Does a text have what the twin says? `whole` is all that it has shown, [n]. */
 static const char *twin_differs(const twin *w, const samp_text *t, int state, const char *whole, size_t n, bool ended)
@@ -281,7 +285,7 @@ static const char *text_walk(source *s)
     twin_begin(&w, s);
     samp_text *text = twin_text(&w), *other = NULL;
     int state = SAMP_TEXT_GOES_ON;
-    const char *out, *wrong;
+    const char *out;
     size_t n, n_whole = 0;
     TWIN_CHECK(text != NULL);
     for (int i = 0; i < TWIN_LENGTH; i++) {
@@ -294,8 +298,7 @@ static const char *text_walk(source *s)
             w.n -= back;
             n_whole = w.shown[w.n];
             if (back) state = SAMP_TEXT_GOES_ON;
-            wrong = twin_differs(&w, text, state, w.out, n_whole, false);
-            TWIN_CHECK(!wrong);
+            TWIN_SAYS(twin_differs(&w, text, state, w.out, n_whole, false));
         } else if (what == 1) { /* a copy goes on */
             other = samp_text_clone(text);
             TWIN_CHECK(other != NULL);
@@ -305,8 +308,7 @@ static const char *text_walk(source *s)
         } else if (what == 2) { /* the text ends here, and does not */
             TWIN_CHECK(samp_text_flush(text, &out, &n) == SAMP_OK);
             memcpy(w.out + n_whole, out, n);
-            wrong = twin_differs(&w, text, state, w.out, n_whole + n, true);
-            TWIN_CHECK(!wrong);
+            TWIN_SAYS(twin_differs(&w, text, state, w.out, n_whole + n, true));
             TWIN_CHECK(samp_text_flush(text, &out, &n) == SAMP_OK && n == 0);
             TWIN_CHECK(samp_text_push(text, 0, &out, &n) == (state ? state : SAMP_TEXT_ENDED) && n == 0);
             TWIN_CHECK(samp_text_rollback(text, 0) == SAMP_OK);
@@ -321,8 +323,7 @@ static const char *text_walk(source *s)
             w.text[w.n++] = token;
             memcpy(w.out + n_whole, out, n);
             w.shown[w.n] = n_whole += n;
-            wrong = twin_differs(&w, text, state, w.out, n_whole, false);
-            TWIN_CHECK(!wrong);
+            TWIN_SAYS(twin_differs(&w, text, state, w.out, n_whole, false));
             if (!state && !w.options.raw_bytes) /* whole characters */
                 TWIN_CHECK(twin_decode(out, n, true, false, w.out + n_whole) == n);
         }
@@ -362,7 +363,7 @@ static const char *text_walk(source *s)
     }
     samp_text_reset(text);
     w.n = 0;
-    TWIN_CHECK(!twin_differs(&w, text, SAMP_TEXT_GOES_ON, w.out, 0, false));
+    TWIN_SAYS(twin_differs(&w, text, SAMP_TEXT_GOES_ON, w.out, 0, false));
     samp_text_free(text);
     samp_text_free(other);
     return NULL;

@@ -181,6 +181,35 @@ static void test_characters(void **state)
     shows(t, "|||\xe2\x82\xac?|");
 }
 
+/* Two bytes of any kind, then some that may go on or not, against the table of the standard. */
+static void test_every_beginning(void **state)
+{
+    (void)state;
+    static const unsigned char third[] = { 'a', 0x80, 0xbf, 0xc3 }, fourth[] = { 0x80, 0xe2 };
+    const samp_text_options raw = { .raw_bytes = true };
+    samp_text *t[2] = { text_with(NULL, NULL, 0), text_with(&raw, NULL, 0) };
+    for (int i = 0; i < 256 * 256 * 8; i += quick() ? 97 : 1) {
+        const unsigned char bytes[] = { (unsigned char)(i >> 11), (unsigned char)(i >> 3), third[i >> 1 & 3],
+                                        fourth[i & 1] };
+        for (int k = 0; k < 2; k++) {
+            char got[24], want[24];
+            size_t n = 0, m;
+            const char *out;
+            samp_text_reset(t[k]);
+            for (int b = 0; b < 5; b++) {
+                int status = b < 4 ? samp_text_push(t[k], bytes[b], &out, &m) : samp_text_flush(t[k], &out, &m);
+                if (status || n + m > sizeof got) assert_num(status, SAMP_OK);
+                memcpy(got + n, out, m);
+                n += m;
+            }
+            m = twin_decode((const char *)bytes, 4, k, true, want);
+            if (n != m || memcmp(got, want, n) != 0) test_fail(__FILE__, __LINE__, "bytes %d", i);
+        }
+    }
+    samp_text_free(t[0]);
+    samp_text_free(t[1]);
+}
+
 static void test_ends(void **state)
 {
     (void)state;
@@ -581,12 +610,19 @@ static void test_requests(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_over_tokens), cmocka_unit_test(test_which_stop),
-        cmocka_unit_test(test_characters),       cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_options),          cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_bad_arguments),    cmocka_unit_test(test_long_text),
-        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_many_stops),
-        cmocka_unit_test(test_random_texts),     cmocka_unit_test(test_chain_ends),
+        cmocka_unit_test(test_stop_over_tokens),
+        cmocka_unit_test(test_which_stop),
+        cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_every_beginning),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_many_stops),
+        cmocka_unit_test(test_random_texts),
+        cmocka_unit_test(test_chain_ends),
         cmocka_unit_test(test_requests),
     };
     return test_run(argc, argv, tests, NULL, NULL);
