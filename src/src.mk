@@ -9,6 +9,12 @@ headers: | $(B)
 	@for h in sampling.h sampling_gpu.h; do $(MAKE_HEADER) src/$$h > $(B)/made.h || exit 1; \
 	  cmp -s $(B)/made.h $$h || { cp $(B)/made.h $$h && echo "$$h"; }; done
 
+## bindings: write the sections of sampling.py and sampling.js that the table of functions makes (src/bindings/functions.txt)
+bindings: | $(B)
+	@for b in python:sampling.py javascript:sampling.js; do f=src/bindings/$${b#*:}; \
+	  awk -v make=$${b%:*} -f src/bindings/functions.awk src/bindings/functions.txt $$f > $(B)/made.txt || exit 1; \
+	  cmp -s $(B)/made.txt $$f || { cp $(B)/made.txt $$f && echo "$$f"; }; done
+
 # what make test and .ci/run ask: are they what src/ makes?
 test-rooms: | $(B)
 	@for h in sampling.h sampling_gpu.h; do awk -v dir=src -f src/headers.awk src/$$h | cmp -s - $$h || \
@@ -84,4 +90,4 @@ man: $(B)/sampling.3
 $(B)/sampling.3: src/package/man.awk sampling.h | $(B)
 	awk -f $< sampling.h > $@
 
-.PHONY: headers test-rooms single sizes lib install uninstall man
+.PHONY: headers bindings test-rooms single sizes lib install uninstall man

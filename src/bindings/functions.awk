@@ -237,21 +237,21 @@ function type_in(kind)
     return what[kind] != "" && what[kind] != "function" ? kind : ""
 }
 
-# All that this function or struct needs is used, too.
+# All that this function or struct needs is used, too. (A binding has parameters from C's settings, and looks into none.)
 function use(key,    j, type)
 {
-    if (key in used) return
+    if (key in used || key == "params") return
     used[key] = 1
     for (j = 1; j <= n_args[key] + 0; j++) if ((type = type_in(arg_kind[key, j])) != "") use(type)
     if (key in result_of && (type = type_in(result_of[key])) != "") use(type)
 }
 
-# Words in quotes, broken into lines of at most 120 columns.
+# Words in quotes, broken into lines of at most 120 columns. Python's go on below the first one.
 function put(word, first, last)
 {
     if (line_length + length(word) > 116) {
-        printf "\n    "
-        line_length = 4
+        printf "\n%*s", inset, ""
+        line_length = inset
     } else if (!first) {
         printf " "
         line_length++
@@ -272,6 +272,7 @@ function make_section(    i, j, n, key, name, value, python, quote, open, kind)
         line_length = 0
         if (what[key] == "enum" || what[key] == "flags") {
             printf "%s", open = (python ? (what[key] == "enum" ? "_enum(" : "_flags(") : (what[key] == "enum" ? "enumeration(" : "flags("))
+            inset = python ? length(open) : 4
             line_length = length(open)
             n = split(tolower(values[key]), value, /, /)
             put(quote name quote, 1, 0)
@@ -280,6 +281,7 @@ function make_section(    i, j, n, key, name, value, python, quote, open, kind)
             continue
         }
         printf "%s", open = (what[key] == "struct" ? (python ? "_struct(" : "struct(") : (python ? "_function(" : "fn("))
+        inset = python ? length(open) : 4
         line_length = length(open)
         n = n_args[key]
         put(quote name quote, 1, n == 0 && what[key] == "struct" && python)

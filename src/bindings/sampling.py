@@ -722,15 +722,8 @@ def _written(write):
 
 
 # ---- C's side: made from functions.txt by "make bindings" ----
-_enum("grammar_kind", "gbnf", "json_schema", "regex", "structural_tag")
-_enum("peer", "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang")
-_enum("ramp", "none", "linear", "exponential")
-_enum("unit", "tokens", "lines")
-_enum("area", "anywhere", "inside", "outside")
-_enum("verify_method", "exact", "ratio")
-_enum("watermark_kind", "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid")
-_enum("watermark_scope", "once_in_text", "once_in_all", "always")
 _enum("dtype", "f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+_enum("verify_method", "exact", "ratio")
 _struct("logprob", token="token", rank="i32 1..", logprob="f32")
 _struct("logprob_set", top_logprobs="out logprob[n_top]?", n_top="i32 0..1024", n_top_found="i32", chosen="logprob",
         cumulative_logprob="f64")
@@ -740,33 +733,10 @@ _struct("logits", data="byte[rows x stride elements]", dtype="dtype", n_rows="si
         mask_stride="size (n_vocab+31)/32.. words", logprobs="out logprobs[n_rows]?", n_threads="i32 0..")
 _struct("draft", n="size 0..", tokens="token[n] 0..n_vocab-1", probs="f32[n x n_vocab or n x n_top]? 0..1",
         ids="token[n x n_top]? 0..n_vocab-1", n_top="size 1..n_vocab")
-_struct("text_error", status="int", line="size 1..", column="size 1.. bytes", message="char[160]")
-_struct("grammar_usage", n_states="size", n_entries="size", n_masks="size", n_hits="size", n_renewals="size",
-        n_bytes="size", max_bytes="size")
-_struct("sequence", tokens="token[n] 0..", n="size 1..1024", bias="f32 -inf..")
-_struct("loop", min_period="i32 1..65536 tokens", max_period="i32 min_period..65536 tokens", copies="i32 2..65536",
-        last_n="i32 ..4194304 tokens", every="i32 1.. tokens")
-_struct("thinking", start="token[n_start] 0..", n_start="size 1..1024", end="token[n_end] 0..", n_end="size 1..1024",
-        force="token[n_force]? 0..", n_force="size 1..1024")
-_struct("thinking_plan", total="i32 0.. tokens", soft="i32 0.. tokens", soft_ratio="f32 0..1", grace="i32 0.. tokens",
-        note="token[n_note]? 0..", n_note="size 0..1024", ends="sequence[n_ends]?", n_ends="size 0..1024", ramp="ramp",
-        bias="f32 0..", loop="loop[1]?", loop_from="i32 0.. tokens")
-_struct("schedule", count="unit", from_="i32 0..", to="i32 0..", begin="i32 0.. tokens", where="area",
-        spans="thinking[n_spans]?", n_spans="size 0..1024", inside="i32 0..n_spans", until="token[n_until]? 0..",
-        n_until="size", vocab="kept const vocab?", loop="loop[1]?")
-_struct("watermark", kind="watermark_kind", key="u64", context_width="i32 1..64 tokens", scope="watermark_scope",
-        history="i32 1..4194304 tokens", alpha="f64 0..1", depth="i32 1..32", gamma="f64 (0..1)", delta="f32 0..",
-        seed="u64")
-_struct("watermark_result", score="f64", p_value="f64", n_scored="size", ln_p="f64")
-_struct("watermark_span", begin="size", end="size", result="watermark_result", p_value="f64", ln_p="f64")
-_struct("request", error="text_error", field="char[64]", seeded="bool", with_prompt="bool",
-        thinking_budget="i32 -1.. tokens")
 _function("sample", "token", s="sampler", logits="f32[n_vocab]", n_vocab="size 1..4194304")
 _function("sample_batch", "status", rows="sampler[logits.n_rows]", logits="logits", out="out token[logits.n_rows]")
 _function("verify", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304", draft="draft",
           method="verify_method", out="out token[draft.n+1]")
-_function("verify_block", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304",
-          draft="draft", out="out token[draft.n+1]")
 _function("error_text", "int", status="int", field="text?", buf="out char[size]?", size="size")
 _function("check_params", "status", params="params", field="out field?")
 _function("chain_from_params", "new sampler of params", params="params", status="out status?")
@@ -777,8 +747,6 @@ _function("settings_set", "status", settings="settings", name="text", value="tex
 _function("settings_get", "status", settings="const settings", name="text", buf="out char[size]?", size="size")
 _function("settings_takes", "status", name="text", buf="out char[size]?", size="size")
 _function("settings_use_vocab", "status", settings="settings", vocab="kept const vocab?")
-_function("settings_from", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
-          request="out request?")
 _function("vocab_init", "new vocab", bytes="char[sum of n_bytes]", n_bytes="u32[n_vocab]", n_vocab="i32 1..4194304",
           eog="token[n_eog]? 0..n_vocab-1", n_eog="size", eos="token -1..n_vocab-1", eot="token -1..n_vocab-1",
           status="out status?")
@@ -802,6 +770,10 @@ _function("accept", "status", s="sampler", token="token 0..")
 _function("name", "text of s", s="const sampler")
 _function("reset", "void", s="sampler")
 _function("clone", "new sampler of s", s="const sampler")
+_enum("grammar_kind", "gbnf", "json_schema", "regex", "structural_tag")
+_struct("text_error", status="int", line="size 1..", column="size 1.. bytes", message="char[160]")
+_struct("grammar_usage", n_states="size", n_entries="size", n_masks="size", n_hits="size", n_renewals="size",
+        n_bytes="size", max_bytes="size")
 _function("grammar_init", "new grammar", kind="grammar_kind", text="text", root="text?", error="out text_error?")
 _function("vocab_index_init", "new vocab_index", vocab="kept const vocab", status="out status?")
 _function("init_grammar", "new sampler", index="kept const vocab_index", grammar="kept const grammar")
@@ -818,8 +790,22 @@ _function("grammar_is_complete", "status", s="const sampler")
 _function("grammar_forced", "i64", s="sampler", bytes="out char[size]?", size="size")
 _function("grammar_draft", "i64", grammar="sampler", tokens="out token[n_max]", n_max="size")
 _function("grammar_certain", "i64", grammar="sampler", tokens="out token[n_max]", n_max="size")
+_enum("ramp", "none", "linear", "exponential")
+_enum("unit", "tokens", "lines")
+_enum("area", "anywhere", "inside", "outside")
+_struct("sequence", tokens="token[n] 0..", n="size 1..1024", bias="f32 -inf..")
+_struct("loop", min_period="i32 1..65536 tokens", max_period="i32 min_period..65536 tokens", copies="i32 2..65536",
+        last_n="i32 ..4194304 tokens", every="i32 1.. tokens")
+_struct("thinking", start="token[n_start] 0..", n_start="size 1..1024", end="token[n_end] 0..", n_end="size 1..1024",
+        force="token[n_force]? 0..", n_force="size 1..1024")
+_struct("thinking_plan", total="i32 0.. tokens", soft="i32 0.. tokens", soft_ratio="f32 0..1", grace="i32 0.. tokens",
+        note="token[n_note]? 0..", n_note="size 0..1024", ends="sequence[n_ends]?", n_ends="size 0..1024",
+        ramp="ramp", bias="f32 0..", loop="loop[1]?", loop_from="i32 0.. tokens")
+_struct("schedule", count="unit", from_="i32 0..", to="i32 0..", begin="i32 0.. tokens", where="area",
+        spans="thinking[n_spans]?", n_spans="size 0..1024", inside="i32 0..n_spans", until="token[n_until]? 0..",
+        n_until="size", vocab="kept const vocab?", loop="loop[1]?")
 _function("init_sequence_bias", "new sampler", sequences="sequence[n]", n="size 0..65536")
-_function("init_banned_sequences", "new sampler", sequences="sequence[n]", n="size 0..65536", flags="unsigned 0..3")
+_function("init_banned_sequences", "new sampler", sequences="sequence[n]", n="size 0..65536", flags="unsigned 0..1")
 _function("init_banned_strings", "new sampler", vocab="kept const vocab", strings="texts[n]", n="size 0..65536",
           flags="unsigned 0..3")
 _function("init_banned_pattern", "new sampler", vocab="kept const vocab", pattern="text", flags="unsigned 0..3",
@@ -837,22 +823,29 @@ _function("init_length_penalty", "new sampler", tokens="token[n] 0..", n="size 0
           factor="f32 (0..", begin="i32 0.. tokens")
 _function("init_top_p_decay", "new sampler", p="f32 (0..1]", decay="f32 (0..1]", lowest="f32 (0..p]",
           resets="token[n] 0..", n="size 0..4194304", min_keep="size tokens")
-_function("init_no_repeat_ngram", "new sampler", n="i32 0..4194304 tokens", last_n="i32 n..4194304 tokens")
-_function("init_loop_breaker", "new sampler", min_period="i32 1..65536 tokens",
-          max_period="i32 min_period..65536 tokens", copies="i32 2..65536", last_n="i32 ..4194304 tokens",
+_function("init_no_repeat_ngram", "new sampler", n="i32 0..last_n tokens", last_n="i32 n..4194304 tokens")
+_function("init_loop_breaker", "new sampler", min_period="i32 1..max_period tokens",
+          max_period="i32 min_period..65536 tokens", copies="i32 2..last_n/min_period", last_n="i32 ..4194304 tokens",
           every="i32 1.. tokens", penalty="f32 0..inf")
-_function("init_loop_breaker_cusum", "new sampler", n="i32 1..4194304 tokens", last_n="i32 n..4194304 tokens",
+_function("init_loop_breaker_cusum", "new sampler", n="i32 1..last_n tokens", last_n="i32 n..4194304 tokens",
           loss="f32 0..", alarm="f32 (0..", penalty="f32 0..inf")
 _function("init_loop_watch", "new sampler", loop="loop")
 _function("loop_length", "i32", s="const sampler")
 _function("thinking_left", "i32 -1..", s="const sampler")
-_function("init_thinking", "new sampler", vocab="kept const vocab?", spans="thinking[n_spans]", n_spans="size 0..1024",
-          budget="i32 tokens", open="i32 -1..n_spans-1", plan="thinking_plan?")
+_function("init_thinking", "new sampler", vocab="kept const vocab?", spans="thinking[n_spans]",
+          n_spans="size 0..1024", budget="i32 tokens", open="i32 -1..n_spans-1", plan="thinking_plan?")
 _function("thinking_end", "status", s="sampler")
 _function("thinking_now", "i32", s="const sampler")
 _function("thinking_used", "i32", s="const sampler")
 _function("init_schedule", "new sampler of member", when="schedule", member="taken sampler")
 _function("schedule_holds", "i32", s="const sampler")
+_enum("watermark_kind", "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid")
+_enum("watermark_scope", "once_in_text", "once_in_all", "always")
+_struct("watermark", kind="watermark_kind", key="u64", context_width="i32 1..64 tokens", scope="watermark_scope",
+        history="i32 1..4194304 tokens", alpha="f64 0..1", depth="i32 1..32", gamma="f64 (0..1)", delta="f32 0..",
+        seed="u64")
+_struct("watermark_result", score="f64", p_value="f64", n_scored="size", ln_p="f64")
+_struct("watermark_span", begin="size", end="size", result="watermark_result", p_value="f64", ln_p="f64")
 _function("default_watermark", "watermark", kind="watermark_kind")
 _function("watermark_set", "status", mark="inout watermark", name="text", value="text")
 _function("init_watermark", "new sampler", mark="watermark")
@@ -861,6 +854,13 @@ _function("watermark_detect_keys", "status", mark="watermark", keys="u64[n_keys]
           n="size 0..1073741824", out="out watermark_result[n_keys]")
 _function("watermark_find", "status", mark="watermark", text="token[n] 0..", n="size 0..1073741824",
           window="size 1.. tokens", out="out watermark_span")
+_enum("peer", "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang")
+_struct("request", error="text_error", field="char[64]", seeded="bool", with_prompt="bool",
+        thinking_budget="i32 -1.. tokens", min_tokens="i32 0.. tokens", mask_ends="bool")
+_function("settings_from", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
+          request="out request?")
+_function("verify_block", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304",
+          draft="draft", out="out token[draft.n+1]")
 # ---- end of C's side ----
 
 
