@@ -314,7 +314,7 @@
    The version of the library, and the storage class of its public functions. The files in package/ take the version
    from here. */
 
-#define SAMP_VERSION_MAJOR 1
+#define SAMP_VERSION_MAJOR 2
 #define SAMP_VERSION_MINOR 0
 #define SAMP_VERSION_PATCH 0
 #define SAMP_VERSION       (SAMP_VERSION_MAJOR * 10000 + SAMP_VERSION_MINOR * 100 + SAMP_VERSION_PATCH)

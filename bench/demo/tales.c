@@ -221,12 +221,17 @@ static void print_help(void)
 }
 
 /* What a status means for an option: what would be right, if the library can tell. The next call overwrites it. */
-static const char *wants(const option *o, int status)
+static const char *wants(const option *o, int status, const char *field)
 {
-    static char text[512];
-    const char *why = status == SAMP_E_FORMAT ? "" : samp_strerror(status);
+    static char text[768];
+    char why[128] = "";
+    if (status == SAMP_E_NAME)
+        samp_error_text(status, field, why, sizeof why); /* a word of an order that names no sampler */
+    else if (status != SAMP_E_FORMAT)
+        snprintf(why, sizeof why, "%s", samp_strerror(status));
     size_t n = (size_t)snprintf(text, sizeof text, "%s%sit takes ", why, *why ? "; " : "");
-    bool told = (status == SAMP_E_FORMAT || status == SAMP_E_RANGE || status == SAMP_E_NAN) &&
+    bool told = (status == SAMP_E_NAME || status == SAMP_E_FORMAT || status == SAMP_E_RANGE ||
+                 status == SAMP_E_NAN) &&
                 samp_settings_takes(o->field, text + n, sizeof text - n) >= 0;
     return told ? text : samp_strerror(status);
 }
@@ -248,8 +253,9 @@ static const char *parse_value(const option *o, const char *text, settings *set)
 {
     void *value = (char *)set + o->offset;
     if (o->field) {
-        int status = samp_settings_set(set->sampling, o->field, text, NULL);
-        return status == SAMP_OK ? NULL : wants(o, status);
+        const char *field = NULL;
+        int status = samp_settings_set(set->sampling, o->field, text, &field);
+        return status == SAMP_OK ? NULL : wants(o, status, field);
     }
     if (o->kind == GUESS) set->by_grammar = strcmp(text, "grammar") == 0;
     if (o->kind == GUESS && (set->by_grammar || strcmp(text, "ngram") == 0)) text = "16";
@@ -1338,7 +1344,7 @@ static samp_sampler *make_chain(const library *lib, const settings *set, const s
     const option *o = option_of_field(field);
     fprintf(stderr, "tales: %s", o ? o->names[0] : field ? field : "the chain");
     if (o) print_value(stderr, o, set, " ", "");
-    fprintf(stderr, ": %s\n", o ? wants(o, status) : samp_strerror(status));
+    fprintf(stderr, ": %s\n", o ? wants(o, status, NULL) : samp_strerror(status));
     samp_free(chain);
     return NULL;
 }

@@ -11,7 +11,7 @@
 const fs = require('fs');
 const { runInThisContext } = require('vm');
 
-const VERSION = 100; // major and minor version that the functions and structures below are those of: 1.0
+const VERSION = 200; // major and minor version that the functions and structures below are those of: 2.0
 
 // ---- errors ----
 

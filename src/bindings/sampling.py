@@ -28,7 +28,7 @@ __all__ = ["BatchError", "Chain", "Constraint", "Grammar", "GrammarStats", "Libr
            "Logprobs", "Loop", "Matcher", "Sampler", "SamplingError", "Vocab", "Watermark", "WatermarkResult",
            "WatermarkSpan", "aliases", "child_seed", "sample_batch", "takes", "version"]
 
-VERSION = 1, 0  # major and minor version that the declarations below are those of
+VERSION = 2, 0  # major and minor version that the declarations below are those of
 
 # ---- errors ---------------------------------------------------------------------------------------------------------
 
