@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9721 samplers/dist.h                 24754 grammar/states.h
-     312 api/config.h                     9752 samplers/gumbel.h               24912 grammar/items.h
-     343 api/types.h                      9819 watermark/function.h            25036 grammar/masks.h
-     640 api/missing.h                    9932 watermark/text.h                25239 grammar/runs.h
-     655 api/sample.h                    10118 watermark/draw.h                25451 grammar/entries.h
-     792 api/chains.h                    10323 samplers/mirostat.h             25959 grammar/accepting.h
-    1089 api/samplers.h                  10561 samplers/adaptive_p.h           26288 grammar/history.h
-    1418 api/gumbel.h                    10710 samplers/custom.h               26389 grammar/waiting.h
-    1447 api/operator.h                  10769 config/describe.h               26696 grammar/room.h
-    1506 api/kv.h                        10937 config/from_params.h            27050 grammar/sampler.h
-    1703 api/llama_cpp.h                 10989 config/orders.h                 27304 grammar/forced.h
-    1751 api/text_error.h                11261 config/numbers.h                27491 grammar/hooks.h
-    1770 api/grammar.h                   11406 config/set.h                    27619 schema/head.h
-    2067 api/shards.h                    11582 config/texts.h                  27789 schema/errors.h
-    2179 api/peers.h                     11760 config/settings.h               27901 schema/collections.h
-    2300 api/drafts.h                    11875 life/rollback.h                 27934 schema/references.h
-    2459 api/constraints.h               12113 life/chain.h                    28210 schema/strings.h
-    2826 api/watermark.h                 12396 life/members.h                  28271 schema/numbers.h
-    3000 api/stop.h                      12505 life/update.h                   28473 schema/sets.h
-    3139 api/vocab.h                     12688 life/copy.h                     28725 schema/formats.h
-    3181 api/parts.h                     12849 rows/row.h                      28920 schema/scalars.h
-    3229 base/switches.h                 13084 rows/reserve.h                  29226 schema/goals.h
-    3532 base/random.h                   13152 rows/pieces.h                   29451 schema/alternatives.h
-    3552 base/mt19937.h                  13261 rows/thresholds.h               29930 schema/objects.h
-    3624 base/exact.h                    13361 rows/compact.h                  30483 schema/arrays.h
-    3841 base/bits128.h                  13522 rows/sums.h                     30849 schema/whole.h
-    3917 base/elements.h                 13649 rows/changes.h                  31022 tags/head.h
-    4043 watermark/colours.h             13726 rows/cuts.h                     31142 tags/words.h
-    4106 kernels/llama_cpp/contract.h    14149 rows/typical.h                  31256 tags/inside.h
-    4148 kernels/contract.h              14457 rows/tail_free.h                31395 tags/formats.h
-    4235 kernels/scalar.h                14525 rows/selecting.h                31801 grammar/grammars.h
-    4439 kernels/llama_cpp/scalar.h      14656 rows/mirostat.h                 31867 peers/tables.h
-    4460 kernels/sets.h                  14736 watermark/rows.h                32288 peers/values.h
-    4509 kernels/vectors.h               14846 rows/flat.h                     32748 peers/llama_server.h
-    4591 kernels/avx512.h                14895 rows/logprobs.h                 32816 peers/stops.h
-    4676 kernels/avx2.h                  14979 rows/step.h                     32876 peers/fields.h
-    4740 kernels/sse2.h                  14995 rows/llama_cpp/sums.h           33165 peers/requests.h
-    4757 kernels/neon.h                  15298 rows/llama_cpp/samplers.h       33341 vocab/pieces.h
-    4780 kernels/wasm.h                  15767 rows/llama_cpp/step.h           33519 vocab/tokenizer_json.h
-    4796 kernels/generic.h               15797 run/apply.h                     33725 vocab/gguf.h
-    4816 kernels/shared.h                15866 run/writing.h                   33899 shards/head.h
-    4940 kernels/passes.h                15990 run/arrays.h                    33988 shards/bytes.h
-    5624 kernels/llama_cpp/passes.h      16066 run/arrays_llama_cpp.h          34085 shards/merging.h
-    5706 kernels/check.h                 16263 run/walk.h                      34374 shards/row.h
-    5728 kernels/dispatch.h              16366 run/finish.h                    34509 shards/answers.h
-    5927 core/array.h                    16401 run/draw_llama_cpp.h            35027 shards/logprobs.h
-    6241 core/table.h                    16473 run/draw.h                      35171 shards/taking.h
-    6424 core/windows.h                  16544 run/sample.h                    35323 shards/asking.h
-    6512 constraints/record.h            16639 watermark/making.h              35452 shards/prefix.h
-    6578 watermark/record.h              16869 watermark/tails.h               35989 shards/plans.h
-    6597 rows/work.h                     16966 watermark/detect.h              36475 samplers/plans.h
-    6625 life/past.h                     17191 run/verify.h                    36737 shards/way.h
-    6684 core/record.h                   17281 run/batch.h                     36882 shards/memory.h
-    6819 core/plans.h                    17450 run/guide.h                     36951 shards/batch.h
-    6846 core/fields.h                   17491 life/state.h                    37350 drafts/head.h
-    6949 core/owners.h                   17652 operator/weights.h              37401 drafts/block.h
-    7016 core/mt19937.h                  17728 operator/search.h               37584 drafts/tree.h
-    7071 core/no_mt19937.h               17859 operator/run.h                  37706 drafts/relaxed.h
-    7103 core/making.h                   18019 kv/cells.h                      37787 drafts/ngram.h
-    7226 core/streams.h                  18043 kv/making.h                     37922 text/automaton.h
-    7262 life/state_fields.h             18263 kv/slot.h                       37993 grammar/patterns.h
-    7350 samplers/llama_cpp.h            18395 kv/sequences.h                  38142 constraints/automaton.h
-    7423 samplers/logit_bias.h           18525 kv/data.h                       38174 constraints/making.h
-    7516 samplers/patch.h                18655 kv/update.h                     38420 constraints/sampler.h
-    7564 samplers/penalties.h            18773 kv/state.h                      38518 constraints/constructors.h
-    7714 samplers/dry.h                  18972 llama_cpp/functions.h           38888 constraints/patterns.h
-    8251 samplers/cut.h                  19034 llama_cpp/object.h              38977 constraints/looking.h
-    8266 samplers/top_n_sigma.h          19087 llama_cpp/vocabulary.h          39047 constraints/thinking.h
-    8376 samplers/top_k.h                19162 text/reading.h                  39290 constraints/schedule.h
-    8434 samplers/tail_free.h            19268 text/strings.h                  39374 constraints/accepting.h
-    8556 samplers/typical.h              19366 text/values.h                   39555 constraints/drawing.h
-    8630 samplers/top_p.h                19520 text/documents.h                39788 constraints/state.h
-    8674 samplers/min_p.h                19593 grammar/head.h                  39852 constraints/kind.h
-    8716 samplers/by_sums.h              19597 grammar/tree.h                  39913 constraints/top_p_decay.h
-    8865 samplers/top_h.h                20239 grammar/building.h              40000 constraints/accessors.h
-    8918 samplers/min_k.h                20635 grammar/finishing.h             40107 stop/head.h
-    8976 samplers/xtc.h                  20938 grammar/reading.h               40172 stop/search.h
-    9060 samplers/infill.h               21027 grammar/gbnf.h                  40293 stop/making.h
-    9176 samplers/temperature.h          21320 grammar/regex.h                 40449 stop/text.h
-    9341 samplers/smoothing.h            21733 grammar/derivatives.h           40599 stop/patterns.h
-    9427 samplers/softmax.h              22549 grammar/vocabulary.h            40671 stop/settings.h
-    9461 samplers/drafted.h              23003 grammar/triggers.h              40702 core/kinds.h
-    9486 samplers/greedy.h               23477 grammar/matcher.h               40752 base/restore.h
-    9520 samplers/choose.h               23747 grammar/cache.h                 40765 api/license.h
-    9580 samplers/ratio.h                24020 grammar/moving.h
-    9644 samplers/draw.h                 24467 grammar/visits.h
+       2 api/opening.h                    9723 samplers/dist.h                 24756 grammar/states.h
+     312 api/config.h                     9754 samplers/gumbel.h               24914 grammar/items.h
+     343 api/types.h                      9821 watermark/function.h            25038 grammar/masks.h
+     640 api/missing.h                    9934 watermark/text.h                25241 grammar/runs.h
+     655 api/sample.h                    10120 watermark/draw.h                25453 grammar/entries.h
+     792 api/chains.h                    10325 samplers/mirostat.h             25961 grammar/accepting.h
+    1089 api/samplers.h                  10563 samplers/adaptive_p.h           26290 grammar/history.h
+    1418 api/gumbel.h                    10712 samplers/custom.h               26391 grammar/waiting.h
+    1447 api/operator.h                  10771 config/describe.h               26698 grammar/room.h
+    1506 api/kv.h                        10939 config/from_params.h            27052 grammar/sampler.h
+    1703 api/llama_cpp.h                 10991 config/orders.h                 27306 grammar/forced.h
+    1751 api/text_error.h                11263 config/numbers.h                27493 grammar/hooks.h
+    1770 api/grammar.h                   11408 config/set.h                    27621 schema/head.h
+    2069 api/shards.h                    11584 config/texts.h                  27791 schema/errors.h
+    2181 api/peers.h                     11762 config/settings.h               27903 schema/collections.h
+    2302 api/drafts.h                    11877 life/rollback.h                 27936 schema/references.h
+    2461 api/constraints.h               12115 life/chain.h                    28212 schema/strings.h
+    2828 api/watermark.h                 12398 life/members.h                  28273 schema/numbers.h
+    3002 api/stop.h                      12507 life/update.h                   28475 schema/sets.h
+    3141 api/vocab.h                     12690 life/copy.h                     28727 schema/formats.h
+    3183 api/parts.h                     12851 rows/row.h                      28922 schema/scalars.h
+    3231 base/switches.h                 13086 rows/reserve.h                  29228 schema/goals.h
+    3534 base/random.h                   13154 rows/pieces.h                   29455 schema/alternatives.h
+    3554 base/mt19937.h                  13263 rows/thresholds.h               29993 schema/objects.h
+    3626 base/exact.h                    13363 rows/compact.h                  30554 schema/arrays.h
+    3843 base/bits128.h                  13524 rows/sums.h                     30920 schema/whole.h
+    3919 base/elements.h                 13651 rows/changes.h                  31093 tags/head.h
+    4045 watermark/colours.h             13728 rows/cuts.h                     31213 tags/words.h
+    4108 kernels/llama_cpp/contract.h    14151 rows/typical.h                  31327 tags/inside.h
+    4150 kernels/contract.h              14459 rows/tail_free.h                31466 tags/formats.h
+    4237 kernels/scalar.h                14527 rows/selecting.h                31872 grammar/grammars.h
+    4441 kernels/llama_cpp/scalar.h      14658 rows/mirostat.h                 31938 peers/tables.h
+    4462 kernels/sets.h                  14738 watermark/rows.h                32359 peers/values.h
+    4511 kernels/vectors.h               14848 rows/flat.h                     32819 peers/llama_server.h
+    4593 kernels/avx512.h                14897 rows/logprobs.h                 32887 peers/stops.h
+    4678 kernels/avx2.h                  14981 rows/step.h                     32947 peers/fields.h
+    4742 kernels/sse2.h                  14997 rows/llama_cpp/sums.h           33236 peers/requests.h
+    4759 kernels/neon.h                  15300 rows/llama_cpp/samplers.h       33412 vocab/pieces.h
+    4782 kernels/wasm.h                  15769 rows/llama_cpp/step.h           33590 vocab/tokenizer_json.h
+    4798 kernels/generic.h               15799 run/apply.h                     33796 vocab/gguf.h
+    4818 kernels/shared.h                15868 run/writing.h                   33970 shards/head.h
+    4942 kernels/passes.h                15992 run/arrays.h                    34059 shards/bytes.h
+    5626 kernels/llama_cpp/passes.h      16068 run/arrays_llama_cpp.h          34156 shards/merging.h
+    5708 kernels/check.h                 16265 run/walk.h                      34445 shards/row.h
+    5730 kernels/dispatch.h              16368 run/finish.h                    34580 shards/answers.h
+    5929 core/array.h                    16403 run/draw_llama_cpp.h            35098 shards/logprobs.h
+    6243 core/table.h                    16475 run/draw.h                      35242 shards/taking.h
+    6426 core/windows.h                  16546 run/sample.h                    35394 shards/asking.h
+    6514 constraints/record.h            16641 watermark/making.h              35523 shards/prefix.h
+    6580 watermark/record.h              16871 watermark/tails.h               36060 shards/plans.h
+    6599 rows/work.h                     16968 watermark/detect.h              36546 samplers/plans.h
+    6627 life/past.h                     17193 run/verify.h                    36808 shards/way.h
+    6686 core/record.h                   17283 run/batch.h                     36953 shards/memory.h
+    6821 core/plans.h                    17452 run/guide.h                     37022 shards/batch.h
+    6848 core/fields.h                   17493 life/state.h                    37421 drafts/head.h
+    6951 core/owners.h                   17654 operator/weights.h              37472 drafts/block.h
+    7018 core/mt19937.h                  17730 operator/search.h               37655 drafts/tree.h
+    7073 core/no_mt19937.h               17861 operator/run.h                  37777 drafts/relaxed.h
+    7105 core/making.h                   18021 kv/cells.h                      37858 drafts/ngram.h
+    7228 core/streams.h                  18045 kv/making.h                     37993 text/automaton.h
+    7264 life/state_fields.h             18265 kv/slot.h                       38064 grammar/patterns.h
+    7352 samplers/llama_cpp.h            18397 kv/sequences.h                  38213 constraints/automaton.h
+    7425 samplers/logit_bias.h           18527 kv/data.h                       38245 constraints/making.h
+    7518 samplers/patch.h                18657 kv/update.h                     38491 constraints/sampler.h
+    7566 samplers/penalties.h            18775 kv/state.h                      38589 constraints/constructors.h
+    7716 samplers/dry.h                  18974 llama_cpp/functions.h           38959 constraints/patterns.h
+    8253 samplers/cut.h                  19036 llama_cpp/object.h              39048 constraints/looking.h
+    8268 samplers/top_n_sigma.h          19089 llama_cpp/vocabulary.h          39118 constraints/thinking.h
+    8378 samplers/top_k.h                19164 text/reading.h                  39361 constraints/schedule.h
+    8436 samplers/tail_free.h            19270 text/strings.h                  39445 constraints/accepting.h
+    8558 samplers/typical.h              19368 text/values.h                   39626 constraints/drawing.h
+    8632 samplers/top_p.h                19522 text/documents.h                39859 constraints/state.h
+    8676 samplers/min_p.h                19595 grammar/head.h                  39923 constraints/kind.h
+    8718 samplers/by_sums.h              19599 grammar/tree.h                  39984 constraints/top_p_decay.h
+    8867 samplers/top_h.h                20241 grammar/building.h              40071 constraints/accessors.h
+    8920 samplers/min_k.h                20637 grammar/finishing.h             40178 stop/head.h
+    8978 samplers/xtc.h                  20940 grammar/reading.h               40243 stop/search.h
+    9062 samplers/infill.h               21029 grammar/gbnf.h                  40364 stop/making.h
+    9178 samplers/temperature.h          21322 grammar/regex.h                 40520 stop/text.h
+    9343 samplers/smoothing.h            21735 grammar/derivatives.h           40670 stop/patterns.h
+    9429 samplers/softmax.h              22551 grammar/vocabulary.h            40742 stop/settings.h
+    9463 samplers/drafted.h              23005 grammar/triggers.h              40773 core/kinds.h
+    9488 samplers/greedy.h               23479 grammar/matcher.h               40823 base/restore.h
+    9522 samplers/choose.h               23749 grammar/cache.h                 40836 api/license.h
+    9582 samplers/ratio.h                24022 grammar/moving.h
+    9646 samplers/draw.h                 24469 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1817,8 +1817,10 @@ typedef struct samp_grammar samp_grammar;
               by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text, styles
               of json_schema other than json, unknown members.
      root     For GBNF, root is the name of the first rule (NULL: "root"). For a JSON schema, root has options,
-              separated by spaces (NULL: no option). With "ordered", members come in the order of the schema, and
-              members that the schema does not list after them; without "ordered" they come in any order. An object in
+              separated by spaces (NULL: no option). With "ordered", members come in the order in which the text of
+              the schema lists them in `properties`; those of a $ref, or of a branch of allOf, anyOf and so on, come at
+              its place. Behind them come the names that are only required, then the members that the schema does not
+              list. Without "ordered" members come in any order. An object in
               which a member must violate a condition (not, oneOf, if) may take its members in any order even with
               "ordered". Refused with "ordered" is an object whose members must be counted (minProperties,
               maxProperties), if n (m + 1) is more than 65,536: n is the number of its listed members, and m is
@@ -27707,7 +27709,7 @@ typedef struct sampi_scalars {
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    /* the goal's literals (conditions), in ascending order, are n elements of the arena from index `first` on */
+    /* the goal's literals (conditions, in the order of sampi_goal_add) are n elements of the arena from index `first` on */
     int32_t first, n;
     int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
@@ -29245,8 +29247,9 @@ static SAMPI_COLD int32_t sampi_schema_n_conditions(sampi_schema *x, int32_t sch
     return n;
 }
 
-/* Adds a literal (a condition) to the goal on the stack, which begins at index `first`. The literals are sorted and
-   have no duplicates; a literal that every value satisfies is left out. */
+/* Adds a literal (a condition) to the goal on the stack, which begins at index `first`. The literals have no
+   duplicates, and are sorted, or, with "ordered", in the order in which they were added; a literal that every value
+   satisfies is left out. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
@@ -29261,8 +29264,9 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_n_conditions(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
+    while (x->in_order && at < x->stack.n && *sampi_ints(&x->stack, at) != literal) at++;
     /* finds the first literal that is not less than the new one, by bisection */
-    for (int32_t end = x->stack.n; at < end;) {
+    for (int32_t end = x->stack.n; at < end && !x->in_order;) {
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
@@ -29456,6 +29460,7 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 typedef enum sampi_atom_kind {
     /* the array or object satisfies what the keywords of schema `node` demand of its items or members */
     SAMPI_ATOM_GROUP,
+    SAMPI_ATOM_ENTERED, /* with "ordered": schema `node` is being split; its GROUP comes later, at its place in the text */
     SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
     SAMPI_ATOM_FORBID,  /* the object has no member `name` */
     SAMPI_ATOM_REQUIRE, /* the object has a member `name` */
@@ -29484,6 +29489,7 @@ typedef struct sampi_atom {
 /* The kinds of conditions that still have to be split. They are linked lists in x->todo. */
 typedef enum sampi_todo_kind {
     SAMPI_TODO_LITERAL, /* `node` is a condition (a literal) */
+    SAMPI_TODO_GROUP,   /* `node` is a schema that must hold, whose own keywords become an atom now ("ordered") */
     SAMPI_TODO_ANY_OF,  /* `node` is an array of schemas */
     SAMPI_TODO_ONE_OF,
     SAMPI_TODO_IF,        /* `node` is the schema that has if, then, else */
@@ -29586,13 +29592,58 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Returns whether the current sequence of choices has this atom (a simple condition) already. */
-static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
-                                      int32_t node)
+/* Returns whether the current sequence of choices has this schema already. */
+static SAMPI_COLD bool sampi_has_group(const sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     for (int32_t i = s->first; i < x->atoms.n; i++)
-        if (sampi_atom_at(x, i)->kind == kind && sampi_atom_at(x, i)->node == node) return true;
+        if (sampi_atom_at(x, i)->kind <= SAMPI_ATOM_ENTERED && sampi_atom_at(x, i)->node == schema) return true;
     return false;
+}
+
+/* A list in x->todo to which entries are added: in front of all others, or, with "ordered", behind the entries added
+   before. */
+typedef struct sampi_todo_list {
+    int32_t first, last; /* last: the entry behind which the next one is added; -1: it is added in front */
+} sampi_todo_list;
+
+static SAMPI_COLD void sampi_todo_insert(sampi_schema *x, sampi_todo_list *list, sampi_todo_kind kind, int32_t node)
+{
+    const int32_t last = list->last, next = last < 0 ? list->first : ((sampi_todo *)x->todo.data)[last].next;
+    const int32_t made = sampi_todo_add(x, kind, node, next);
+    if (made < 0) return;
+    *(last < 0 ? &list->first : &((sampi_todo *)x->todo.data)[last].next) = made;
+    if (x->in_order) list->last = made;
+}
+
+/* Splits a keyword of a schema that must hold; `at` is its value. */
+static SAMPI_COLD void sampi_expand_keyword(sampi_schema *x, const sampi_shapes *s, int32_t schema,
+                                            sampi_schema_key key, int32_t at, sampi_todo_list *now, int32_t *later)
+{
+    switch ((int)key) {
+        case SAMPI_KEY_REF:
+            if ((at = sampi_schema_target(x, at)) >= 0)
+                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_IS));
+            break;
+        case SAMPI_KEY_ALL_OF:
+            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(k, SAMPI_IS));
+            break;
+        case SAMPI_KEY_NOT: *later = sampi_todo_literal(x, at, SAMPI_ISNT, *later); break;
+        case SAMPI_KEY_CONST:
+            sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_EQUALS));
+            break;
+        case SAMPI_KEY_ENUM: sampi_todo_insert(x, now, SAMPI_TODO_VALUES, at); break;
+        case SAMPI_KEY_ANY_OF: sampi_todo_insert(x, now, SAMPI_TODO_ANY_OF, at); break;
+        case SAMPI_KEY_ONE_OF: sampi_todo_insert(x, now, SAMPI_TODO_ONE_OF, at); break;
+        case SAMPI_KEY_IF: sampi_todo_insert(x, now, SAMPI_TODO_IF, schema); break;
+        case SAMPI_KEY_DEPENDENT_REQUIRED:
+        case SAMPI_KEY_DEPENDENT_SCHEMAS:
+        case SAMPI_KEY_DEPENDENCIES:
+            for (int32_t k = sampi_doc(x, at)->first; k >= 0 && s->type == SAMPI_T_OBJECT; k = sampi_doc(x, k)->next)
+                sampi_todo_insert(x, now, SAMPI_TODO_DEPENDENCY, k);
+            break;
+        default: break;
+    }
 }
 
 /* Splits a schema that must hold: its own keywords become an atom (a simple condition), and the schemas that it applies
@@ -29600,31 +29651,40 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
-    static const sampi_schema_key dependencies[3] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
-                                                      SAMPI_KEY_DEPENDENCIES };
-    int kind = sampi_doc(x, schema)->kind, at, now = *now_at, later = *later_at;
+    static const sampi_schema_key keys[] = { SAMPI_KEY_IF,
+                                             SAMPI_KEY_DEPENDENT_REQUIRED,
+                                             SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                             SAMPI_KEY_DEPENDENCIES,
+                                             SAMPI_KEY_ONE_OF,
+                                             SAMPI_KEY_ANY_OF,
+                                             SAMPI_KEY_ENUM,
+                                             SAMPI_KEY_CONST,
+                                             SAMPI_KEY_NOT,
+                                             SAMPI_KEY_ALL_OF,
+                                             SAMPI_KEY_REF }; /* the last one is split first */
+    const int kind = sampi_doc(x, schema)->kind;
+    sampi_todo_list now = { *now_at, -1 };
     if (kind == SAMPI_JSON_FALSE) return false;
     if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
-    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) return true;
+    if (kind != SAMPI_JSON_OBJECT || sampi_has_group(x, s, schema)) return true;
     if (!sampi_schema_allows(x, schema, s->type)) return false;
-    sampi_atom_add(x, SAMPI_ATOM_GROUP, schema, 0, 0);
-    if (sampi_keyword(x, schema, SAMPI_KEY_IF) >= 0) now = sampi_todo_add(x, SAMPI_TODO_IF, schema, now);
-    for (int i = 0; i < 3 && s->type == SAMPI_T_OBJECT; i++)
-        if ((at = sampi_keyword(x, schema, dependencies[i])) >= 0)
-            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
-                now = sampi_todo_add(x, SAMPI_TODO_DEPENDENCY, k, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ONE_OF, at, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ANY_OF, at, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_VALUES, at, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) now = sampi_todo_literal(x, at, SAMPI_EQUALS, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) later = sampi_todo_literal(x, at, SAMPI_ISNT, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
-        for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
-            now = sampi_todo_literal(x, k, SAMPI_IS, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        now = sampi_todo_literal(x, at, SAMPI_IS, now);
-    *now_at = now;
-    *later_at = later;
+    sampi_atom_add(x, x->in_order ? SAMPI_ATOM_ENTERED : SAMPI_ATOM_GROUP, schema, 0, 0);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !x->in_order; i++) {
+        const int32_t at = sampi_keyword(x, schema, keys[i]);
+        if (at >= 0) sampi_expand_keyword(x, s, schema, keys[i], at, &now, later_at);
+    }
+    bool grouped = !x->in_order;
+    for (int32_t i = x->in_order ? sampi_doc(x, schema)->first : -1; i >= 0; i = sampi_doc(x, i)->next) {
+        const int key = x->key_of[sampi_doc(x, i)->name] - 1;
+        if (key < 0 || sampi_keyword(x, schema, (sampi_schema_key)key) < 0) continue;
+        if (!grouped && (key == SAMPI_KEY_PROPERTIES || key == SAMPI_KEY_PREFIX_ITEMS || key == SAMPI_KEY_ITEMS)) {
+            sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+            grouped = true;
+        }
+        sampi_expand_keyword(x, s, schema, (sampi_schema_key)key, i, &now, later_at);
+    }
+    if (!grouped) sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+    *now_at = now.first;
     return true;
 }
 
@@ -29847,6 +29907,7 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
 static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
     switch (d.kind) {
+        case SAMPI_TODO_GROUP: break; /* sampi_expand handles it */
         case SAMPI_TODO_LITERAL: sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later); break;
         case SAMPI_TODO_ANY_OF: sampi_expand_of(x, s, d.node, false, now, later); break;
         case SAMPI_TODO_ONE_OF: sampi_expand_of(x, s, d.node, true, now, later); break;
@@ -29881,7 +29942,9 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
         if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
         const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
         *(now >= 0 ? &now : &later) = d.next;
-        if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
+        if (d.kind == SAMPI_TODO_GROUP) {
+            sampi_atom_add(x, SAMPI_ATOM_GROUP, d.node, 0, 0);
+        } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
             on = sampi_expand_is(x, s, d.node >> 2, &now, &later);
         } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_ISNT) {
             on = sampi_expand_isnt(x, s, d.node >> 2, now, later);
@@ -29980,12 +30043,18 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     n->required |= required;
 }
 
+static SAMPI_COLD void sampi_object_properties(sampi_schema *x, sampi_object *o, int32_t schema)
+{
+    const int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+}
+
 /* Collects what the keywords of one schema demand: names, patterns, bounds on the number of members. */
 static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
 {
-    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+    int32_t at;
+    sampi_object_properties(x, o, schema);
     for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next)
         if ((name = sampi_schema_string_of(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
@@ -30009,6 +30078,8 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
 /* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. */
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
+    for (int32_t i = o->shapes->first; i < o->last && x->in_order && !x->status; i++)
+        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_GROUP) sampi_object_properties(x, o, sampi_atom_at(x, i)->node);
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
         sampi_atom a = *sampi_atom_at(x, i);
         if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);

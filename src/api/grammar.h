@@ -47,8 +47,10 @@ typedef struct samp_grammar samp_grammar;
               by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text, styles
               of json_schema other than json, unknown members.
      root     For GBNF, root is the name of the first rule (NULL: "root"). For a JSON schema, root has options,
-              separated by spaces (NULL: no option). With "ordered", members come in the order of the schema, and
-              members that the schema does not list after them; without "ordered" they come in any order. An object in
+              separated by spaces (NULL: no option). With "ordered", members come in the order in which the text of
+              the schema lists them in `properties`; those of a $ref, or of a branch of allOf, anyOf and so on, come at
+              its place. Behind them come the names that are only required, then the members that the schema does not
+              list. Without "ordered" members come in any order. An object in
               which a member must violate a condition (not, oneOf, if) may take its members in any order even with
               "ordered". Refused with "ordered" is an object whose members must be counted (minProperties,
               maxProperties), if n (m + 1) is more than 65,536: n is the number of its listed members, and m is

@@ -11,6 +11,7 @@
 typedef enum sampi_atom_kind {
     /* the array or object satisfies what the keywords of schema `node` demand of its items or members */
     SAMPI_ATOM_GROUP,
+    SAMPI_ATOM_ENTERED, /* with "ordered": schema `node` is being split; its GROUP comes later, at its place in the text */
     SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
     SAMPI_ATOM_FORBID,  /* the object has no member `name` */
     SAMPI_ATOM_REQUIRE, /* the object has a member `name` */
@@ -39,6 +40,7 @@ typedef struct sampi_atom {
 /* The kinds of conditions that still have to be split. They are linked lists in x->todo. */
 typedef enum sampi_todo_kind {
     SAMPI_TODO_LITERAL, /* `node` is a condition (a literal) */
+    SAMPI_TODO_GROUP,   /* `node` is a schema that must hold, whose own keywords become an atom now ("ordered") */
     SAMPI_TODO_ANY_OF,  /* `node` is an array of schemas */
     SAMPI_TODO_ONE_OF,
     SAMPI_TODO_IF,        /* `node` is the schema that has if, then, else */
@@ -142,46 +144,102 @@ static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsi
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
-/* Returns whether the current sequence of choices has this atom (a simple condition) already. If so, the same schema is
-   applied again, and adds nothing. */
-static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
-                                      int32_t node)
+/* Returns whether the current sequence of choices has this schema already. If so, the same schema is applied again, and
+   adds nothing. */
+static SAMPI_COLD bool sampi_has_group(const sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     for (int32_t i = s->first; i < x->atoms.n; i++)
-        if (sampi_atom_at(x, i)->kind == kind && sampi_atom_at(x, i)->node == node) return true;
+        if (sampi_atom_at(x, i)->kind <= SAMPI_ATOM_ENTERED && sampi_atom_at(x, i)->node == schema) return true;
     return false;
 }
 
+/* A list in x->todo to which entries are added: in front of all others, or, with "ordered", behind the entries added
+   before. */
+typedef struct sampi_todo_list {
+    int32_t first, last; /* last: the entry behind which the next one is added; -1: it is added in front */
+} sampi_todo_list;
+
+static SAMPI_COLD void sampi_todo_insert(sampi_schema *x, sampi_todo_list *list, sampi_todo_kind kind, int32_t node)
+{
+    const int32_t last = list->last, next = last < 0 ? list->first : ((sampi_todo *)x->todo.data)[last].next;
+    const int32_t made = sampi_todo_add(x, kind, node, next);
+    if (made < 0) return;
+    *(last < 0 ? &list->first : &((sampi_todo *)x->todo.data)[last].next) = made;
+    if (x->in_order) list->last = made;
+}
+
+/* Splits a keyword of a schema that must hold; `at` is its value. What must be split further joins the lists `now` and
+   *later. */
+static SAMPI_COLD void sampi_expand_keyword(sampi_schema *x, const sampi_shapes *s, int32_t schema,
+                                            sampi_schema_key key, int32_t at, sampi_todo_list *now, int32_t *later)
+{
+    switch ((int)key) {
+        case SAMPI_KEY_REF:
+            if ((at = sampi_schema_target(x, at)) >= 0)
+                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_IS));
+            break;
+        case SAMPI_KEY_ALL_OF:
+            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(k, SAMPI_IS));
+            break;
+        case SAMPI_KEY_NOT: *later = sampi_todo_literal(x, at, SAMPI_ISNT, *later); break;
+        case SAMPI_KEY_CONST:
+            sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_EQUALS));
+            break;
+        case SAMPI_KEY_ENUM: sampi_todo_insert(x, now, SAMPI_TODO_VALUES, at); break;
+        case SAMPI_KEY_ANY_OF: sampi_todo_insert(x, now, SAMPI_TODO_ANY_OF, at); break;
+        case SAMPI_KEY_ONE_OF: sampi_todo_insert(x, now, SAMPI_TODO_ONE_OF, at); break;
+        case SAMPI_KEY_IF: sampi_todo_insert(x, now, SAMPI_TODO_IF, schema); break;
+        case SAMPI_KEY_DEPENDENT_REQUIRED:
+        case SAMPI_KEY_DEPENDENT_SCHEMAS:
+        case SAMPI_KEY_DEPENDENCIES:
+            for (int32_t k = sampi_doc(x, at)->first; k >= 0 && s->type == SAMPI_T_OBJECT; k = sampi_doc(x, k)->next)
+                sampi_todo_insert(x, now, SAMPI_TODO_DEPENDENCY, k);
+            break;
+        default: break;
+    }
+}
+
 /* Splits a schema that must hold: its own keywords become an atom (a simple condition), and the schemas that it applies
-   join the lists of what is still to split. Returns false if it cannot hold. */
+   join the lists of what is still to split. Returns false if it cannot hold. With "ordered" all keywords are split in
+   the order of the text, so that members have this order too; else choices come last, which is less work. */
 static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
                                        int32_t *later_at)
 {
-    static const sampi_schema_key dependencies[3] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
-                                                      SAMPI_KEY_DEPENDENCIES };
-    int kind = sampi_doc(x, schema)->kind, at, now = *now_at, later = *later_at;
+    static const sampi_schema_key keys[] = { SAMPI_KEY_IF,
+                                             SAMPI_KEY_DEPENDENT_REQUIRED,
+                                             SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                             SAMPI_KEY_DEPENDENCIES,
+                                             SAMPI_KEY_ONE_OF,
+                                             SAMPI_KEY_ANY_OF,
+                                             SAMPI_KEY_ENUM,
+                                             SAMPI_KEY_CONST,
+                                             SAMPI_KEY_NOT,
+                                             SAMPI_KEY_ALL_OF,
+                                             SAMPI_KEY_REF }; /* the last one is split first */
+    const int kind = sampi_doc(x, schema)->kind;
+    sampi_todo_list now = { *now_at, -1 };
     if (kind == SAMPI_JSON_FALSE) return false;
     if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
-    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) return true;
+    if (kind != SAMPI_JSON_OBJECT || sampi_has_group(x, s, schema)) return true;
     if (!sampi_schema_allows(x, schema, s->type)) return false;
-    sampi_atom_add(x, SAMPI_ATOM_GROUP, schema, 0, 0);
-    if (sampi_keyword(x, schema, SAMPI_KEY_IF) >= 0) now = sampi_todo_add(x, SAMPI_TODO_IF, schema, now);
-    for (int i = 0; i < 3 && s->type == SAMPI_T_OBJECT; i++)
-        if ((at = sampi_keyword(x, schema, dependencies[i])) >= 0)
-            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
-                now = sampi_todo_add(x, SAMPI_TODO_DEPENDENCY, k, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ONE_OF, at, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ANY_OF, at, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_VALUES, at, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) now = sampi_todo_literal(x, at, SAMPI_EQUALS, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) later = sampi_todo_literal(x, at, SAMPI_ISNT, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
-        for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
-            now = sampi_todo_literal(x, k, SAMPI_IS, now);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        now = sampi_todo_literal(x, at, SAMPI_IS, now);
-    *now_at = now;
-    *later_at = later;
+    sampi_atom_add(x, x->in_order ? SAMPI_ATOM_ENTERED : SAMPI_ATOM_GROUP, schema, 0, 0);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !x->in_order; i++) {
+        const int32_t at = sampi_keyword(x, schema, keys[i]);
+        if (at >= 0) sampi_expand_keyword(x, s, schema, keys[i], at, &now, later_at);
+    }
+    bool grouped = !x->in_order;
+    for (int32_t i = x->in_order ? sampi_doc(x, schema)->first : -1; i >= 0; i = sampi_doc(x, i)->next) {
+        const int key = x->key_of[sampi_doc(x, i)->name] - 1;
+        if (key < 0 || sampi_keyword(x, schema, (sampi_schema_key)key) < 0) continue;
+        if (!grouped && (key == SAMPI_KEY_PROPERTIES || key == SAMPI_KEY_PREFIX_ITEMS || key == SAMPI_KEY_ITEMS)) {
+            sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+            grouped = true;
+        }
+        sampi_expand_keyword(x, s, schema, (sampi_schema_key)key, i, &now, later_at);
+    }
+    if (!grouped) sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+    *now_at = now.first;
     return true;
 }
 
@@ -409,6 +467,7 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
 static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
     switch (d.kind) {
+        case SAMPI_TODO_GROUP: break; /* sampi_expand handles it */
         case SAMPI_TODO_LITERAL: sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later); break;
         case SAMPI_TODO_ANY_OF: sampi_expand_of(x, s, d.node, false, now, later); break;
         case SAMPI_TODO_ONE_OF: sampi_expand_of(x, s, d.node, true, now, later); break;
@@ -444,7 +503,9 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
         if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
         const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
         *(now >= 0 ? &now : &later) = d.next;
-        if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
+        if (d.kind == SAMPI_TODO_GROUP) {
+            sampi_atom_add(x, SAMPI_ATOM_GROUP, d.node, 0, 0);
+        } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
             on = sampi_expand_is(x, s, d.node >> 2, &now, &later);
         } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_ISNT) {
             on = sampi_expand_isnt(x, s, d.node >> 2, now, later);

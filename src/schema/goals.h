@@ -20,9 +20,9 @@ static SAMPI_COLD int32_t sampi_schema_n_conditions(sampi_schema *x, int32_t sch
     return n;
 }
 
-/* Adds a literal (a condition) to the goal on the stack, which begins at index `first`. The literals are sorted and
-   have no duplicates; a literal that every value satisfies is left out. Returns false if no value satisfies the
-   literal. */
+/* Adds a literal (a condition) to the goal on the stack, which begins at index `first`. The literals have no
+   duplicates, and are sorted, or, with "ordered", in the order in which they were added; a literal that every value
+   satisfies is left out. Returns false if no value satisfies the literal. */
 static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
 {
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
@@ -37,8 +37,9 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_n_conditions(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
+    while (x->in_order && at < x->stack.n && *sampi_ints(&x->stack, at) != literal) at++;
     /* finds the first literal that is not less than the new one, by bisection */
-    for (int32_t end = x->stack.n; at < end;) {
+    for (int32_t end = x->stack.n; at < end && !x->in_order;) {
         const int32_t middle = at + (end - at) / 2;
         const bool below = *sampi_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;

@@ -105,7 +105,7 @@ typedef struct sampi_scalars {
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    /* the goal's literals (conditions), in ascending order, are n elements of the arena from index `first` on */
+    /* the goal's literals (conditions, in the order of sampi_goal_add) are n elements of the arena from index `first` on */
     int32_t first, n;
     int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */

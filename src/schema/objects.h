@@ -57,12 +57,18 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     n->required |= required;
 }
 
+static SAMPI_COLD void sampi_object_properties(sampi_schema *x, sampi_object *o, int32_t schema)
+{
+    const int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+}
+
 /* Collects what the keywords of one schema demand: names, patterns, bounds on the number of members. */
 static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
 {
-    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+    int32_t at;
+    sampi_object_properties(x, o, schema);
     for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next)
         if ((name = sampi_schema_string_of(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
@@ -83,9 +89,12 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
         sampi_refuse(x, at, "not supported");
 }
 
-/* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. */
+/* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. With
+   "ordered" the names in `properties` are listed before those that are only required. */
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
+    for (int32_t i = o->shapes->first; i < o->last && x->in_order && !x->status; i++)
+        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_GROUP) sampi_object_properties(x, o, sampi_atom_at(x, i)->node);
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
         sampi_atom a = *sampi_atom_at(x, i);
         if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);

@@ -375,7 +375,8 @@ static void test_keywords_of_numbers(void **state)
           "4\n30\n20\n7.5\n60.5", NULL },
         { "{\"allOf\":[{\"not\":{\"const\":0.6}},{\"multipleOf\":0.2},{\"multipleOf\":0.06}]}", "0\n1.2\n-0.60\n1.80",
           "0.6\n0.60\n0.2\n0.06\n0.3", NULL },
-        { "{\"allOf\":[{\"multipleOf\":9999},{\"multipleOf\":9998},{\"multipleOf\":9997}]}", "0", "9999\n99970002", NULL },
+        { "{\"allOf\":[{\"multipleOf\":9999},{\"multipleOf\":9998},{\"multipleOf\":9997}]}", "0", "9999\n99970002",
+          NULL },
         { "{\"not\":{\"minimum\":3}}", "2\n2.99\n-5", "3\n3.0\n4\n\"x\"", NULL },
         { "{\"not\":{\"const\":1}}", "2\n1.1\nnull\n[]", "1\n1.0", NULL },
     };
@@ -945,7 +946,8 @@ static void test_dead_ends(void **state)
         { "{\"type\":\"string\",\"pattern\":\"B\",\"allOf\":[{\"not\":{\"pattern\":\"A\"}},{\"not\":{\"pattern\":"
           "\"C\"}}]}",
           "\"xB|A\"" },
-        { "{\"type\":\"string\",\"pattern\":\"x(?:" LETTERS LETTERS LETTERS ")*y|" LETTERS LETTERS LETTERS "z|w+" LETTERS LETTERS LETTERS "z\"}",
+        { "{\"type\":\"string\",\"pattern\":\"x(?:" LETTERS LETTERS LETTERS ")*y|" LETTERS LETTERS LETTERS
+          "z|w+" LETTERS LETTERS LETTERS "z\"}",
           "\"x" LETTERS LETTERS LETTERS "y\"|" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
@@ -1199,6 +1201,55 @@ static void test_order_of_counted(void **state)
         samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "ordered", &error);
         assert_status(error.status, many ? SAMP_E_UNSUPPORTED : SAMP_OK);
         assert_true(!many || strstr(error.message, "too many members to count them in order"));
+        samp_grammar_free(g);
+    }
+}
+
+/* "ordered": the order of the text. A base class stands where the text refers to it, the branches of allOf, anyOf and so
+   on come in turn, and a name that is only required comes after all of these. */
+static void test_order_of_the_text(void **state)
+{
+    (void)state;
+    static const char *const schemas[] = {
+        "{\"$ref\":\"#/$defs/"
+        "b\",\"properties\":{\"c\":{},\"d\":{}},\"$defs\":{\"b\":{\"properties\":{\"a\":{},\"b\":{}}"
+        "}}}",
+        "{\"properties\":{\"a\":{},\"b\":{}},\"$ref\":\"#/$defs/"
+        "b\",\"$defs\":{\"b\":{\"properties\":{\"c\":{},\"d\":{}}"
+        "}}}",
+        "{\"allOf\":[{\"properties\":{\"a\":{}}},{\"properties\":{\"b\":{}}},{\"properties\":{\"c\":{}}}],"
+        "\"properties\":{"
+        "\"d\":{}}}",
+        "{\"properties\":{\"a\":{}},\"allOf\":[{\"properties\":{\"b\":{}}},{\"allOf\":[{\"properties\":{\"c\":{}}},{"
+        "\"properties\":{\"d\":{}}}]}]}",
+        "{\"anyOf\":[{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\"]},{\"properties\":{\"a\":{},\"b\":{"
+        "}}}],\"properties\":{\"c\":{},\"d\":{}}}",
+        "{\"oneOf\":[{\"properties\":{\"a\":{\"const\":0}},\"required\":[\"a\"]},{\"properties\":{\"a\":{\"const\":1}"
+        "},"
+        "\"required\":[\"a\"]}],\"properties\":{\"b\":{},\"c\":{},\"d\":{}}}",
+        "{\"if\":{\"properties\":{\"a\":{}}},\"then\":{\"properties\":{\"b\":{},\"c\":{}}},\"properties\":{\"d\":{}}"
+        "}",
+        "{\"dependentSchemas\":{\"b\":{\"properties\":{\"a\":{},\"b\":{}}}},\"properties\":{\"c\":{},\"d\":{}}}",
+        "{\"required\":[\"d\",\"b\"],\"allOf\":[{\"required\":[\"c\"],\"properties\":{\"a\":{}}}],\"properties\":{"
+        "\"b\":{"
+        "},\"c\":{}}}",
+        /* a member whose own members come from two schemas */
+        "{\"$ref\":\"#/$defs/b\",\"properties\":{\"x\":{\"properties\":{\"c\":{},\"d\":{}}}},\"$defs\":{\"b\":{"
+        "\"properties\":{\"x\":{\"properties\":{\"a\":{},\"b\":{}}}}}}}",
+    };
+    for (size_t i = 0; i < TEST_COUNT(schemas); i++) {
+        const bool inside = i + 1 == TEST_COUNT(schemas);
+        samp_grammar *g = compile(schemas[i], "ordered");
+        for (int orders = 0; orders < 256; orders++) {
+            const int at[4] = { orders & 3, orders >> 2 & 3, orders >> 4 & 3, orders >> 6 };
+            char text[100];
+            if ((1 << at[0] | 1 << at[1] | 1 << at[2] | 1 << at[3]) != 15) continue;
+            int n = sprintf(text, "%s", inside ? "{\"x\":{" : "{");
+            for (int k = 0; k < 4; k++) n += sprintf(text + n, "\"%c\":%d%s", 'a' + at[k], at[k], k < 3 ? "," : "}");
+            if (inside) n += sprintf(text + n, "}");
+            if (accepts(g, text, (size_t)n) != (at[0] == 0 && at[1] == 1 && at[2] == 2))
+                test_fail(__FILE__, __LINE__, "%s\n%s", schemas[i], text);
+        }
         samp_grammar_free(g);
     }
 }
@@ -1571,6 +1622,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_long_places),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_order_of_counted),
+        cmocka_unit_test(test_order_of_the_text),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_no_memory),
