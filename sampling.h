@@ -235,74 +235,74 @@
     2069 api/shards.h                    11584 config/texts.h                  27791 schema/errors.h
     2181 api/peers.h                     11762 config/settings.h               27903 schema/collections.h
     2302 api/drafts.h                    11877 life/rollback.h                 27936 schema/references.h
-    2461 api/constraints.h               12115 life/chain.h                    28212 schema/strings.h
-    2828 api/watermark.h                 12398 life/members.h                  28273 schema/numbers.h
-    3002 api/stop.h                      12507 life/update.h                   28475 schema/sets.h
-    3141 api/vocab.h                     12690 life/copy.h                     28727 schema/formats.h
-    3183 api/parts.h                     12851 rows/row.h                      28922 schema/scalars.h
-    3231 base/switches.h                 13086 rows/reserve.h                  29228 schema/goals.h
-    3534 base/random.h                   13154 rows/pieces.h                   29455 schema/alternatives.h
-    3554 base/mt19937.h                  13263 rows/thresholds.h               29993 schema/objects.h
-    3626 base/exact.h                    13363 rows/compact.h                  30554 schema/arrays.h
-    3843 base/bits128.h                  13524 rows/sums.h                     30920 schema/whole.h
-    3919 base/elements.h                 13651 rows/changes.h                  31093 tags/head.h
-    4045 watermark/colours.h             13728 rows/cuts.h                     31213 tags/words.h
-    4108 kernels/llama_cpp/contract.h    14151 rows/typical.h                  31327 tags/inside.h
-    4150 kernels/contract.h              14459 rows/tail_free.h                31466 tags/formats.h
-    4237 kernels/scalar.h                14527 rows/selecting.h                31872 grammar/grammars.h
-    4441 kernels/llama_cpp/scalar.h      14658 rows/mirostat.h                 31938 peers/tables.h
-    4462 kernels/sets.h                  14738 watermark/rows.h                32359 peers/values.h
-    4511 kernels/vectors.h               14848 rows/flat.h                     32819 peers/llama_server.h
-    4593 kernels/avx512.h                14897 rows/logprobs.h                 32887 peers/stops.h
-    4678 kernels/avx2.h                  14981 rows/step.h                     32947 peers/fields.h
-    4742 kernels/sse2.h                  14997 rows/llama_cpp/sums.h           33236 peers/requests.h
-    4759 kernels/neon.h                  15300 rows/llama_cpp/samplers.h       33412 vocab/pieces.h
-    4782 kernels/wasm.h                  15769 rows/llama_cpp/step.h           33590 vocab/tokenizer_json.h
-    4798 kernels/generic.h               15799 run/apply.h                     33796 vocab/gguf.h
-    4818 kernels/shared.h                15868 run/writing.h                   33970 shards/head.h
-    4942 kernels/passes.h                15992 run/arrays.h                    34059 shards/bytes.h
-    5626 kernels/llama_cpp/passes.h      16068 run/arrays_llama_cpp.h          34156 shards/merging.h
-    5708 kernels/check.h                 16265 run/walk.h                      34445 shards/row.h
-    5730 kernels/dispatch.h              16368 run/finish.h                    34580 shards/answers.h
-    5929 core/array.h                    16403 run/draw_llama_cpp.h            35098 shards/logprobs.h
-    6243 core/table.h                    16475 run/draw.h                      35242 shards/taking.h
-    6426 core/windows.h                  16546 run/sample.h                    35394 shards/asking.h
-    6514 constraints/record.h            16641 watermark/making.h              35523 shards/prefix.h
-    6580 watermark/record.h              16871 watermark/tails.h               36060 shards/plans.h
-    6599 rows/work.h                     16968 watermark/detect.h              36546 samplers/plans.h
-    6627 life/past.h                     17193 run/verify.h                    36808 shards/way.h
-    6686 core/record.h                   17283 run/batch.h                     36953 shards/memory.h
-    6821 core/plans.h                    17452 run/guide.h                     37022 shards/batch.h
-    6848 core/fields.h                   17493 life/state.h                    37421 drafts/head.h
-    6951 core/owners.h                   17654 operator/weights.h              37472 drafts/block.h
-    7018 core/mt19937.h                  17730 operator/search.h               37655 drafts/tree.h
-    7073 core/no_mt19937.h               17861 operator/run.h                  37777 drafts/relaxed.h
-    7105 core/making.h                   18021 kv/cells.h                      37858 drafts/ngram.h
-    7228 core/streams.h                  18045 kv/making.h                     37993 text/automaton.h
-    7264 life/state_fields.h             18265 kv/slot.h                       38064 grammar/patterns.h
-    7352 samplers/llama_cpp.h            18397 kv/sequences.h                  38213 constraints/automaton.h
-    7425 samplers/logit_bias.h           18527 kv/data.h                       38245 constraints/making.h
-    7518 samplers/patch.h                18657 kv/update.h                     38491 constraints/sampler.h
-    7566 samplers/penalties.h            18775 kv/state.h                      38589 constraints/constructors.h
-    7716 samplers/dry.h                  18974 llama_cpp/functions.h           38959 constraints/patterns.h
-    8253 samplers/cut.h                  19036 llama_cpp/object.h              39048 constraints/looking.h
-    8268 samplers/top_n_sigma.h          19089 llama_cpp/vocabulary.h          39118 constraints/thinking.h
-    8378 samplers/top_k.h                19164 text/reading.h                  39361 constraints/schedule.h
-    8436 samplers/tail_free.h            19270 text/strings.h                  39445 constraints/accepting.h
-    8558 samplers/typical.h              19368 text/values.h                   39626 constraints/drawing.h
-    8632 samplers/top_p.h                19522 text/documents.h                39859 constraints/state.h
-    8676 samplers/min_p.h                19595 grammar/head.h                  39923 constraints/kind.h
-    8718 samplers/by_sums.h              19599 grammar/tree.h                  39984 constraints/top_p_decay.h
-    8867 samplers/top_h.h                20241 grammar/building.h              40071 constraints/accessors.h
-    8920 samplers/min_k.h                20637 grammar/finishing.h             40178 stop/head.h
-    8978 samplers/xtc.h                  20940 grammar/reading.h               40243 stop/search.h
-    9062 samplers/infill.h               21029 grammar/gbnf.h                  40364 stop/making.h
-    9178 samplers/temperature.h          21322 grammar/regex.h                 40520 stop/text.h
-    9343 samplers/smoothing.h            21735 grammar/derivatives.h           40670 stop/patterns.h
-    9429 samplers/softmax.h              22551 grammar/vocabulary.h            40742 stop/settings.h
-    9463 samplers/drafted.h              23005 grammar/triggers.h              40773 core/kinds.h
-    9488 samplers/greedy.h               23479 grammar/matcher.h               40823 base/restore.h
-    9522 samplers/choose.h               23749 grammar/cache.h                 40836 api/license.h
+    2461 api/constraints.h               12115 life/chain.h                    28251 schema/strings.h
+    2828 api/watermark.h                 12398 life/members.h                  28312 schema/numbers.h
+    3002 api/stop.h                      12507 life/update.h                   28514 schema/sets.h
+    3141 api/vocab.h                     12690 life/copy.h                     28766 schema/formats.h
+    3183 api/parts.h                     12851 rows/row.h                      28961 schema/scalars.h
+    3231 base/switches.h                 13086 rows/reserve.h                  29267 schema/goals.h
+    3534 base/random.h                   13154 rows/pieces.h                   29494 schema/alternatives.h
+    3554 base/mt19937.h                  13263 rows/thresholds.h               30032 schema/objects.h
+    3626 base/exact.h                    13363 rows/compact.h                  30593 schema/arrays.h
+    3843 base/bits128.h                  13524 rows/sums.h                     30959 schema/whole.h
+    3919 base/elements.h                 13651 rows/changes.h                  31132 tags/head.h
+    4045 watermark/colours.h             13728 rows/cuts.h                     31252 tags/words.h
+    4108 kernels/llama_cpp/contract.h    14151 rows/typical.h                  31366 tags/inside.h
+    4150 kernels/contract.h              14459 rows/tail_free.h                31505 tags/formats.h
+    4237 kernels/scalar.h                14527 rows/selecting.h                31911 grammar/grammars.h
+    4441 kernels/llama_cpp/scalar.h      14658 rows/mirostat.h                 31977 peers/tables.h
+    4462 kernels/sets.h                  14738 watermark/rows.h                32398 peers/values.h
+    4511 kernels/vectors.h               14848 rows/flat.h                     32858 peers/llama_server.h
+    4593 kernels/avx512.h                14897 rows/logprobs.h                 32926 peers/stops.h
+    4678 kernels/avx2.h                  14981 rows/step.h                     32986 peers/fields.h
+    4742 kernels/sse2.h                  14997 rows/llama_cpp/sums.h           33275 peers/requests.h
+    4759 kernels/neon.h                  15300 rows/llama_cpp/samplers.h       33451 vocab/pieces.h
+    4782 kernels/wasm.h                  15769 rows/llama_cpp/step.h           33629 vocab/tokenizer_json.h
+    4798 kernels/generic.h               15799 run/apply.h                     33835 vocab/gguf.h
+    4818 kernels/shared.h                15868 run/writing.h                   34009 shards/head.h
+    4942 kernels/passes.h                15992 run/arrays.h                    34098 shards/bytes.h
+    5626 kernels/llama_cpp/passes.h      16068 run/arrays_llama_cpp.h          34195 shards/merging.h
+    5708 kernels/check.h                 16265 run/walk.h                      34484 shards/row.h
+    5730 kernels/dispatch.h              16368 run/finish.h                    34619 shards/answers.h
+    5929 core/array.h                    16403 run/draw_llama_cpp.h            35137 shards/logprobs.h
+    6243 core/table.h                    16475 run/draw.h                      35281 shards/taking.h
+    6426 core/windows.h                  16546 run/sample.h                    35433 shards/asking.h
+    6514 constraints/record.h            16641 watermark/making.h              35562 shards/prefix.h
+    6580 watermark/record.h              16871 watermark/tails.h               36099 shards/plans.h
+    6599 rows/work.h                     16968 watermark/detect.h              36585 samplers/plans.h
+    6627 life/past.h                     17193 run/verify.h                    36847 shards/way.h
+    6686 core/record.h                   17283 run/batch.h                     36992 shards/memory.h
+    6821 core/plans.h                    17452 run/guide.h                     37061 shards/batch.h
+    6848 core/fields.h                   17493 life/state.h                    37460 drafts/head.h
+    6951 core/owners.h                   17654 operator/weights.h              37511 drafts/block.h
+    7018 core/mt19937.h                  17730 operator/search.h               37694 drafts/tree.h
+    7073 core/no_mt19937.h               17861 operator/run.h                  37816 drafts/relaxed.h
+    7105 core/making.h                   18021 kv/cells.h                      37897 drafts/ngram.h
+    7228 core/streams.h                  18045 kv/making.h                     38032 text/automaton.h
+    7264 life/state_fields.h             18265 kv/slot.h                       38103 grammar/patterns.h
+    7352 samplers/llama_cpp.h            18397 kv/sequences.h                  38252 constraints/automaton.h
+    7425 samplers/logit_bias.h           18527 kv/data.h                       38284 constraints/making.h
+    7518 samplers/patch.h                18657 kv/update.h                     38530 constraints/sampler.h
+    7566 samplers/penalties.h            18775 kv/state.h                      38628 constraints/constructors.h
+    7716 samplers/dry.h                  18974 llama_cpp/functions.h           38998 constraints/patterns.h
+    8253 samplers/cut.h                  19036 llama_cpp/object.h              39087 constraints/looking.h
+    8268 samplers/top_n_sigma.h          19089 llama_cpp/vocabulary.h          39157 constraints/thinking.h
+    8378 samplers/top_k.h                19164 text/reading.h                  39400 constraints/schedule.h
+    8436 samplers/tail_free.h            19270 text/strings.h                  39484 constraints/accepting.h
+    8558 samplers/typical.h              19368 text/values.h                   39665 constraints/drawing.h
+    8632 samplers/top_p.h                19522 text/documents.h                39898 constraints/state.h
+    8676 samplers/min_p.h                19595 grammar/head.h                  39962 constraints/kind.h
+    8718 samplers/by_sums.h              19599 grammar/tree.h                  40023 constraints/top_p_decay.h
+    8867 samplers/top_h.h                20241 grammar/building.h              40110 constraints/accessors.h
+    8920 samplers/min_k.h                20637 grammar/finishing.h             40217 stop/head.h
+    8978 samplers/xtc.h                  20940 grammar/reading.h               40282 stop/search.h
+    9062 samplers/infill.h               21029 grammar/gbnf.h                  40403 stop/making.h
+    9178 samplers/temperature.h          21322 grammar/regex.h                 40559 stop/text.h
+    9343 samplers/smoothing.h            21735 grammar/derivatives.h           40709 stop/patterns.h
+    9429 samplers/softmax.h              22551 grammar/vocabulary.h            40781 stop/settings.h
+    9463 samplers/drafted.h              23005 grammar/triggers.h              40812 core/kinds.h
+    9488 samplers/greedy.h               23479 grammar/matcher.h               40862 base/restore.h
+    9522 samplers/choose.h               23749 grammar/cache.h                 40875 api/license.h
     9582 samplers/ratio.h                24022 grammar/moving.h
     9646 samplers/draw.h                 24469 grammar/visits.h
 */
@@ -28004,28 +28004,67 @@ static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* returns th
     return end;
 }
 
-/* Resolves a reference (the part before its #) against the address of n bytes in `base`, and writes the result there.
-   */
+/* Where the parts of an address begin: scheme:, //authority, path, ?query (RFC 3986). */
+typedef struct sampi_uri {
+    size_t authority, path, query;
+} sampi_uri;
+
+static SAMPI_COLD sampi_uri sampi_uri_parts(const char *text, size_t n)
+{
+    sampi_uri u = { 0, 0, 0 };
+    while (u.path < n && (((text[u.path] | 32) >= 'a' && (text[u.path] | 32) <= 'z') ||
+                          (u.path && memchr("0123456789+-.", text[u.path], 13))))
+        u.path++;
+    u.path = u.authority = u.path && u.path < n && text[u.path] == ':' ? u.path + 1 : 0;
+    if (n >= u.path + 2 && !memcmp(text + u.path, "//", 2))
+        for (u.path += 2; u.path < n && text[u.path] != '/' && text[u.path] != '?';) u.path++;
+    for (u.query = u.path; u.query < n && text[u.query] != '?';) u.query++;
+    return u;
+}
+
+/* Removes the segments . and .. from the path of an address of n bytes. Returns its new length. */
+static SAMPI_COLD size_t sampi_uri_remove_dots(char *text, size_t n)
+{
+    const sampi_uri u = sampi_uri_parts(text, n);
+    const size_t first = u.path + (u.path < u.query && text[u.path] == '/');
+    size_t used = first;
+    for (size_t at = first, end; at < u.query; at = end + 1) {
+        for (end = at; end < u.query && text[end] != '/';) end++;
+        const size_t length = end - at;
+        if (length == 2 && !memcmp(text + at, "..", 2)) {
+            used -= used > first; /* the slash behind the last segment, then the segment */
+            while (used > first && text[used - 1] != '/') used--;
+        } else if (length != 1 || text[at] != '.') {
+            memmove(text + used, text + at, length);
+            used += length;
+            if (end < u.query) text[used++] = '/';
+        }
+    }
+    memmove(text + used, text + u.query, n - u.query);
+    return used + n - u.query;
+}
+
+/* Resolves a reference (the part before its #) against the address of n bytes in `base`, as RFC 3986, 5.2 says, and
+   writes the result there. */
 static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
 {
-    size_t scheme = 0, path = 0, keep = 0;
+    const sampi_uri b = sampi_uri_parts(base, n), r = sampi_uri_parts(ref, n_ref);
+    size_t keep = 0; /* how many bytes of the base are kept */
     if (n_ref == 0) return n;
-    while (scheme < n_ref && ((ref[scheme] | 32) >= 'a' && (ref[scheme] | 32) <= 'z')) scheme++;
-    for (size_t i = 0; i + 2 < n && !path; i++)
-        if (!memcmp(base + i, "://", 3)) path = i + 3;
-    while (path < n && base[path] != '/') path++;
-    if (ref[0] == '/')
-        keep = path;
-    else
-        for (size_t i = path; i < n; i++)
+    if (r.authority == 0 && r.path > 0) {
+        keep = b.authority;
+    } else if (r.authority == 0 && r.query == 0) {
+        keep = b.query;
+    } else if (r.authority == 0) {
+        keep = b.path;
+        for (size_t i = b.path; i < b.query && ref[0] != '/'; i++)
             if (base[i] == '/') keep = i + 1;
-    if (scheme > 0 && scheme < n_ref && ref[scheme] == ':')
-        keep = 0;
-    else if (ref[0] == '.' || (keep == 0 && path > 0))
-        return 0;
+        if (ref[0] != '/' && b.path > b.authority && b.path == b.query)
+            base[keep++] = '/'; /* a host without a path */
+    }
     if (keep + n_ref >= SAMPI_URI) return 0;
     memcpy(base + keep, ref, n_ref);
-    return keep + n_ref;
+    return sampi_uri_remove_dots(base, keep + n_ref);
 }
 
 static sampi_resource *sampi_resource_at(const sampi_schema *x, int32_t i)

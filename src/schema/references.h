@@ -69,29 +69,69 @@ static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* returns th
     return end;
 }
 
-/* Resolves a reference (the part before its #) against the address of n bytes in `base`, and writes the result there.
-   Returns the result's length. Returns 0 if the result is too long, or if the reference is not supported: it begins
-   with a dot (./, ../), or the base has a host but no path. */
+/* Where the parts of an address begin: scheme:, //authority, path, ?query (RFC 3986). A part may be empty; the scheme
+   begins at 0. */
+typedef struct sampi_uri {
+    size_t authority, path, query;
+} sampi_uri;
+
+static SAMPI_COLD sampi_uri sampi_uri_parts(const char *text, size_t n)
+{
+    sampi_uri u = { 0, 0, 0 };
+    while (u.path < n && (((text[u.path] | 32) >= 'a' && (text[u.path] | 32) <= 'z') ||
+                          (u.path && memchr("0123456789+-.", text[u.path], 13))))
+        u.path++;
+    u.path = u.authority = u.path && u.path < n && text[u.path] == ':' ? u.path + 1 : 0;
+    if (n >= u.path + 2 && !memcmp(text + u.path, "//", 2))
+        for (u.path += 2; u.path < n && text[u.path] != '/' && text[u.path] != '?';) u.path++;
+    for (u.query = u.path; u.query < n && text[u.query] != '?';) u.query++;
+    return u;
+}
+
+/* Removes the segments . and .. from the path of an address of n bytes. Returns its new length. */
+static SAMPI_COLD size_t sampi_uri_remove_dots(char *text, size_t n)
+{
+    const sampi_uri u = sampi_uri_parts(text, n);
+    const size_t first = u.path + (u.path < u.query && text[u.path] == '/');
+    size_t used = first;
+    for (size_t at = first, end; at < u.query; at = end + 1) {
+        for (end = at; end < u.query && text[end] != '/';) end++;
+        const size_t length = end - at;
+        if (length == 2 && !memcmp(text + at, "..", 2)) {
+            used -= used > first; /* the slash behind the last segment, then the segment */
+            while (used > first && text[used - 1] != '/') used--;
+        } else if (length != 1 || text[at] != '.') {
+            memmove(text + used, text + at, length);
+            used += length;
+            if (end < u.query) text[used++] = '/';
+        }
+    }
+    memmove(text + used, text + u.query, n - u.query);
+    return used + n - u.query;
+}
+
+/* Resolves a reference (the part before its #) against the address of n bytes in `base`, as RFC 3986, 5.2 says, and
+   writes the result there. An address without a scheme is allowed too; its path stays relative. Returns the result's
+   length, or 0 if the result is too long. */
 static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
 {
-    size_t scheme = 0, path = 0, keep = 0;
+    const sampi_uri b = sampi_uri_parts(base, n), r = sampi_uri_parts(ref, n_ref);
+    size_t keep = 0; /* how many bytes of the base are kept */
     if (n_ref == 0) return n;
-    while (scheme < n_ref && ((ref[scheme] | 32) >= 'a' && (ref[scheme] | 32) <= 'z')) scheme++;
-    for (size_t i = 0; i + 2 < n && !path; i++)
-        if (!memcmp(base + i, "://", 3)) path = i + 3;
-    while (path < n && base[path] != '/') path++;
-    if (ref[0] == '/')
-        keep = path;
-    else
-        for (size_t i = path; i < n; i++)
+    if (r.authority == 0 && r.path > 0) {
+        keep = b.authority;
+    } else if (r.authority == 0 && r.query == 0) {
+        keep = b.query;
+    } else if (r.authority == 0) {
+        keep = b.path;
+        for (size_t i = b.path; i < b.query && ref[0] != '/'; i++)
             if (base[i] == '/') keep = i + 1;
-    if (scheme > 0 && scheme < n_ref && ref[scheme] == ':')
-        keep = 0;
-    else if (ref[0] == '.' || (keep == 0 && path > 0))
-        return 0;
+        if (ref[0] != '/' && b.path > b.authority && b.path == b.query)
+            base[keep++] = '/'; /* a host without a path */
+    }
     if (keep + n_ref >= SAMPI_URI) return 0;
     memcpy(base + keep, ref, n_ref);
-    return keep + n_ref;
+    return sampi_uri_remove_dots(base, keep + n_ref);
 }
 
 static sampi_resource *sampi_resource_at(const sampi_schema *x, int32_t i)
