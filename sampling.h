@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9723 samplers/dist.h                 24756 grammar/states.h
-     312 api/config.h                     9754 samplers/gumbel.h               24914 grammar/items.h
-     343 api/types.h                      9821 watermark/function.h            25038 grammar/masks.h
-     640 api/missing.h                    9934 watermark/text.h                25241 grammar/runs.h
-     655 api/sample.h                    10120 watermark/draw.h                25453 grammar/entries.h
-     792 api/chains.h                    10325 samplers/mirostat.h             25961 grammar/accepting.h
-    1089 api/samplers.h                  10563 samplers/adaptive_p.h           26290 grammar/history.h
-    1418 api/gumbel.h                    10712 samplers/custom.h               26391 grammar/waiting.h
-    1447 api/operator.h                  10771 config/describe.h               26698 grammar/room.h
-    1506 api/kv.h                        10939 config/from_params.h            27052 grammar/sampler.h
-    1703 api/llama_cpp.h                 10991 config/orders.h                 27306 grammar/forced.h
-    1751 api/text_error.h                11263 config/numbers.h                27493 grammar/hooks.h
-    1770 api/grammar.h                   11408 config/set.h                    27621 schema/head.h
-    2069 api/shards.h                    11584 config/texts.h                  27791 schema/errors.h
-    2181 api/peers.h                     11762 config/settings.h               27903 schema/collections.h
-    2302 api/drafts.h                    11877 life/rollback.h                 27936 schema/references.h
-    2461 api/constraints.h               12115 life/chain.h                    28251 schema/strings.h
-    2828 api/watermark.h                 12398 life/members.h                  28312 schema/numbers.h
-    3002 api/stop.h                      12507 life/update.h                   28514 schema/sets.h
-    3141 api/vocab.h                     12690 life/copy.h                     28766 schema/formats.h
-    3183 api/parts.h                     12851 rows/row.h                      28961 schema/scalars.h
-    3231 base/switches.h                 13086 rows/reserve.h                  29267 schema/goals.h
-    3534 base/random.h                   13154 rows/pieces.h                   29494 schema/alternatives.h
-    3554 base/mt19937.h                  13263 rows/thresholds.h               30032 schema/objects.h
-    3626 base/exact.h                    13363 rows/compact.h                  30593 schema/arrays.h
-    3843 base/bits128.h                  13524 rows/sums.h                     30959 schema/whole.h
-    3919 base/elements.h                 13651 rows/changes.h                  31132 tags/head.h
-    4045 watermark/colours.h             13728 rows/cuts.h                     31252 tags/words.h
-    4108 kernels/llama_cpp/contract.h    14151 rows/typical.h                  31366 tags/inside.h
-    4150 kernels/contract.h              14459 rows/tail_free.h                31505 tags/formats.h
-    4237 kernels/scalar.h                14527 rows/selecting.h                31911 grammar/grammars.h
-    4441 kernels/llama_cpp/scalar.h      14658 rows/mirostat.h                 31977 peers/tables.h
-    4462 kernels/sets.h                  14738 watermark/rows.h                32398 peers/values.h
-    4511 kernels/vectors.h               14848 rows/flat.h                     32858 peers/llama_server.h
-    4593 kernels/avx512.h                14897 rows/logprobs.h                 32926 peers/stops.h
-    4678 kernels/avx2.h                  14981 rows/step.h                     32986 peers/fields.h
-    4742 kernels/sse2.h                  14997 rows/llama_cpp/sums.h           33275 peers/requests.h
-    4759 kernels/neon.h                  15300 rows/llama_cpp/samplers.h       33451 vocab/pieces.h
-    4782 kernels/wasm.h                  15769 rows/llama_cpp/step.h           33629 vocab/tokenizer_json.h
-    4798 kernels/generic.h               15799 run/apply.h                     33835 vocab/gguf.h
-    4818 kernels/shared.h                15868 run/writing.h                   34009 shards/head.h
-    4942 kernels/passes.h                15992 run/arrays.h                    34098 shards/bytes.h
-    5626 kernels/llama_cpp/passes.h      16068 run/arrays_llama_cpp.h          34195 shards/merging.h
-    5708 kernels/check.h                 16265 run/walk.h                      34484 shards/row.h
-    5730 kernels/dispatch.h              16368 run/finish.h                    34619 shards/answers.h
-    5929 core/array.h                    16403 run/draw_llama_cpp.h            35137 shards/logprobs.h
-    6243 core/table.h                    16475 run/draw.h                      35281 shards/taking.h
-    6426 core/windows.h                  16546 run/sample.h                    35433 shards/asking.h
-    6514 constraints/record.h            16641 watermark/making.h              35562 shards/prefix.h
-    6580 watermark/record.h              16871 watermark/tails.h               36099 shards/plans.h
-    6599 rows/work.h                     16968 watermark/detect.h              36585 samplers/plans.h
-    6627 life/past.h                     17193 run/verify.h                    36847 shards/way.h
-    6686 core/record.h                   17283 run/batch.h                     36992 shards/memory.h
-    6821 core/plans.h                    17452 run/guide.h                     37061 shards/batch.h
-    6848 core/fields.h                   17493 life/state.h                    37460 drafts/head.h
-    6951 core/owners.h                   17654 operator/weights.h              37511 drafts/block.h
-    7018 core/mt19937.h                  17730 operator/search.h               37694 drafts/tree.h
-    7073 core/no_mt19937.h               17861 operator/run.h                  37816 drafts/relaxed.h
-    7105 core/making.h                   18021 kv/cells.h                      37897 drafts/ngram.h
-    7228 core/streams.h                  18045 kv/making.h                     38032 text/automaton.h
-    7264 life/state_fields.h             18265 kv/slot.h                       38103 grammar/patterns.h
-    7352 samplers/llama_cpp.h            18397 kv/sequences.h                  38252 constraints/automaton.h
-    7425 samplers/logit_bias.h           18527 kv/data.h                       38284 constraints/making.h
-    7518 samplers/patch.h                18657 kv/update.h                     38530 constraints/sampler.h
-    7566 samplers/penalties.h            18775 kv/state.h                      38628 constraints/constructors.h
-    7716 samplers/dry.h                  18974 llama_cpp/functions.h           38998 constraints/patterns.h
-    8253 samplers/cut.h                  19036 llama_cpp/object.h              39087 constraints/looking.h
-    8268 samplers/top_n_sigma.h          19089 llama_cpp/vocabulary.h          39157 constraints/thinking.h
-    8378 samplers/top_k.h                19164 text/reading.h                  39400 constraints/schedule.h
-    8436 samplers/tail_free.h            19270 text/strings.h                  39484 constraints/accepting.h
-    8558 samplers/typical.h              19368 text/values.h                   39665 constraints/drawing.h
-    8632 samplers/top_p.h                19522 text/documents.h                39898 constraints/state.h
-    8676 samplers/min_p.h                19595 grammar/head.h                  39962 constraints/kind.h
-    8718 samplers/by_sums.h              19599 grammar/tree.h                  40023 constraints/top_p_decay.h
-    8867 samplers/top_h.h                20241 grammar/building.h              40110 constraints/accessors.h
-    8920 samplers/min_k.h                20637 grammar/finishing.h             40217 stop/head.h
-    8978 samplers/xtc.h                  20940 grammar/reading.h               40282 stop/search.h
-    9062 samplers/infill.h               21029 grammar/gbnf.h                  40403 stop/making.h
-    9178 samplers/temperature.h          21322 grammar/regex.h                 40559 stop/text.h
-    9343 samplers/smoothing.h            21735 grammar/derivatives.h           40709 stop/patterns.h
-    9429 samplers/softmax.h              22551 grammar/vocabulary.h            40781 stop/settings.h
-    9463 samplers/drafted.h              23005 grammar/triggers.h              40812 core/kinds.h
-    9488 samplers/greedy.h               23479 grammar/matcher.h               40862 base/restore.h
-    9522 samplers/choose.h               23749 grammar/cache.h                 40875 api/license.h
-    9582 samplers/ratio.h                24022 grammar/moving.h
-    9646 samplers/draw.h                 24469 grammar/visits.h
+       2 api/opening.h                    9729 samplers/dist.h                 24762 grammar/states.h
+     312 api/config.h                     9760 samplers/gumbel.h               24920 grammar/items.h
+     343 api/types.h                      9827 watermark/function.h            25044 grammar/masks.h
+     640 api/missing.h                    9940 watermark/text.h                25247 grammar/runs.h
+     655 api/sample.h                    10126 watermark/draw.h                25459 grammar/entries.h
+     792 api/chains.h                    10331 samplers/mirostat.h             25967 grammar/accepting.h
+    1089 api/samplers.h                  10569 samplers/adaptive_p.h           26296 grammar/history.h
+    1418 api/gumbel.h                    10718 samplers/custom.h               26397 grammar/waiting.h
+    1447 api/operator.h                  10777 config/describe.h               26704 grammar/room.h
+    1506 api/kv.h                        10945 config/from_params.h            27058 grammar/sampler.h
+    1703 api/llama_cpp.h                 10997 config/orders.h                 27312 grammar/forced.h
+    1751 api/text_error.h                11269 config/numbers.h                27499 grammar/hooks.h
+    1770 api/grammar.h                   11414 config/set.h                    27627 schema/head.h
+    2075 api/shards.h                    11590 config/texts.h                  27797 schema/errors.h
+    2187 api/peers.h                     11768 config/settings.h               27909 schema/collections.h
+    2308 api/drafts.h                    11883 life/rollback.h                 27942 schema/references.h
+    2467 api/constraints.h               12121 life/chain.h                    28257 schema/strings.h
+    2834 api/watermark.h                 12404 life/members.h                  28318 schema/numbers.h
+    3008 api/stop.h                      12513 life/update.h                   28520 schema/sets.h
+    3147 api/vocab.h                     12696 life/copy.h                     28772 schema/formats.h
+    3189 api/parts.h                     12857 rows/row.h                      29040 schema/scalars.h
+    3237 base/switches.h                 13092 rows/reserve.h                  29346 schema/goals.h
+    3540 base/random.h                   13160 rows/pieces.h                   29573 schema/alternatives.h
+    3560 base/mt19937.h                  13269 rows/thresholds.h               30111 schema/objects.h
+    3632 base/exact.h                    13369 rows/compact.h                  30672 schema/arrays.h
+    3849 base/bits128.h                  13530 rows/sums.h                     31038 schema/whole.h
+    3925 base/elements.h                 13657 rows/changes.h                  31211 tags/head.h
+    4051 watermark/colours.h             13734 rows/cuts.h                     31331 tags/words.h
+    4114 kernels/llama_cpp/contract.h    14157 rows/typical.h                  31445 tags/inside.h
+    4156 kernels/contract.h              14465 rows/tail_free.h                31584 tags/formats.h
+    4243 kernels/scalar.h                14533 rows/selecting.h                31990 grammar/grammars.h
+    4447 kernels/llama_cpp/scalar.h      14664 rows/mirostat.h                 32056 peers/tables.h
+    4468 kernels/sets.h                  14744 watermark/rows.h                32477 peers/values.h
+    4517 kernels/vectors.h               14854 rows/flat.h                     32937 peers/llama_server.h
+    4599 kernels/avx512.h                14903 rows/logprobs.h                 33005 peers/stops.h
+    4684 kernels/avx2.h                  14987 rows/step.h                     33065 peers/fields.h
+    4748 kernels/sse2.h                  15003 rows/llama_cpp/sums.h           33354 peers/requests.h
+    4765 kernels/neon.h                  15306 rows/llama_cpp/samplers.h       33530 vocab/pieces.h
+    4788 kernels/wasm.h                  15775 rows/llama_cpp/step.h           33708 vocab/tokenizer_json.h
+    4804 kernels/generic.h               15805 run/apply.h                     33914 vocab/gguf.h
+    4824 kernels/shared.h                15874 run/writing.h                   34088 shards/head.h
+    4948 kernels/passes.h                15998 run/arrays.h                    34177 shards/bytes.h
+    5632 kernels/llama_cpp/passes.h      16074 run/arrays_llama_cpp.h          34274 shards/merging.h
+    5714 kernels/check.h                 16271 run/walk.h                      34563 shards/row.h
+    5736 kernels/dispatch.h              16374 run/finish.h                    34698 shards/answers.h
+    5935 core/array.h                    16409 run/draw_llama_cpp.h            35216 shards/logprobs.h
+    6249 core/table.h                    16481 run/draw.h                      35360 shards/taking.h
+    6432 core/windows.h                  16552 run/sample.h                    35512 shards/asking.h
+    6520 constraints/record.h            16647 watermark/making.h              35641 shards/prefix.h
+    6586 watermark/record.h              16877 watermark/tails.h               36178 shards/plans.h
+    6605 rows/work.h                     16974 watermark/detect.h              36664 samplers/plans.h
+    6633 life/past.h                     17199 run/verify.h                    36926 shards/way.h
+    6692 core/record.h                   17289 run/batch.h                     37071 shards/memory.h
+    6827 core/plans.h                    17458 run/guide.h                     37140 shards/batch.h
+    6854 core/fields.h                   17499 life/state.h                    37539 drafts/head.h
+    6957 core/owners.h                   17660 operator/weights.h              37590 drafts/block.h
+    7024 core/mt19937.h                  17736 operator/search.h               37773 drafts/tree.h
+    7079 core/no_mt19937.h               17867 operator/run.h                  37895 drafts/relaxed.h
+    7111 core/making.h                   18027 kv/cells.h                      37976 drafts/ngram.h
+    7234 core/streams.h                  18051 kv/making.h                     38111 text/automaton.h
+    7270 life/state_fields.h             18271 kv/slot.h                       38182 grammar/patterns.h
+    7358 samplers/llama_cpp.h            18403 kv/sequences.h                  38331 constraints/automaton.h
+    7431 samplers/logit_bias.h           18533 kv/data.h                       38363 constraints/making.h
+    7524 samplers/patch.h                18663 kv/update.h                     38609 constraints/sampler.h
+    7572 samplers/penalties.h            18781 kv/state.h                      38707 constraints/constructors.h
+    7722 samplers/dry.h                  18980 llama_cpp/functions.h           39077 constraints/patterns.h
+    8259 samplers/cut.h                  19042 llama_cpp/object.h              39166 constraints/looking.h
+    8274 samplers/top_n_sigma.h          19095 llama_cpp/vocabulary.h          39236 constraints/thinking.h
+    8384 samplers/top_k.h                19170 text/reading.h                  39479 constraints/schedule.h
+    8442 samplers/tail_free.h            19276 text/strings.h                  39563 constraints/accepting.h
+    8564 samplers/typical.h              19374 text/values.h                   39744 constraints/drawing.h
+    8638 samplers/top_p.h                19528 text/documents.h                39977 constraints/state.h
+    8682 samplers/min_p.h                19601 grammar/head.h                  40041 constraints/kind.h
+    8724 samplers/by_sums.h              19605 grammar/tree.h                  40102 constraints/top_p_decay.h
+    8873 samplers/top_h.h                20247 grammar/building.h              40189 constraints/accessors.h
+    8926 samplers/min_k.h                20643 grammar/finishing.h             40296 stop/head.h
+    8984 samplers/xtc.h                  20946 grammar/reading.h               40361 stop/search.h
+    9068 samplers/infill.h               21035 grammar/gbnf.h                  40482 stop/making.h
+    9184 samplers/temperature.h          21328 grammar/regex.h                 40638 stop/text.h
+    9349 samplers/smoothing.h            21741 grammar/derivatives.h           40788 stop/patterns.h
+    9435 samplers/softmax.h              22557 grammar/vocabulary.h            40860 stop/settings.h
+    9469 samplers/drafted.h              23011 grammar/triggers.h              40891 core/kinds.h
+    9494 samplers/greedy.h               23485 grammar/matcher.h               40941 base/restore.h
+    9528 samplers/choose.h               23755 grammar/cache.h                 40954 api/license.h
+    9588 samplers/ratio.h                24028 grammar/moving.h
+    9652 samplers/draw.h                 24475 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1796,8 +1796,14 @@ typedef struct samp_grammar samp_grammar;
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except for items of an enum or whole numbers from -99 to 99; multipleOf with more than four
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
-              $recursiveRef; schemas of other files; the formats regex, uri-template, iri, iri-reference, idn-email and
-              idn-hostname. A format that the standard does not define has no effect.
+              $recursiveRef; schemas of other files; the formats regex (not regular) and idn-hostname (needs Unicode's
+              tables). A format that the standard does not define has no effect.
+              The other formats are those of their RFCs, with these exceptions. hostname is RFC 1123's: what an xn--
+              label encodes is not checked, as this needs Unicode's tables. The domain of an idn-email is ASCII, for the
+              same reason. A leap second has an offset of whole quarters of an hour, as all zones have had since leap
+              seconds exist. An email's address literal is IPv4 or IPv6; no others are registered. A uri-template has no
+              operator that RFC 6570 reserves. relative-json-pointer has no +n and -n, which are newer than draft 7.
+              $ref and $id are resolved as RFC 3986 says, and then compared byte by byte.
               Some values are accepted only if they are spelled in certain ways. A number has no exponent if it has
               bounds, is given by an enum or const, or must be whole. A string has the shortest escape of each character
               (\u00xx in small letters) if it has a pattern or a format, or is given by an enum or const; so has the
@@ -28812,71 +28818,144 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
-#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d"
-#define SAMPI_RE_ZONE    "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
+#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d:"
 #define SAMPI_RE_SECONDS "(\\.\\d+)?"
-#define SAMPI_RE_TIME \
-    "(" SAMPI_RE_CLOCK ":[0-5]\\d" SAMPI_RE_SECONDS SAMPI_RE_ZONE "|23:59:60" SAMPI_RE_SECONDS "([Zz]|[+-]00:00))"
-#define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)" SAMPI_RE_SECONDS SAMPI_RE_ZONE ")"
+#define SAMPI_RE_ZONE    SAMPI_RE_SECONDS "([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)"
+/* clang-format off */
 #define SAMPI_RE_IPV4     "((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)){3})"
 #define SAMPI_RE_H16      "[0-9A-Fa-f]{1,4}"
 #define SAMPI_RE_LS32     "(" SAMPI_RE_H16 ":" SAMPI_RE_H16 "|" SAMPI_RE_IPV4 ")"
 #define SAMPI_RE_LEFT(n)  "((" SAMPI_RE_H16 ":){0," n "}" SAMPI_RE_H16 ")?::"
 #define SAMPI_RE_RIGHT(n) "(" SAMPI_RE_H16 ":){" n "}" SAMPI_RE_LS32
 #define SAMPI_RE_IPV6 \
-    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0") \
-        SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2") \
-            SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32 \
-        "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
-#define SAMPI_RE_LABEL   "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-#define SAMPI_RE_HOST    SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
-#define SAMPI_RE_ATOM    "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0") SAMPI_RE_RIGHT("4") \
+    "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("2") \
+    "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32 \
+    "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
+/* in RFC 5321, :: stands for at least two groups */
+#define SAMPI_RE_MAIL_IPV6 \
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("0") SAMPI_RE_RIGHT("3") \
+    "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("1") \
+    "|" SAMPI_RE_LEFT("3") SAMPI_RE_LS32 "|" SAMPI_RE_LEFT("4") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("5") ")"
+#define SAMPI_RE_LABEL "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+#define SAMPI_RE_HOST SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
+/* more: further characters, as ranges of a class */
+#define SAMPI_RE_ATOM(more) "[A-Za-z0-9!#$%&'*+/=?^_`{|}~" more "-]+"
+#define SAMPI_RE_EMAIL(more) \
+    "(" SAMPI_RE_ATOM(more) "(\\." SAMPI_RE_ATOM(more) ")*|\"([ !#-\\[\\]-~" more "]|\\\\[ -~])*\")" \
+    "@(" SAMPI_RE_HOST "|\\[(" SAMPI_RE_IPV4 "|IPv6:" SAMPI_RE_MAIL_IPV6 ")\\])"
 #define SAMPI_RE_U(more) "([A-Za-z0-9._~!$&'()*+,;=" more "-]|%[0-9A-Fa-f]{2})"
-#define SAMPI_RE_AUTHORITY \
-    "//(" SAMPI_RE_U(":") "*@)?(\\[" SAMPI_RE_IPV6 "\\]|" SAMPI_RE_U("") "*)(:\\d*)?(/" SAMPI_RE_U(":@") "*)*"
-#define SAMPI_RE_ABSOLUTE "/(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?"
-#define SAMPI_RE_SCHEME   "[A-Za-z][A-Za-z0-9+.-]*:"
-#define SAMPI_RE_QUERY    "(\\?" SAMPI_RE_U(":@/?") "*)?(#" SAMPI_RE_U(":@/?") "*)?"
-#define SAMPI_RE_URI \
-    SAMPI_RE_SCHEME "(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE \
-                    "|(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY
-#define SAMPI_RE_DAYS   "\\d+D"
-#define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
-#define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
+/* u: the characters that an IRI has and a URI does not, as ranges of a class; p: further ones of its query */
+#define SAMPI_RE_PATH(u) "(/" SAMPI_RE_U(":@" u) "*)*"
+#define SAMPI_RE_SCHEME "[A-Za-z][A-Za-z0-9+.-]*:"
+#define SAMPI_RE_ROOTED(u) \
+    "(//(" SAMPI_RE_U(":" u) "*@)?(\\[(" SAMPI_RE_IPV6 "|[Vv][0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]" \
+    "|" SAMPI_RE_U(u) "*)(:\\d*)?" SAMPI_RE_PATH(u) "|/(" SAMPI_RE_U(":@" u) "+" SAMPI_RE_PATH(u) ")?)?"
+#define SAMPI_RE_QUERY(u, p) "(\\?" SAMPI_RE_U(":@/?" u p) "*)?(#" SAMPI_RE_U(":@/?" u) "*)?"
+#define SAMPI_RE_ROOTLESS(colon, u) SAMPI_RE_U(colon "@" u) "+" SAMPI_RE_PATH(u)
+#define SAMPI_RE_URI(u, p) \
+    SAMPI_RE_SCHEME "(" SAMPI_RE_ROOTED(u) "|" SAMPI_RE_ROOTLESS(":", u) ")" SAMPI_RE_QUERY(u, p)
+#define SAMPI_RE_REFERENCE(u, p) \
+    "((" SAMPI_RE_SCHEME ")?" SAMPI_RE_ROOTED(u) "|" SAMPI_RE_SCHEME SAMPI_RE_ROOTLESS(":", u) \
+    "|" SAMPI_RE_ROOTLESS("", u) ")" SAMPI_RE_QUERY(u, p)
+/* ucschar of RFC 3987, in UTF-8: a0-d7ff, f900-fdcf, fdf0-ffef, of planes 1 to 13 all but the last two, e1000-efffd */
+#define SAMPI_RE_UCS \
+    "\xc2\xa0-\xed\x9f\xbf\xef\xa4\x80-\xef\xb7\x8f\xef\xb7\xb0-\xef\xbf\xaf" \
+    "\xf0\x90\x80\x80-\xf0\x9f\xbf\xbd\xf0\xa0\x80\x80-\xf0\xaf\xbf\xbd\xf0\xb0\x80\x80-\xf0\xbf\xbf\xbd" \
+    "\xf1\x80\x80\x80-\xf1\x8f\xbf\xbd\xf1\x90\x80\x80-\xf1\x9f\xbf\xbd\xf1\xa0\x80\x80-\xf1\xaf\xbf\xbd" \
+    "\xf1\xb0\x80\x80-\xf1\xbf\xbf\xbd\xf2\x80\x80\x80-\xf2\x8f\xbf\xbd\xf2\x90\x80\x80-\xf2\x9f\xbf\xbd" \
+    "\xf2\xa0\x80\x80-\xf2\xaf\xbf\xbd\xf2\xb0\x80\x80-\xf2\xbf\xbf\xbd\xf3\x80\x80\x80-\xf3\x8f\xbf\xbd" \
+    "\xf3\x90\x80\x80-\xf3\x9f\xbf\xbd\xf3\xa1\x80\x80-\xf3\xaf\xbf\xbd"
+/* its iprivate: e000-f8ff, f0000-ffffd, 100000-10fffd */
+#define SAMPI_RE_PRIVATE \
+    "\xee\x80\x80-\xef\xa3\xbf\xf3\xb0\x80\x80-\xf3\xbf\xbf\xbd\xf4\x80\x80\x80-\xf4\x8f\xbf\xbd"
+#define SAMPI_RE_VARCHAR  "([A-Za-z0-9_]|%[0-9A-Fa-f]{2})"
+#define SAMPI_RE_VARIABLE SAMPI_RE_VARCHAR "(\\.?" SAMPI_RE_VARCHAR ")*(:[1-9]\\d{0,3}|\\*)?"
+#define SAMPI_RE_TEMPLATE(reserved) \
+    "([!#$&-;=?-\\[\\]_a-z~" SAMPI_RE_UCS SAMPI_RE_PRIVATE "]|%[0-9A-Fa-f]{2}|\\{[+#./;?&" reserved \
+    "]?" SAMPI_RE_VARIABLE "(," SAMPI_RE_VARIABLE ")*\\})*"
+#define SAMPI_RE_DAYS    "\\d+D"
+#define SAMPI_RE_MONTHS  "\\d+M(\\d+D)?"
+#define SAMPI_RE_CLOCKS  "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
+#define SAMPI_RE_POINTER "(/([^/~]|~[01])*)*"
+/* clang-format on */
+
+/* Returns the node of the times of leap seconds, which are 23:59:60 in UTC, with offsets of whole quarters of an hour. */
+static SAMPI_COLD sampi_node sampi_schema_leap_seconds(const sampi_schema *x)
+{
+    enum { DAY = 24 * 60 };
+    sampi_tree *t = x->tree;
+    samp_grammar_error error;
+    const sampi_node behind = sampi_tree_regex(t, SAMPI_RE_SECONDS, strlen(SAMPI_RE_SECONDS), false, sampi_tree_class,
+                                               &error);
+    static const uint32_t zulu[2][2] = { { 'Z', 'Z' }, { 'z', 'z' } };
+    sampi_node all = SAMPI_NEVER;
+    for (int offset = 0; offset < DAY; offset += 15) {
+        const int local = (offset + DAY - 1) % DAY,
+                  other = DAY - 1 - local; /* the offset's number of minutes if it is - */
+        char text[24];                     /* hh:mm:60 of the local time, then both offsets */
+        const int numbers[3] = { local, offset, other };
+        for (int i = 0; i < 3; i++) {
+            char *at = text + (i ? 2 + 6 * i : 0);
+            const int hour = numbers[i] / 60, minute = numbers[i] % 60;
+            const char digits[5] = { (char)('0' + hour / 10), (char)('0' + hour % 10), ':', (char)('0' + minute / 10),
+                                     (char)('0' + minute % 10) };
+            if (i) *at++ = i == 1 ? '+' : '-';
+            memcpy(at, digits, sizeof digits);
+        }
+        memcpy(text + 5, ":60", 3);
+        sampi_node zone = sampi_tree_alt(t, sampi_tree_text(t, text + 8, 6), sampi_tree_text(t, text + 14, 6));
+        if (offset == 0) zone = sampi_tree_alt(t, sampi_tree_class(t, zulu, 2, false), zone);
+        zone = sampi_tree_seq(t, sampi_tree_text(t, text, 8), sampi_tree_seq(t, behind, zone));
+        all = sampi_tree_alt(t, zone, all);
+    }
+    return all;
+}
+
+/* Returns the node of the strings that one line of the table of formats allows. before: NULL, or the regular expression
+   of what stands before a time; with `leap` the time may be a leap second. */
+static SAMPI_COLD sampi_node sampi_schema_format_line(sampi_schema *x, int32_t node, const char *before,
+                                                      const char *text, bool leap)
+{
+    samp_grammar_error error;
+    if (!before) return sampi_schema_regex(x, node, text, strlen(text), false);
+    const sampi_node front = sampi_tree_regex(x->tree, before, strlen(before), false, sampi_tree_class, &error);
+    sampi_node time = sampi_tree_regex(x->tree, text, strlen(text), false, sampi_tree_class, &error);
+    if (leap) time = sampi_tree_alt(x->tree, sampi_schema_leap_seconds(x), time);
+    return sampi_schema_in_quotes(x->tree, sampi_tree_seq(x->tree, front, time));
+}
 
 /* Returns the set of strings that have a format; with `over`, the format's upper bound. */
 static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
 {
     static const struct {
-        const char *name, *lower, *upper; /* lower: NULL if the format is not supported */
+        const char *name, *lower, *upper, *before; /* lower: NULL if the format is not supported */
     } formats[] = {
-        { "date", SAMPI_RE_DATE, NULL },
-        { "time", SAMPI_RE_TIME, SAMPI_RE_TIMES },
-        { "date-time", SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIME, SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIMES },
+        { "time", SAMPI_RE_CLOCK "[0-5]\\d" SAMPI_RE_ZONE, SAMPI_RE_CLOCK "([0-5]\\d|60)" SAMPI_RE_ZONE, "" },
+        { "date-time", SAMPI_RE_CLOCK "[0-5]\\d" SAMPI_RE_ZONE, SAMPI_RE_CLOCK "([0-5]\\d|60)" SAMPI_RE_ZONE,
+          SAMPI_RE_DATE "[Tt]" },
+        { "date", SAMPI_RE_DATE, NULL, NULL },
         { "duration",
           "P(\\d+W|(" SAMPI_RE_DAYS "|" SAMPI_RE_MONTHS "|\\d+Y(" SAMPI_RE_MONTHS ")?)(" SAMPI_RE_CLOCKS
           ")?|" SAMPI_RE_CLOCKS ")",
-          NULL },
-        { "uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", NULL },
-        { "ipv4", SAMPI_RE_IPV4, NULL },
-        { "ipv6", SAMPI_RE_IPV6, NULL },
-        { "email", SAMPI_RE_ATOM "(\\." SAMPI_RE_ATOM ")*@" SAMPI_RE_HOST, "[^]*@[^]*" },
-        { "hostname", SAMPI_RE_HOST, "[A-Za-z0-9.-]*" },
-        { "hostname", "[^]{1,253}", NULL },
-        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* names with -- (xn--) have further rules */
-        { "uri", SAMPI_RE_URI, SAMPI_RE_SCHEME "[^]*" },
-        { "uri-reference",
-          SAMPI_RE_URI "|(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE
-                       "|(" SAMPI_RE_U("@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY,
-          "[^]*" },
-        { "json-pointer", "(/([^/~]|~[01])*)*", NULL },
-        { "relative-json-pointer", "(0|[1-9]\\d*)(#|(/([^/~]|~[01])*)*)", NULL },
-        { "regex", NULL, NULL },
-        { "uri-template", NULL, NULL },
-        { "iri", NULL, NULL },
-        { "iri-reference", NULL, NULL },
-        { "idn-email", NULL, NULL },
-        { "idn-hostname", NULL, NULL },
+          NULL, NULL },
+        { "uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", NULL, NULL },
+        { "ipv4", SAMPI_RE_IPV4, NULL, NULL },
+        { "ipv6", SAMPI_RE_IPV6, NULL, NULL },
+        { "email", SAMPI_RE_EMAIL(""), "[^]*@[^]*", NULL },
+        { "idn-email", SAMPI_RE_EMAIL("\xc2\x80-\xf4\x8f\xbf\xbf"), "[^]*@[^]*", NULL },
+        { "hostname", SAMPI_RE_HOST, NULL, NULL },
+        { "hostname", "[^]{1,253}", NULL, NULL },
+        { "uri", SAMPI_RE_URI("", ""), NULL, NULL },
+        { "uri-reference", SAMPI_RE_REFERENCE("", ""), NULL, NULL },
+        { "iri", SAMPI_RE_URI(SAMPI_RE_UCS, SAMPI_RE_PRIVATE), NULL, NULL },
+        { "iri-reference", SAMPI_RE_REFERENCE(SAMPI_RE_UCS, SAMPI_RE_PRIVATE), NULL, NULL },
+        { "uri-template", SAMPI_RE_TEMPLATE(""), SAMPI_RE_TEMPLATE("=,!@|"), NULL },
+        { "json-pointer", SAMPI_RE_POINTER, NULL, NULL },
+        { "relative-json-pointer", "(0|[1-9]\\d*)(#|" SAMPI_RE_POINTER ")",
+          "(0|[1-9]\\d*)([+-][1-9]\\d*)?(#|" SAMPI_RE_POINTER ")", NULL },
+        { "regex", NULL, NULL, NULL },
+        { "idn-hostname", NULL, NULL, NULL },
     };
     size_t n;
     sampi_texts all = sampi_texts_any();
@@ -28888,7 +28967,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
         if (!text) sampi_refuse(x, node, "this format is not supported");
         if (x->status) break;
         sampi_node *made = &x->formats[upper][i];
-        if (!*made) *made = sampi_schema_regex(x, node, text, strlen(text), false);
+        if (!*made) *made = sampi_schema_format_line(x, node, formats[i].before, text, !upper);
         all = sampi_texts_and(x, all, sampi_texts_some(x, *made), true);
     }
     return all;

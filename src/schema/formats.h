@@ -48,76 +48,150 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 
 /* The formats of the standard. A format that is not regular has two bounds: every text of the lower bound has the
    format, and the upper bound contains every text with the format. If the upper bound is NULL, the lower bound is
-   exact. If a name has several lines, all of them must hold. */
+   exact. If a name has several lines, all of them must hold. `before` stands before a time
+   (sampi_schema_format_line). */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
-#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d"
-#define SAMPI_RE_ZONE    "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
+#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d:"
 #define SAMPI_RE_SECONDS "(\\.\\d+)?"
-#define SAMPI_RE_TIME \
-    "(" SAMPI_RE_CLOCK ":[0-5]\\d" SAMPI_RE_SECONDS SAMPI_RE_ZONE "|23:59:60" SAMPI_RE_SECONDS "([Zz]|[+-]00:00))"
-#define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)" SAMPI_RE_SECONDS SAMPI_RE_ZONE ")"
+#define SAMPI_RE_ZONE    SAMPI_RE_SECONDS "([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)"
+/* clang-format off */
 #define SAMPI_RE_IPV4     "((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)){3})"
 #define SAMPI_RE_H16      "[0-9A-Fa-f]{1,4}"
 #define SAMPI_RE_LS32     "(" SAMPI_RE_H16 ":" SAMPI_RE_H16 "|" SAMPI_RE_IPV4 ")"
 #define SAMPI_RE_LEFT(n)  "((" SAMPI_RE_H16 ":){0," n "}" SAMPI_RE_H16 ")?::"
 #define SAMPI_RE_RIGHT(n) "(" SAMPI_RE_H16 ":){" n "}" SAMPI_RE_LS32
 #define SAMPI_RE_IPV6 \
-    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0") \
-        SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2") \
-            SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32 \
-        "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
-#define SAMPI_RE_LABEL   "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-#define SAMPI_RE_HOST    SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
-#define SAMPI_RE_ATOM    "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0") SAMPI_RE_RIGHT("4") \
+    "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("2") \
+    "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32 \
+    "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
+/* in RFC 5321, :: stands for at least two groups */
+#define SAMPI_RE_MAIL_IPV6 \
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("0") SAMPI_RE_RIGHT("3") \
+    "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("1") \
+    "|" SAMPI_RE_LEFT("3") SAMPI_RE_LS32 "|" SAMPI_RE_LEFT("4") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("5") ")"
+#define SAMPI_RE_LABEL "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+#define SAMPI_RE_HOST SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
+/* more: further characters, as ranges of a class */
+#define SAMPI_RE_ATOM(more) "[A-Za-z0-9!#$%&'*+/=?^_`{|}~" more "-]+"
+#define SAMPI_RE_EMAIL(more) \
+    "(" SAMPI_RE_ATOM(more) "(\\." SAMPI_RE_ATOM(more) ")*|\"([ !#-\\[\\]-~" more "]|\\\\[ -~])*\")" \
+    "@(" SAMPI_RE_HOST "|\\[(" SAMPI_RE_IPV4 "|IPv6:" SAMPI_RE_MAIL_IPV6 ")\\])"
 #define SAMPI_RE_U(more) "([A-Za-z0-9._~!$&'()*+,;=" more "-]|%[0-9A-Fa-f]{2})"
-#define SAMPI_RE_AUTHORITY \
-    "//(" SAMPI_RE_U(":") "*@)?(\\[" SAMPI_RE_IPV6 "\\]|" SAMPI_RE_U("") "*)(:\\d*)?(/" SAMPI_RE_U(":@") "*)*"
-#define SAMPI_RE_ABSOLUTE "/(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?"
-#define SAMPI_RE_SCHEME   "[A-Za-z][A-Za-z0-9+.-]*:"
-#define SAMPI_RE_QUERY    "(\\?" SAMPI_RE_U(":@/?") "*)?(#" SAMPI_RE_U(":@/?") "*)?"
-#define SAMPI_RE_URI \
-    SAMPI_RE_SCHEME "(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE \
-                    "|(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY
-#define SAMPI_RE_DAYS   "\\d+D"
-#define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
-#define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
+/* u: the characters that an IRI has and a URI does not, as ranges of a class; p: further ones of its query */
+#define SAMPI_RE_PATH(u) "(/" SAMPI_RE_U(":@" u) "*)*"
+#define SAMPI_RE_SCHEME "[A-Za-z][A-Za-z0-9+.-]*:"
+#define SAMPI_RE_ROOTED(u) \
+    "(//(" SAMPI_RE_U(":" u) "*@)?(\\[(" SAMPI_RE_IPV6 "|[Vv][0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]" \
+    "|" SAMPI_RE_U(u) "*)(:\\d*)?" SAMPI_RE_PATH(u) "|/(" SAMPI_RE_U(":@" u) "+" SAMPI_RE_PATH(u) ")?)?"
+#define SAMPI_RE_QUERY(u, p) "(\\?" SAMPI_RE_U(":@/?" u p) "*)?(#" SAMPI_RE_U(":@/?" u) "*)?"
+#define SAMPI_RE_ROOTLESS(colon, u) SAMPI_RE_U(colon "@" u) "+" SAMPI_RE_PATH(u)
+#define SAMPI_RE_URI(u, p) \
+    SAMPI_RE_SCHEME "(" SAMPI_RE_ROOTED(u) "|" SAMPI_RE_ROOTLESS(":", u) ")" SAMPI_RE_QUERY(u, p)
+#define SAMPI_RE_REFERENCE(u, p) \
+    "((" SAMPI_RE_SCHEME ")?" SAMPI_RE_ROOTED(u) "|" SAMPI_RE_SCHEME SAMPI_RE_ROOTLESS(":", u) \
+    "|" SAMPI_RE_ROOTLESS("", u) ")" SAMPI_RE_QUERY(u, p)
+/* ucschar of RFC 3987, in UTF-8: a0-d7ff, f900-fdcf, fdf0-ffef, of planes 1 to 13 all but the last two, e1000-efffd */
+#define SAMPI_RE_UCS \
+    "\xc2\xa0-\xed\x9f\xbf\xef\xa4\x80-\xef\xb7\x8f\xef\xb7\xb0-\xef\xbf\xaf" \
+    "\xf0\x90\x80\x80-\xf0\x9f\xbf\xbd\xf0\xa0\x80\x80-\xf0\xaf\xbf\xbd\xf0\xb0\x80\x80-\xf0\xbf\xbf\xbd" \
+    "\xf1\x80\x80\x80-\xf1\x8f\xbf\xbd\xf1\x90\x80\x80-\xf1\x9f\xbf\xbd\xf1\xa0\x80\x80-\xf1\xaf\xbf\xbd" \
+    "\xf1\xb0\x80\x80-\xf1\xbf\xbf\xbd\xf2\x80\x80\x80-\xf2\x8f\xbf\xbd\xf2\x90\x80\x80-\xf2\x9f\xbf\xbd" \
+    "\xf2\xa0\x80\x80-\xf2\xaf\xbf\xbd\xf2\xb0\x80\x80-\xf2\xbf\xbf\xbd\xf3\x80\x80\x80-\xf3\x8f\xbf\xbd" \
+    "\xf3\x90\x80\x80-\xf3\x9f\xbf\xbd\xf3\xa1\x80\x80-\xf3\xaf\xbf\xbd"
+/* its iprivate: e000-f8ff, f0000-ffffd, 100000-10fffd */
+#define SAMPI_RE_PRIVATE \
+    "\xee\x80\x80-\xef\xa3\xbf\xf3\xb0\x80\x80-\xf3\xbf\xbf\xbd\xf4\x80\x80\x80-\xf4\x8f\xbf\xbd"
+#define SAMPI_RE_VARCHAR  "([A-Za-z0-9_]|%[0-9A-Fa-f]{2})"
+#define SAMPI_RE_VARIABLE SAMPI_RE_VARCHAR "(\\.?" SAMPI_RE_VARCHAR ")*(:[1-9]\\d{0,3}|\\*)?"
+#define SAMPI_RE_TEMPLATE(reserved) \
+    "([!#$&-;=?-\\[\\]_a-z~" SAMPI_RE_UCS SAMPI_RE_PRIVATE "]|%[0-9A-Fa-f]{2}|\\{[+#./;?&" reserved \
+    "]?" SAMPI_RE_VARIABLE "(," SAMPI_RE_VARIABLE ")*\\})*"
+#define SAMPI_RE_DAYS    "\\d+D"
+#define SAMPI_RE_MONTHS  "\\d+M(\\d+D)?"
+#define SAMPI_RE_CLOCKS  "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
+#define SAMPI_RE_POINTER "(/([^/~]|~[01])*)*"
+/* clang-format on */
+
+/* Returns the node of the times of leap seconds, which are 23:59:60 in UTC, with offsets of whole quarters of an hour. */
+static SAMPI_COLD sampi_node sampi_schema_leap_seconds(const sampi_schema *x)
+{
+    enum { DAY = 24 * 60 };
+    sampi_tree *t = x->tree;
+    samp_grammar_error error;
+    const sampi_node behind = sampi_tree_regex(t, SAMPI_RE_SECONDS, strlen(SAMPI_RE_SECONDS), false, sampi_tree_class,
+                                               &error);
+    static const uint32_t zulu[2][2] = { { 'Z', 'Z' }, { 'z', 'z' } };
+    sampi_node all = SAMPI_NEVER;
+    for (int offset = 0; offset < DAY; offset += 15) {
+        const int local = (offset + DAY - 1) % DAY,
+                  other = DAY - 1 - local; /* the offset's number of minutes if it is - */
+        char text[24];                     /* hh:mm:60 of the local time, then both offsets */
+        const int numbers[3] = { local, offset, other };
+        for (int i = 0; i < 3; i++) {
+            char *at = text + (i ? 2 + 6 * i : 0);
+            const int hour = numbers[i] / 60, minute = numbers[i] % 60;
+            const char digits[5] = { (char)('0' + hour / 10), (char)('0' + hour % 10), ':', (char)('0' + minute / 10),
+                                     (char)('0' + minute % 10) };
+            if (i) *at++ = i == 1 ? '+' : '-';
+            memcpy(at, digits, sizeof digits);
+        }
+        memcpy(text + 5, ":60", 3);
+        sampi_node zone = sampi_tree_alt(t, sampi_tree_text(t, text + 8, 6), sampi_tree_text(t, text + 14, 6));
+        if (offset == 0) zone = sampi_tree_alt(t, sampi_tree_class(t, zulu, 2, false), zone);
+        zone = sampi_tree_seq(t, sampi_tree_text(t, text, 8), sampi_tree_seq(t, behind, zone));
+        all = sampi_tree_alt(t, zone, all);
+    }
+    return all;
+}
+
+/* Returns the node of the strings that one line of the table of formats allows. before: NULL, or the regular expression
+   of what stands before a time; with `leap` the time may be a leap second. */
+static SAMPI_COLD sampi_node sampi_schema_format_line(sampi_schema *x, int32_t node, const char *before,
+                                                      const char *text, bool leap)
+{
+    samp_grammar_error error;
+    if (!before) return sampi_schema_regex(x, node, text, strlen(text), false);
+    const sampi_node front = sampi_tree_regex(x->tree, before, strlen(before), false, sampi_tree_class, &error);
+    sampi_node time = sampi_tree_regex(x->tree, text, strlen(text), false, sampi_tree_class, &error);
+    if (leap) time = sampi_tree_alt(x->tree, sampi_schema_leap_seconds(x), time);
+    return sampi_schema_in_quotes(x->tree, sampi_tree_seq(x->tree, front, time));
+}
 
 /* Returns the set of strings that have a format; with `over`, the format's upper bound. A format that is not in the
    table allows every string, as the standard requires. */
 static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
 {
     static const struct {
-        const char *name, *lower, *upper; /* lower: NULL if the format is not supported */
+        const char *name, *lower, *upper, *before; /* lower: NULL if the format is not supported */
     } formats[] = {
-        { "date", SAMPI_RE_DATE, NULL },
-        { "time", SAMPI_RE_TIME, SAMPI_RE_TIMES },
-        { "date-time", SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIME, SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIMES },
+        { "time", SAMPI_RE_CLOCK "[0-5]\\d" SAMPI_RE_ZONE, SAMPI_RE_CLOCK "([0-5]\\d|60)" SAMPI_RE_ZONE, "" },
+        { "date-time", SAMPI_RE_CLOCK "[0-5]\\d" SAMPI_RE_ZONE, SAMPI_RE_CLOCK "([0-5]\\d|60)" SAMPI_RE_ZONE,
+          SAMPI_RE_DATE "[Tt]" },
+        { "date", SAMPI_RE_DATE, NULL, NULL },
         { "duration",
           "P(\\d+W|(" SAMPI_RE_DAYS "|" SAMPI_RE_MONTHS "|\\d+Y(" SAMPI_RE_MONTHS ")?)(" SAMPI_RE_CLOCKS
           ")?|" SAMPI_RE_CLOCKS ")",
-          NULL },
-        { "uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", NULL },
-        { "ipv4", SAMPI_RE_IPV4, NULL },
-        { "ipv6", SAMPI_RE_IPV6, NULL },
-        { "email", SAMPI_RE_ATOM "(\\." SAMPI_RE_ATOM ")*@" SAMPI_RE_HOST, "[^]*@[^]*" },
-        { "hostname", SAMPI_RE_HOST, "[A-Za-z0-9.-]*" },
-        { "hostname", "[^]{1,253}", NULL },
-        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* names with -- (xn--) have further rules */
-        { "uri", SAMPI_RE_URI, SAMPI_RE_SCHEME "[^]*" },
-        { "uri-reference",
-          SAMPI_RE_URI "|(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE
-                       "|(" SAMPI_RE_U("@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY,
-          "[^]*" },
-        { "json-pointer", "(/([^/~]|~[01])*)*", NULL },
-        { "relative-json-pointer", "(0|[1-9]\\d*)(#|(/([^/~]|~[01])*)*)", NULL },
-        { "regex", NULL, NULL },
-        { "uri-template", NULL, NULL },
-        { "iri", NULL, NULL },
-        { "iri-reference", NULL, NULL },
-        { "idn-email", NULL, NULL },
-        { "idn-hostname", NULL, NULL },
+          NULL, NULL },
+        { "uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", NULL, NULL },
+        { "ipv4", SAMPI_RE_IPV4, NULL, NULL },
+        { "ipv6", SAMPI_RE_IPV6, NULL, NULL },
+        { "email", SAMPI_RE_EMAIL(""), "[^]*@[^]*", NULL },
+        { "idn-email", SAMPI_RE_EMAIL("\xc2\x80-\xf4\x8f\xbf\xbf"), "[^]*@[^]*", NULL },
+        { "hostname", SAMPI_RE_HOST, NULL, NULL },
+        { "hostname", "[^]{1,253}", NULL, NULL },
+        { "uri", SAMPI_RE_URI("", ""), NULL, NULL },
+        { "uri-reference", SAMPI_RE_REFERENCE("", ""), NULL, NULL },
+        { "iri", SAMPI_RE_URI(SAMPI_RE_UCS, SAMPI_RE_PRIVATE), NULL, NULL },
+        { "iri-reference", SAMPI_RE_REFERENCE(SAMPI_RE_UCS, SAMPI_RE_PRIVATE), NULL, NULL },
+        { "uri-template", SAMPI_RE_TEMPLATE(""), SAMPI_RE_TEMPLATE("=,!@|"), NULL },
+        { "json-pointer", SAMPI_RE_POINTER, NULL, NULL },
+        { "relative-json-pointer", "(0|[1-9]\\d*)(#|" SAMPI_RE_POINTER ")",
+          "(0|[1-9]\\d*)([+-][1-9]\\d*)?(#|" SAMPI_RE_POINTER ")", NULL },
+        { "regex", NULL, NULL, NULL },
+        { "idn-hostname", NULL, NULL, NULL },
     };
     size_t n;
     sampi_texts all = sampi_texts_any();
@@ -129,7 +203,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
         if (!text) sampi_refuse(x, node, "this format is not supported");
         if (x->status) break;
         sampi_node *made = &x->formats[upper][i];
-        if (!*made) *made = sampi_schema_regex(x, node, text, strlen(text), false);
+        if (!*made) *made = sampi_schema_format_line(x, node, formats[i].before, text, !upper);
         all = sampi_texts_and(x, all, sampi_texts_some(x, *made), true);
     }
     return all;

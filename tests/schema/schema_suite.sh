@@ -5,7 +5,7 @@
 #
 # Draft 4 comes from npm, which has no newer one; drafts 7 and 2020-12 from Debian's package of them (apt-get download,
 # nothing is installed). Both are pinned by version and sha512, and none of their code is run. What is refused or judged
-# otherwise must be what is listed here, or in tests/data/schema_suite.txt. Says what is skipped without npm, apt-get or
+# otherwise must be what is listed here, or in tests/data/schema_suite.txt. The formats (optional/format) take part. Says what is skipped without npm, apt-get or
 # a network.
 set -u
 
@@ -70,7 +70,7 @@ newer_drafts() {
     fi
     for draft in draft7 draft2020-12; do
         "$program" -d "$(case $draft in draft7) echo http://json-schema.org/draft-07/schema#;; \
-            *) echo https://json-schema.org/draft/2020-12/schema;; esac)" "$tests_2/$draft"/*.json > "$dir/log" ||
+            *) echo https://json-schema.org/draft/2020-12/schema;; esac)" "$tests_2/$draft"/*.json "$tests_2/$draft"/optional/format/*.json > "$dir/log" ||
             { cat "$dir/log"; exit 1; }
         grep -v '^schemas \|^SLOW' "$dir/log" | sed "s/^/$draft /" > "$dir/log.$draft"
         echo "== test-schema-suite, $draft: $(grep '^schemas ' "$dir/log")"

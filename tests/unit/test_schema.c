@@ -420,6 +420,51 @@ static void test_keywords_of_strings(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
+/* Each format after its RFC: what was refused though it is valid, and its neighbours that are not. */
+static void test_formats(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"format\":\"hostname\"}", "\"a--b.com\"\n\"xn--9n2bp8q.xn--9t4b11yi5a\"\n\"1host\"\n\"h\"",
+          "\"a-.b\"\n\"a..b\"\n\"\"\n\"a--\"", NULL },
+        { "{\"format\":\"date-time\"}",
+          "\"1990-12-31T15:59:60-08:00\"\n\"1990-12-31t23:59:60z\"\n\"1998-12-31T15:59:60.123-08:00\"\n"
+          "\"1999-01-01T00:59:60+01:00\"\n\"1999-01-01T05:44:60+05:45\"",
+          "\"1990-12-31T15:59:60-08:30\"\n\"1990-12-31T15:59:60+08:00\"\n\"1990-12-31T15:59:61-08:00\"\n"
+          "\"1990-12-31T15:59:60\"\n\"1990-12-31T15:59:60Z\"",
+          NULL },
+        { "{\"format\":\"time\"}", "\"23:29:60+23:30\"\n\"00:29:60-23:30\"\n\"23:59:60+00:00\"\n\"23:59:60-00:00\"",
+          "\"23:29:60-23:30\"\n\"23:59:60+01:00\"\n\"00:00:60Z\"\n\"23:59:60-23:59\"", NULL },
+        { "{\"not\":{\"format\":\"time\"},\"type\":\"string\"}", "\"24:00:00Z\"", "\"12:34:60+12:35\"\n\"12:34:56Z\"",
+          NULL },
+        { "{\"format\":\"email\"}",
+          "\"\\\"joe bloggs\\\"@example.com\"\n\"\\\"joe@b..c\\\"@x\"\n\"\\\"a\\\\\\\"b\\\"@x\"\n\"a@[127.0.0.1]\"\n"
+          "\"a@[IPv6:::1]\"\n\"a@[IPv6:1:2::5:6:7.8.9.10]\"\n\"a@xn--e1a\"",
+          "\"a@[127.0.0.300]\"\n\"a@[::1]\"\n\"a@[IPv6:1:2:3::5:6:7:8]\"\n\"\\\"a\\\"b\\\"@x\"\n\"a "
+          "b@x\"\n\"a@\"\n\"@x\"\n"
+          "\"a@[IPv6:1:2:3:4:5:6:7:8\"\n\"\xc3\xa9@x\"",
+          NULL },
+        { "{\"format\":\"idn-email\"}", "\"\xc3\xa9@x\"\n\"\\\"\xed\x95\x9c b\\\"@x.y\"\n\"a@b\"",
+          "\"a\xef\xbc\xa0x\"\n\"@x\"", NULL },
+        { "{\"format\":\"uri\"}",
+          "\"http://[v1.fe:d]/x\"\n\"http://[VAF.a]\"\n\"http://[::1]:8/\"\n\"a:\"\n\"a:?q#f\"",
+          "\"http://[v.a]\"\n\"http://[v1.]\"\n\"http://[vg.a]\"\n\"http://[v1.a\"\n\"http://\xc3\xa9/\"", NULL },
+        { "{\"not\":{\"format\":\"uri\"},\"type\":\"string\"}", "\"a\"\n\"http://a b\"", "\"http://[v1.a]\"\n\"a:b\"",
+          NULL },
+        { "{\"format\":\"uri-reference\"}", "\"\"\n\"//[v1.a]:8/b\"\n\"a/b:c\"\n\"../x?y#z\"\n\"?\"\n\"urn:a:b\"",
+          "\"a b\"\n\":a\"\n\"\xc3\xa9\"\n\"a%2\"", NULL },
+        { "{\"format\":\"iri\"}", "\"http://\xc6\x92\xc3\xb8\xc3\xb8/?\xee\x80\x80\"\n\"a:\xf0\x90\x80\x80\"",
+          "\"\xc3\xa9\"\n\"a:\xee\x80\x80\"\n\"a:\xef\xbf\xbe\"\n\"\xc3\xa9:a\"", NULL },
+        { "{\"format\":\"iri-reference\"}", "\"\xc3\xa9\"\n\"#\xc3\xa9\"\n\"\"",
+          "\"\\\\\xc3\xa9\"\n\"#\xee\x80\x80\"", NULL },
+        { "{\"format\":\"uri-template\"}",
+          "\"\"\n\"a'b/{x}\"\n\"{+path:3,x*}{?a.b,c%20}\"\n\"{#x:9999}\"\n\"\xc3\xa9\"",
+          "\"{\"\n\"}\"\n\"{}\"\n\"{x:0}\"\n\"{x:10000}\"\n\"{.x..y}\"\n\"{=x}\"\n\"a b\"\n\"{x,}\"", NULL },
+        { "{\"format\":\"relative-json-pointer\"}", "\"0\"\n\"1/a\"\n\"12#\"", "\"01\"\n\"0##\"\n\"-1\"", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
 static void test_keywords_of_objects(void **state)
 {
     (void)state;
@@ -1049,6 +1094,25 @@ static int matches(const samp_vocab_index *index, const samp_grammar *g, const c
     return status == SAMP_E_RANGE ? 0 : status;
 }
 
+/* All offsets with which a time may be a leap second, and no others. */
+static void test_leap_seconds(void **state)
+{
+    (void)state;
+    static const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    samp_grammar *g = compile("{\"format\":\"time\",\"type\":\"string\"}", NULL);
+    for (int local = 14; local < 24 * 60; local += 45)
+        for (int offset = 1 - 24 * 60; offset < 24 * 60; offset++) {
+            char text[40];
+            const int n = sprintf(text, "\"%02d:%02d:60%c%02d:%02d\"", local / 60, local % 60, offset < 0 ? '-' : '+',
+                                  abs(offset) / 60, abs(offset) % 60);
+            const bool leap = (local - offset + 24 * 60) % (24 * 60) == 24 * 60 - 1 && offset % 15 == 0;
+            if (matches(index, g, text) != leap) test_fail(__FILE__, __LINE__, "%.*s", n, text);
+        }
+    samp_grammar_free(g);
+    samp_vocab_index_free(index);
+}
+
 /* Of members of one name the last one is what the object has, to nearly all who read JSON. A member that breaks a
    keyword is one that no later member replaces, and members are counted by their names. */
 static void test_names_that_come_twice(void **state)
@@ -1659,6 +1723,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_keywords_of_numbers),
         cmocka_unit_test(test_keywords_of_strings),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_leap_seconds),
         cmocka_unit_test(test_keywords_of_objects),
         cmocka_unit_test(test_keywords_of_arrays),
         cmocka_unit_test(test_applicators),
