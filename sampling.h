@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9729 samplers/dist.h                 24762 grammar/states.h
-     312 api/config.h                     9760 samplers/gumbel.h               24920 grammar/items.h
-     343 api/types.h                      9827 watermark/function.h            25044 grammar/masks.h
-     640 api/missing.h                    9940 watermark/text.h                25247 grammar/runs.h
-     655 api/sample.h                    10126 watermark/draw.h                25459 grammar/entries.h
-     792 api/chains.h                    10331 samplers/mirostat.h             25967 grammar/accepting.h
-    1089 api/samplers.h                  10569 samplers/adaptive_p.h           26296 grammar/history.h
-    1418 api/gumbel.h                    10718 samplers/custom.h               26397 grammar/waiting.h
-    1447 api/operator.h                  10777 config/describe.h               26704 grammar/room.h
-    1506 api/kv.h                        10945 config/from_params.h            27058 grammar/sampler.h
-    1703 api/llama_cpp.h                 10997 config/orders.h                 27312 grammar/forced.h
-    1751 api/text_error.h                11269 config/numbers.h                27499 grammar/hooks.h
-    1770 api/grammar.h                   11414 config/set.h                    27627 schema/head.h
-    2075 api/shards.h                    11590 config/texts.h                  27797 schema/errors.h
-    2187 api/peers.h                     11768 config/settings.h               27909 schema/collections.h
-    2308 api/drafts.h                    11883 life/rollback.h                 27942 schema/references.h
-    2467 api/constraints.h               12121 life/chain.h                    28257 schema/strings.h
-    2834 api/watermark.h                 12404 life/members.h                  28318 schema/numbers.h
-    3008 api/stop.h                      12513 life/update.h                   28520 schema/sets.h
-    3147 api/vocab.h                     12696 life/copy.h                     28772 schema/formats.h
-    3189 api/parts.h                     12857 rows/row.h                      29040 schema/scalars.h
-    3237 base/switches.h                 13092 rows/reserve.h                  29346 schema/goals.h
-    3540 base/random.h                   13160 rows/pieces.h                   29573 schema/alternatives.h
-    3560 base/mt19937.h                  13269 rows/thresholds.h               30111 schema/objects.h
-    3632 base/exact.h                    13369 rows/compact.h                  30672 schema/arrays.h
-    3849 base/bits128.h                  13530 rows/sums.h                     31038 schema/whole.h
-    3925 base/elements.h                 13657 rows/changes.h                  31211 tags/head.h
-    4051 watermark/colours.h             13734 rows/cuts.h                     31331 tags/words.h
-    4114 kernels/llama_cpp/contract.h    14157 rows/typical.h                  31445 tags/inside.h
-    4156 kernels/contract.h              14465 rows/tail_free.h                31584 tags/formats.h
-    4243 kernels/scalar.h                14533 rows/selecting.h                31990 grammar/grammars.h
-    4447 kernels/llama_cpp/scalar.h      14664 rows/mirostat.h                 32056 peers/tables.h
-    4468 kernels/sets.h                  14744 watermark/rows.h                32477 peers/values.h
-    4517 kernels/vectors.h               14854 rows/flat.h                     32937 peers/llama_server.h
-    4599 kernels/avx512.h                14903 rows/logprobs.h                 33005 peers/stops.h
-    4684 kernels/avx2.h                  14987 rows/step.h                     33065 peers/fields.h
-    4748 kernels/sse2.h                  15003 rows/llama_cpp/sums.h           33354 peers/requests.h
-    4765 kernels/neon.h                  15306 rows/llama_cpp/samplers.h       33530 vocab/pieces.h
-    4788 kernels/wasm.h                  15775 rows/llama_cpp/step.h           33708 vocab/tokenizer_json.h
-    4804 kernels/generic.h               15805 run/apply.h                     33914 vocab/gguf.h
-    4824 kernels/shared.h                15874 run/writing.h                   34088 shards/head.h
-    4948 kernels/passes.h                15998 run/arrays.h                    34177 shards/bytes.h
-    5632 kernels/llama_cpp/passes.h      16074 run/arrays_llama_cpp.h          34274 shards/merging.h
-    5714 kernels/check.h                 16271 run/walk.h                      34563 shards/row.h
-    5736 kernels/dispatch.h              16374 run/finish.h                    34698 shards/answers.h
-    5935 core/array.h                    16409 run/draw_llama_cpp.h            35216 shards/logprobs.h
-    6249 core/table.h                    16481 run/draw.h                      35360 shards/taking.h
-    6432 core/windows.h                  16552 run/sample.h                    35512 shards/asking.h
-    6520 constraints/record.h            16647 watermark/making.h              35641 shards/prefix.h
-    6586 watermark/record.h              16877 watermark/tails.h               36178 shards/plans.h
-    6605 rows/work.h                     16974 watermark/detect.h              36664 samplers/plans.h
-    6633 life/past.h                     17199 run/verify.h                    36926 shards/way.h
-    6692 core/record.h                   17289 run/batch.h                     37071 shards/memory.h
-    6827 core/plans.h                    17458 run/guide.h                     37140 shards/batch.h
-    6854 core/fields.h                   17499 life/state.h                    37539 drafts/head.h
-    6957 core/owners.h                   17660 operator/weights.h              37590 drafts/block.h
-    7024 core/mt19937.h                  17736 operator/search.h               37773 drafts/tree.h
-    7079 core/no_mt19937.h               17867 operator/run.h                  37895 drafts/relaxed.h
-    7111 core/making.h                   18027 kv/cells.h                      37976 drafts/ngram.h
-    7234 core/streams.h                  18051 kv/making.h                     38111 text/automaton.h
-    7270 life/state_fields.h             18271 kv/slot.h                       38182 grammar/patterns.h
-    7358 samplers/llama_cpp.h            18403 kv/sequences.h                  38331 constraints/automaton.h
-    7431 samplers/logit_bias.h           18533 kv/data.h                       38363 constraints/making.h
-    7524 samplers/patch.h                18663 kv/update.h                     38609 constraints/sampler.h
-    7572 samplers/penalties.h            18781 kv/state.h                      38707 constraints/constructors.h
-    7722 samplers/dry.h                  18980 llama_cpp/functions.h           39077 constraints/patterns.h
-    8259 samplers/cut.h                  19042 llama_cpp/object.h              39166 constraints/looking.h
-    8274 samplers/top_n_sigma.h          19095 llama_cpp/vocabulary.h          39236 constraints/thinking.h
-    8384 samplers/top_k.h                19170 text/reading.h                  39479 constraints/schedule.h
-    8442 samplers/tail_free.h            19276 text/strings.h                  39563 constraints/accepting.h
-    8564 samplers/typical.h              19374 text/values.h                   39744 constraints/drawing.h
-    8638 samplers/top_p.h                19528 text/documents.h                39977 constraints/state.h
-    8682 samplers/min_p.h                19601 grammar/head.h                  40041 constraints/kind.h
-    8724 samplers/by_sums.h              19605 grammar/tree.h                  40102 constraints/top_p_decay.h
-    8873 samplers/top_h.h                20247 grammar/building.h              40189 constraints/accessors.h
-    8926 samplers/min_k.h                20643 grammar/finishing.h             40296 stop/head.h
-    8984 samplers/xtc.h                  20946 grammar/reading.h               40361 stop/search.h
-    9068 samplers/infill.h               21035 grammar/gbnf.h                  40482 stop/making.h
-    9184 samplers/temperature.h          21328 grammar/regex.h                 40638 stop/text.h
-    9349 samplers/smoothing.h            21741 grammar/derivatives.h           40788 stop/patterns.h
-    9435 samplers/softmax.h              22557 grammar/vocabulary.h            40860 stop/settings.h
-    9469 samplers/drafted.h              23011 grammar/triggers.h              40891 core/kinds.h
-    9494 samplers/greedy.h               23485 grammar/matcher.h               40941 base/restore.h
-    9528 samplers/choose.h               23755 grammar/cache.h                 40954 api/license.h
-    9588 samplers/ratio.h                24028 grammar/moving.h
-    9652 samplers/draw.h                 24475 grammar/visits.h
+       2 api/opening.h                    9729 samplers/dist.h                 24766 grammar/states.h
+     312 api/config.h                     9760 samplers/gumbel.h               24924 grammar/items.h
+     343 api/types.h                      9827 watermark/function.h            25048 grammar/masks.h
+     640 api/missing.h                    9940 watermark/text.h                25251 grammar/runs.h
+     655 api/sample.h                    10126 watermark/draw.h                25463 grammar/entries.h
+     792 api/chains.h                    10331 samplers/mirostat.h             25971 grammar/accepting.h
+    1089 api/samplers.h                  10569 samplers/adaptive_p.h           26300 grammar/history.h
+    1418 api/gumbel.h                    10718 samplers/custom.h               26401 grammar/waiting.h
+    1447 api/operator.h                  10777 config/describe.h               26708 grammar/room.h
+    1506 api/kv.h                        10945 config/from_params.h            27062 grammar/sampler.h
+    1703 api/llama_cpp.h                 10997 config/orders.h                 27316 grammar/forced.h
+    1751 api/text_error.h                11269 config/numbers.h                27503 grammar/hooks.h
+    1770 api/grammar.h                   11414 config/set.h                    27631 schema/head.h
+    2075 api/shards.h                    11590 config/texts.h                  27802 schema/errors.h
+    2187 api/peers.h                     11768 config/settings.h               27917 schema/collections.h
+    2308 api/drafts.h                    11883 life/rollback.h                 27950 schema/references.h
+    2467 api/constraints.h               12121 life/chain.h                    28265 schema/strings.h
+    2834 api/watermark.h                 12404 life/members.h                  28326 schema/numbers.h
+    3008 api/stop.h                      12513 life/update.h                   28528 schema/sets.h
+    3147 api/vocab.h                     12696 life/copy.h                     28781 schema/formats.h
+    3189 api/parts.h                     12857 rows/row.h                      29049 schema/scalars.h
+    3237 base/switches.h                 13092 rows/reserve.h                  29355 schema/goals.h
+    3540 base/random.h                   13160 rows/pieces.h                   29592 schema/alternatives.h
+    3560 base/mt19937.h                  13269 rows/thresholds.h               30132 schema/objects.h
+    3632 base/exact.h                    13369 rows/compact.h                  30714 schema/arrays.h
+    3849 base/bits128.h                  13530 rows/sums.h                     31080 schema/whole.h
+    3925 base/elements.h                 13657 rows/changes.h                  31253 tags/head.h
+    4051 watermark/colours.h             13734 rows/cuts.h                     31381 tags/words.h
+    4114 kernels/llama_cpp/contract.h    14157 rows/typical.h                  31495 tags/inside.h
+    4156 kernels/contract.h              14465 rows/tail_free.h                31634 tags/formats.h
+    4243 kernels/scalar.h                14533 rows/selecting.h                32040 grammar/grammars.h
+    4447 kernels/llama_cpp/scalar.h      14664 rows/mirostat.h                 32106 peers/tables.h
+    4468 kernels/sets.h                  14744 watermark/rows.h                32527 peers/values.h
+    4517 kernels/vectors.h               14854 rows/flat.h                     32987 peers/llama_server.h
+    4599 kernels/avx512.h                14903 rows/logprobs.h                 33055 peers/stops.h
+    4684 kernels/avx2.h                  14987 rows/step.h                     33115 peers/fields.h
+    4748 kernels/sse2.h                  15003 rows/llama_cpp/sums.h           33404 peers/requests.h
+    4765 kernels/neon.h                  15306 rows/llama_cpp/samplers.h       33580 vocab/pieces.h
+    4788 kernels/wasm.h                  15775 rows/llama_cpp/step.h           33758 vocab/tokenizer_json.h
+    4804 kernels/generic.h               15805 run/apply.h                     33964 vocab/gguf.h
+    4824 kernels/shared.h                15874 run/writing.h                   34138 shards/head.h
+    4948 kernels/passes.h                15998 run/arrays.h                    34227 shards/bytes.h
+    5632 kernels/llama_cpp/passes.h      16074 run/arrays_llama_cpp.h          34324 shards/merging.h
+    5714 kernels/check.h                 16271 run/walk.h                      34613 shards/row.h
+    5736 kernels/dispatch.h              16374 run/finish.h                    34748 shards/answers.h
+    5935 core/array.h                    16409 run/draw_llama_cpp.h            35266 shards/logprobs.h
+    6249 core/table.h                    16481 run/draw.h                      35410 shards/taking.h
+    6432 core/windows.h                  16552 run/sample.h                    35562 shards/asking.h
+    6520 constraints/record.h            16647 watermark/making.h              35691 shards/prefix.h
+    6586 watermark/record.h              16877 watermark/tails.h               36228 shards/plans.h
+    6605 rows/work.h                     16974 watermark/detect.h              36714 samplers/plans.h
+    6633 life/past.h                     17199 run/verify.h                    36976 shards/way.h
+    6692 core/record.h                   17289 run/batch.h                     37121 shards/memory.h
+    6827 core/plans.h                    17458 run/guide.h                     37190 shards/batch.h
+    6854 core/fields.h                   17499 life/state.h                    37589 drafts/head.h
+    6957 core/owners.h                   17660 operator/weights.h              37640 drafts/block.h
+    7024 core/mt19937.h                  17736 operator/search.h               37823 drafts/tree.h
+    7079 core/no_mt19937.h               17867 operator/run.h                  37945 drafts/relaxed.h
+    7111 core/making.h                   18027 kv/cells.h                      38026 drafts/ngram.h
+    7234 core/streams.h                  18051 kv/making.h                     38161 text/automaton.h
+    7270 life/state_fields.h             18271 kv/slot.h                       38232 grammar/patterns.h
+    7358 samplers/llama_cpp.h            18403 kv/sequences.h                  38381 constraints/automaton.h
+    7431 samplers/logit_bias.h           18533 kv/data.h                       38413 constraints/making.h
+    7524 samplers/patch.h                18663 kv/update.h                     38659 constraints/sampler.h
+    7572 samplers/penalties.h            18781 kv/state.h                      38757 constraints/constructors.h
+    7722 samplers/dry.h                  18980 llama_cpp/functions.h           39127 constraints/patterns.h
+    8259 samplers/cut.h                  19042 llama_cpp/object.h              39216 constraints/looking.h
+    8274 samplers/top_n_sigma.h          19095 llama_cpp/vocabulary.h          39286 constraints/thinking.h
+    8384 samplers/top_k.h                19170 text/reading.h                  39529 constraints/schedule.h
+    8442 samplers/tail_free.h            19276 text/strings.h                  39613 constraints/accepting.h
+    8564 samplers/typical.h              19374 text/values.h                   39794 constraints/drawing.h
+    8638 samplers/top_p.h                19528 text/documents.h                40027 constraints/state.h
+    8682 samplers/min_p.h                19601 grammar/head.h                  40091 constraints/kind.h
+    8724 samplers/by_sums.h              19605 grammar/tree.h                  40152 constraints/top_p_decay.h
+    8873 samplers/top_h.h                20247 grammar/building.h              40239 constraints/accessors.h
+    8926 samplers/min_k.h                20643 grammar/finishing.h             40346 stop/head.h
+    8984 samplers/xtc.h                  20946 grammar/reading.h               40411 stop/search.h
+    9068 samplers/infill.h               21035 grammar/gbnf.h                  40532 stop/making.h
+    9184 samplers/temperature.h          21328 grammar/regex.h                 40688 stop/text.h
+    9349 samplers/smoothing.h            21745 grammar/derivatives.h           40838 stop/patterns.h
+    9435 samplers/softmax.h              22561 grammar/vocabulary.h            40910 stop/settings.h
+    9469 samplers/drafted.h              23015 grammar/triggers.h              40941 core/kinds.h
+    9494 samplers/greedy.h               23489 grammar/matcher.h               40991 base/restore.h
+    9528 samplers/choose.h               23759 grammar/cache.h                 41004 api/license.h
+    9588 samplers/ratio.h                24032 grammar/moving.h
+    9652 samplers/draw.h                 24479 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -21506,7 +21506,11 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     if (r->at[0] == '?') {
         bool named = r->at[1] == '<' && r->at[2] != '=' && r->at[2] != '!';
         if (r->at[1] != ':' && !named)
-            return sampi_regex_unsupported(r, start, "lookahead and lookbehind are not supported");
+            return sampi_regex_unsupported(
+                r, start,
+                r->at[1] && strchr("=!<", r->at[1])    ? "lookahead and lookbehind are not supported"
+                : r->at[1] && strchr("ims-", r->at[1]) ? "flags in an expression are not supported"
+                                                       : "ECMA-262 has no group that begins like this");
         r->at += 2;
         if (named && sampi_regex_name(r)) return r->error->status;
         if (named) group = r->n_groups++;
@@ -27726,9 +27730,10 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                  /* the first error, after which every function does nothing */
-    bool in_order;               /* the option "ordered": members come in the schema's order */
-    int draft;                   /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
+    int status;    /* the first error, after which every function does nothing */
+    int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
+    bool in_order; /* the option "ordered": members come in the schema's order */
+    int draft;     /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
     uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
     sampi_scalars *scalars;      /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */
@@ -27829,11 +27834,13 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* Records the first error, with its position in the schema and its text. Later errors are not recorded. */
+/* Records the first error, with its position in the schema and its text. */
+enum { SAMPI_HERE = -1 };
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
     if (x->status) return;
+    if (node == SAMPI_HERE) node = x->here;
     x->status = status;
     const size_t m = strlen(text);
     sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* a long pointer is cut off */
@@ -27884,7 +27891,8 @@ static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 static SAMPI_COLD void sampi_schema_check(sampi_schema *x, int status)
 {
     if (status < 0)
-        sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
+        sampi_schema_fail(x, SAMPI_HERE, status,
+                          status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
 }
 
 /* Counts a step of work. Returns false if there are too many steps, or if an error was recorded before. */
@@ -27916,7 +27924,7 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
     if (room)
         *room = value;
     else if (!x->status)
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
 }
 
 static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
@@ -28169,7 +28177,7 @@ static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
         sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
                          (size_t)sampi_resource_at(x, i)->n);
     while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
-        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
         const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
         int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);
@@ -28559,7 +28567,8 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
     sampi_decimal d;
-    if (!sampi_table_doubled(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
+    if (!sampi_table_doubled(&x->values, &old))
+        return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), false;
     for (int32_t i = 0; i < old.n && !x->status; i++) {
         const int32_t string = *sampi_ints(&old, i);
         if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
@@ -28567,7 +28576,7 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
         if (slot)
             *slot = string;
         else
-            sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many numbers collide");
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many numbers collide");
     }
     sampi_vec_free(&old);
     return !x->status;
@@ -28605,7 +28614,7 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_ANY) return string ? x->string : x->number;
     if (a.n == SAMPI_SOME) return a.node;
     sampi_node node = SAMPI_NEVER;
-    for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, 0, 1); i++)
+    for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, SAMPI_HERE, 1); i++)
         node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
     return node;
 }
@@ -28615,7 +28624,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
     if (i == 0) x->round++;
-    for (; i < list.n && (i % 64 || sampi_schema_work(x, 0, 1)); i++) {
+    for (; i < list.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 1)); i++) {
         const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
         SAMPI_COUNT_STEPS(1);
         x->marks[value] = x->round;
@@ -28629,7 +28638,7 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
     sampi_texts_mark(x, b);
-    for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
+    for (int32_t i = 0; i < a.n && sampi_schema_step(x, SAMPI_HERE); i++) {
         int32_t value = *sampi_ints(&x->arena, a.list + i);
         if (sampi_is_marked(x, sampi_schema_value(x, value)) == in) sampi_push(x, &x->arena, value);
     }
@@ -28747,7 +28756,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
         a.n += either.n;
         return a;
     }
-    for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, 0, 4)); i++)
+    for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 4)); i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
     either.n = x->arena.n - list;
@@ -29099,7 +29108,7 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
         else if (n == 7 && !memcmp(name, "integer", n))
             *whole = true;
         else
-            sampi_malformed(x, i, "no type");
+            sampi_malformed(x, i, "expected null, boolean, object, array, number, string or integer");
         number = number || (k < 6 && known[k].types == SAMPI_T_NUMBER);
     }
     if (number) *whole = false;
@@ -29429,12 +29438,12 @@ static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
     x->stack.n = first;
     if (x->status) return 0;
     if (x->goals.n >= SAMPI_SCHEMA_GOALS)
-        return sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many combinations of schemas"), 0;
+        return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many combinations of schemas"), 0;
     bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_goals_rehash(x);
     int32_t *slot = room ? sampi_goal_slot(x, sampi_ints(&x->stack, first), n) : NULL;
     if (slot && *slot >= 0) return *slot;
     sampi_goal *g = slot ? (sampi_goal *)sampi_vec_add(&x->goals, sizeof *g, 1) : NULL;
-    if (!g) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), 0;
+    if (!g) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), 0;
     *slot = x->goals.n - 1;
     g->first = x->arena.n;
     g->n = n;
@@ -29449,9 +29458,18 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
+/* Makes the first schema of a goal the place of errors. Returns the place before. */
+static SAMPI_COLD int32_t sampi_goal_enter(sampi_schema *x, int32_t goal)
+{
+    const int32_t before = x->here;
+    if (sampi_goal_at(x, goal)->n) x->here = sampi_goal_literal(x, goal, 0) >> 2;
+    return before;
+}
+
 /* Returns the scalars that satisfy all literals (conditions) of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
+    const int32_t before = sampi_goal_enter(x, goal);
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
     for (int32_t i = 0; i < sampi_goal_at(x, goal)->n; i++) {
         sampi_literal literal = sampi_goal_literal(x, goal, i);
@@ -29460,6 +29478,7 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
                                                 : sampi_schema_scalars(x, literal >> 2, meant == SAMPI_ISNT);
         all = sampi_scalars_and(x, all, meant == SAMPI_IS || meant == SAMPI_EQUALS ? s : sampi_scalars_not(x, s));
     }
+    x->here = before;
     return all;
 }
 
@@ -29637,7 +29656,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
 {
     sampi_atom *a = (sampi_atom *)sampi_vec_add(&x->atoms, sizeof *a, 1);
     if (!a) {
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
     }
     a->kind = kind;
@@ -29651,7 +29670,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
 static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
     sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
-    if (!d) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), -1;
+    if (!d) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), -1;
     d->kind = kind;
     d->node = node;
     d->next = next;
@@ -30042,7 +30061,7 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
-        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many choices within one another");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many choices within one another");
     return !x->status;
 }
 
@@ -30052,12 +30071,13 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
 {
     const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
     bool on = sampi_schema_choice(x);
-    while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, 0)) {
+    while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, SAMPI_HERE)) {
         if (now < 0 && later < 0) {
             sampi_finish(x, s);
             break;
         }
-        if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
+        if (++s->depth > SAMPI_SCHEMA_NESTING)
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many schemas at once");
         const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
         *(now >= 0 ? &now : &later) = d.next;
         if (d.kind == SAMPI_TODO_GROUP) {
@@ -30080,7 +30100,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
 /* Splits all literals (conditions) of a goal. */
 static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
 {
-    int32_t todo = x->todo.n, now = -1, later = -1;
+    int32_t todo = x->todo.n, now = -1, later = -1, before = sampi_goal_enter(x, goal);
     for (int32_t i = sampi_goal_at(x, goal)->n; i-- > 0;) {
         sampi_literal literal = sampi_goal_literal(x, goal, i);
         int32_t *list = literal & 1 ? &later : &now;
@@ -30088,6 +30108,7 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     }
     sampi_expand(x, s, now, later);
     x->todo.n = todo;
+    x->here = before;
 }
 
 /* Returns the arrays, or the objects, that satisfy a goal (a set of conditions), as one node. */
@@ -30133,12 +30154,14 @@ typedef struct sampi_object {
     sampi_vec names; /* the listed names (sampi_name), in the order in which they were met */
     sampi_vec patterns;  /* int32_t: the patterns of patternProperties as nodes of the document, each once */
     sampi_vec witnesses; /* sampi_witness */
+    int32_t witness_at;  /* the keyword that the last witness violates */
     int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
     bool by_kind;        /* the names of witnesses must have different kinds (see "names that come twice") */
     uint32_t kinds;      /* if not 0, sampi_object_others takes only names of these kinds, as bits */
     sampi_texts allowed; /* the set of allowed names (propertyNames) */
     int32_t least, most;
-    bool closed; /* no other members are allowed, because the object equals a value */
+    int32_t least_at, most_at; /* the keywords that say so, or -1: the places of errors */
+    bool closed;               /* no other members are allowed, because the object equals a value */
 } sampi_object;
 
 /* Adds a name to the list, if it is not listed yet. */
@@ -30150,7 +30173,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     else {
         n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
         if (!n) {
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
             return;
         }
         n->name = name;
@@ -30166,6 +30189,18 @@ static SAMPI_COLD void sampi_object_properties(sampi_schema *x, sampi_object *o,
     const int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
         sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+}
+
+static void sampi_object_least(sampi_object *o, int32_t least, int32_t at)
+{
+    o->least = least;
+    o->least_at = at;
+}
+
+static void sampi_object_most(sampi_object *o, int32_t most, int32_t at)
+{
+    o->most = most;
+    o->most_at = at;
 }
 
 /* Collects what the keywords of one schema demand: names, patterns, bounds on the number of members. */
@@ -30186,8 +30221,8 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
-    if (least > o->least) o->least = least;
-    if (most < o->most) o->most = most;
+    if (least > o->least) sampi_object_least(o, least, sampi_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
+    if (most < o->most) sampi_object_most(o, most, sampi_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_PROPERTIES)) >= 0 &&
         sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
         sampi_refuse(x, at, "not supported");
@@ -30203,9 +30238,15 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
         if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);
         if (a.kind == SAMPI_ATOM_FORBID || a.kind == SAMPI_ATOM_MEMBER) sampi_object_name(x, o, a.name, false);
         if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
-        if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least) o->least = a.name;
-        if (a.kind == SAMPI_ATOM_MOST && a.name < o->most) o->most = a.name;
-        if (a.kind == SAMPI_ATOM_WITNESS) sampi_atom_at(x, i)->with = o->n_witnesses++;
+        /* a maximum that is violated is a minimum, and the other way round */
+        if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least)
+            sampi_object_least(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MAX_PROPERTIES));
+        if (a.kind == SAMPI_ATOM_MOST && a.name < o->most)
+            sampi_object_most(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MIN_PROPERTIES));
+        if (a.kind == SAMPI_ATOM_WITNESS) {
+            sampi_atom_at(x, i)->with = o->n_witnesses++;
+            o->witness_at = a.node;
+        }
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         o->closed = true;
         for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
@@ -30276,9 +30317,9 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
     const size_t n_atoms = (size_t)(o->last - o->shapes->first);
-    for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
+    for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, SAMPI_HERE); i++) {
         /* the work for one name, which visits all atoms */
-        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break;
+        if (n_atoms > 4 && !sampi_schema_work(x, SAMPI_HERE, n_atoms / 2)) break;
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
@@ -30416,9 +30457,9 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
     sampi_node *behind = (sampi_node *)sampi_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
-    if (!behind) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    if (!behind) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     if ((int64_t)n * (top + 1) > MOST)
-        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "too many members to count them in order");
+        sampi_refuse(x, o->most < INT32_MAX ? o->most_at : o->least_at, "too many members to count them in order");
     for (int32_t k = 0; k <= top && !x->status; k++) behind[k] = sampi_object_rest(x, o, k, other);
     for (int32_t i = n; i-- > 0 && !x->status;)
         for (int32_t k = 0; k <= top; k++) {
@@ -30473,7 +30514,7 @@ static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_
 {
     sampi_member *room = (sampi_member *)sampi_vec_add(list, sizeof *room, 1);
     if (!room) {
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
     }
     room->node = node;
@@ -30516,7 +30557,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
-        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "minProperties of names that are not listed");
+        sampi_refuse(x, o->least_at, "minProperties of names that are not listed");
     bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
     if (x->status || o->least > o->most || n_required > o->most)
@@ -30564,6 +30605,7 @@ static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, samp
     o->shapes = s;
     o->last = x->atoms.n;
     o->most = INT32_MAX;
+    o->least_at = o->most_at = o->witness_at = SAMPI_HERE;
     o->allowed = sampi_texts_any();
     sampi_object_collect(x, o);
 }
@@ -30578,7 +30620,7 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
 /* Collects the witnesses: the members that must exist and whose names are not listed. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
-    if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
+    if (o->n_witnesses > 64) sampi_refuse(x, o->witness_at, "more than 64 members that must break something");
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
         if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
         sampi_witness w = { sampi_object_unlisted(x, o), SAMPI_NEVER, false };
@@ -30597,7 +30639,7 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
         if (room)
             *room = w;
         else
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         o->by_kind |= w.bound;
     }
     return true;
@@ -30611,7 +30653,7 @@ static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
     if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
     if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
-        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
+        sampi_refuse(x, o->witness_at, "more than 4 members that must break something");
 }
 
 /* Makes an object from the current atoms (simple conditions), none of which is an EXISTS. */
@@ -30785,8 +30827,8 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
     for (int32_t i = 0; i < a->n_some; i++)
         if (a->some[i].least > a->least) a->least = a->some[i].least;
     if (a->n_prefix > SAMPI_SCHEMA_PREFIX)
-        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many items with schemas of their own");
-    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, 0); i++)
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many items with schemas of their own");
+    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, SAMPI_HERE); i++)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
@@ -30795,7 +30837,7 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
 {
     for (int32_t i = 0; i < members->n; i++) {
         if (((const sampi_member *)members->data)[i].node == node) return true;
-        if (i % 64 == 0) (void)sampi_schema_step(x, 0);
+        if (i % 64 == 0) (void)sampi_schema_step(x, SAMPI_HERE);
     }
     return false;
 }
@@ -30806,7 +30848,7 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     if (x->status || sampi_is_member(x, members, node)) return;
     sampi_member *room = (sampi_member *)sampi_vec_add(members, sizeof *room, 1);
     if (!room) {
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
     }
     room->node = node;
@@ -31257,20 +31299,28 @@ static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, c
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
+/* Reports that an object lacks the member with this name. Returns the error's status. */
+static SAMPI_COLD sampi_node sampi_tags_missing(sampi_tags *g, int32_t node, const char *name)
+{
+    char text[64];
+    const size_t n = strlen(name);
+    memcpy(text, name, n);
+    memcpy(text + n, " is missing", 12);
+    return sampi_tags_malformed(g, node, text);
+}
+
 /* Returns the member with this name, which must have this kind of value; otherwise reports an error and returns -1. */
 static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
-    static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
-    char text[64];
+    static const char *const expected[] = { "expected null",     "expected false",  "expected true",
+                                            "expected a number", "expected a text", "expected a list",
+                                            "expected an object" };
     const int32_t member = sampi_tags_member(g, node, name);
     if (sampi_tags_is(g, member, kind)) return member;
-    size_t n = strlen(expected[kind]), m = strlen(name);
-    memcpy(text, "expected ", 9);
-    memcpy(text + 9, expected[kind], n);
-    memcpy(text + 9 + n, ", ", 2);
-    memcpy(text + 11 + n, name, m + 1);
-    if (member >= 0) text[9 + n] = 0;
-    sampi_malformed(&g->x, member < 0 ? node : member, text);
+    if (member < 0)
+        sampi_tags_missing(g, node, name);
+    else
+        sampi_malformed(&g->x, member, expected[kind]);
     return -1;
 }
 
@@ -31431,15 +31481,15 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
     const int32_t list = sampi_tags_member(g, node, name);
     int32_t one = other >= 0 ? other : end.token;
     if (other >= 0 && end.token >= 0 && !sampi_tags_same_token(g, other, end.token))
-        return sampi_tags_refuse(g, node, "more than one token to exclude");
+        return sampi_tags_refuse(g, node, "more than one token to exclude is not supported");
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of tokens");
     for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         if (one >= 0 && !sampi_tags_same_token(g, one, i))
-            return sampi_tags_refuse(g, i, "more than one token to exclude");
+            return sampi_tags_refuse(g, i, "more than one token to exclude is not supported");
         one = i;
     }
-    return one >= 0 ? one : sampi_tags_refuse(g, node, "no token to exclude");
+    return one >= 0 ? one : sampi_tags_refuse(g, node, "without a token to exclude this is not supported");
 }
 
 /* ---- src/tags/inside.h ---- */
@@ -31619,7 +31669,7 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
     if (type < 0) return -1;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
-    if (token < 0) sampi_malformed(&g->x, node, "expected a token, token");
+    if (token < 0) sampi_tags_missing(g, node, "token");
     sampi_tags_allow_members(g, node, "type;token");
     return g->x.status ? -1 : token;
 }
@@ -31643,7 +31693,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     }
     int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
     sampi_tags_allow_members(g, node, old ? "begin;schema;end" : "type;begin;content;end");
-    if (begin < 0 || end < 0) sampi_malformed(&g->x, node, begin < 0 ? "expected begin" : "expected end");
+    if (begin < 0 || end < 0) sampi_tags_missing(g, node, begin < 0 ? "begin" : "end");
     if (g->x.status) return tag;
     const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
     sampi_node last, first, content;
@@ -31664,7 +31714,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     const bool string = sampi_doc(&g->x, begin)->parent == node;
     first = string ? sampi_tags_text(g, begin) : sampi_tags_token(g, begin, false);
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
-    if (old && schema < 0) sampi_malformed(&g->x, node, "expected schema");
+    if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
               : old       ? sampi_tags_schema(g, schema, g->in_order)
                           : sampi_tags_content(g, node, inner);
@@ -31719,7 +31769,7 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
          i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
         if (!g->x.status && !sampi_tags_is(g, tag.begin, SAMPI_JSON_STRING))
-            sampi_refuse(&g->x, tag.begin, "a token behind free text");
+            sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
         const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, tag.begin);
         if (trigger < 0) break;
         size_t n, length;
@@ -31744,7 +31794,8 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     sampi_node whole = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
     const int32_t trigger = sampi_doc(&g->x, triggers)->first;
-    if (sampi_doc(&g->x, triggers)->n != 1) return sampi_tags_refuse(g, triggers, "other than one token");
+    if (sampi_doc(&g->x, triggers)->n != 1)
+        return sampi_tags_refuse(g, triggers, "other than one token is not supported");
     if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
     sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
@@ -31816,14 +31867,14 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
     const int32_t order = sampi_tags_member(g, node, "any_order"),
                   space = sampi_tags_member(g, node, "max_whitespace_cnt");
     size_t n = 0;
-    if (schema < 0) return sampi_tags_malformed(g, node, "expected json_schema");
+    if (schema < 0) return sampi_tags_missing(g, node, "json_schema");
     if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
         return sampi_tags_malformed(g, style, "expected a text");
     const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
     if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
-        return sampi_tags_refuse(g, style, "a style other than json");
+        return sampi_tags_refuse(g, style, "a style other than json is not supported");
     if (space >= 0 && !sampi_tags_is(g, space, SAMPI_JSON_NULL))
-        return sampi_tags_refuse(g, space, "a bound of white space");
+        return sampi_tags_refuse(g, space, "a bound of white space is not supported");
     const bool any = sampi_tags_flag(g, node, "any_order");
     return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
 }
@@ -31887,7 +31938,7 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     if (i < SAMPI_TAGS_NONE)
         sampi_tags_allow_members(g, node, known[i][1]);
     else
-        sampi_refuse(&g->x, type, "this type of format");
+        sampi_refuse(&g->x, type, "this type of format is not supported");
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
@@ -31904,7 +31955,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
-                return sampi_tags_refuse(g, member, "a number of tokens");
+                return sampi_tags_refuse(g, member, "a number of tokens is not supported");
             const int32_t most = sampi_tags_count(g, node, "max_chars");
             return sampi_tags_check(g, node, sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), most));
         }
@@ -31932,8 +31983,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
         case SAMPI_TAGS_TOKEN:
             member = sampi_tags_member(g, node, "token");
-            return member < 0 ? sampi_tags_malformed(g, node, "expected a token, token")
-                              : sampi_tags_token(g, member, false);
+            return member < 0 ? sampi_tags_missing(g, node, "token") : sampi_tags_token(g, member, false);
         case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
         case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
         case SAMPI_TAGS_BY_TOKEN: return sampi_tags_by_token(g, node, end);

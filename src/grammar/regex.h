@@ -183,7 +183,11 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     if (r->at[0] == '?') {
         bool named = r->at[1] == '<' && r->at[2] != '=' && r->at[2] != '!';
         if (r->at[1] != ':' && !named)
-            return sampi_regex_unsupported(r, start, "lookahead and lookbehind are not supported");
+            return sampi_regex_unsupported(
+                r, start,
+                r->at[1] && strchr("=!<", r->at[1])    ? "lookahead and lookbehind are not supported"
+                : r->at[1] && strchr("ims-", r->at[1]) ? "flags in an expression are not supported"
+                                                       : "ECMA-262 has no group that begins like this");
         r->at += 2;
         if (named && sampi_regex_name(r)) return r->error->status;
         if (named) group = r->n_groups++;

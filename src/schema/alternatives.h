@@ -70,7 +70,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
 {
     sampi_atom *a = (sampi_atom *)sampi_vec_add(&x->atoms, sizeof *a, 1);
     if (!a) {
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
     }
     a->kind = kind;
@@ -84,7 +84,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
 static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
     sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
-    if (!d) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), -1;
+    if (!d) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), -1;
     d->kind = kind;
     d->node = node;
     d->next = next;
@@ -485,7 +485,7 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
 static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
 {
     if (++x->choices > SAMPI_SCHEMA_CHOICES)
-        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many choices within one another");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many choices within one another");
     return !x->status;
 }
 
@@ -495,12 +495,13 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
 {
     const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
     bool on = sampi_schema_choice(x);
-    while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, 0)) {
+    while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, SAMPI_HERE)) {
         if (now < 0 && later < 0) {
             sampi_finish(x, s);
             break;
         }
-        if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
+        if (++s->depth > SAMPI_SCHEMA_NESTING)
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many schemas at once");
         const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
         *(now >= 0 ? &now : &later) = d.next;
         if (d.kind == SAMPI_TODO_GROUP) {
@@ -523,7 +524,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
 /* Splits all literals (conditions) of a goal. */
 static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
 {
-    int32_t todo = x->todo.n, now = -1, later = -1;
+    int32_t todo = x->todo.n, now = -1, later = -1, before = sampi_goal_enter(x, goal);
     for (int32_t i = sampi_goal_at(x, goal)->n; i-- > 0;) {
         sampi_literal literal = sampi_goal_literal(x, goal, i);
         int32_t *list = literal & 1 ? &later : &now;
@@ -531,6 +532,7 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     }
     sampi_expand(x, s, now, later);
     x->todo.n = todo;
+    x->here = before;
 }
 
 /* Returns the arrays, or the objects, that satisfy a goal (a set of conditions), as one node. The node has one

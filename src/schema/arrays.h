@@ -117,8 +117,8 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
     for (int32_t i = 0; i < a->n_some; i++)
         if (a->some[i].least > a->least) a->least = a->some[i].least;
     if (a->n_prefix > SAMPI_SCHEMA_PREFIX)
-        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many items with schemas of their own");
-    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, 0); i++)
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many items with schemas of their own");
+    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, SAMPI_HERE); i++)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
@@ -127,7 +127,7 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
 {
     for (int32_t i = 0; i < members->n; i++) {
         if (((const sampi_member *)members->data)[i].node == node) return true;
-        if (i % 64 == 0) (void)sampi_schema_step(x, 0);
+        if (i % 64 == 0) (void)sampi_schema_step(x, SAMPI_HERE);
     }
     return false;
 }
@@ -138,7 +138,7 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     if (x->status || sampi_is_member(x, members, node)) return;
     sampi_member *room = (sampi_member *)sampi_vec_add(members, sizeof *room, 1);
     if (!room) {
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
     }
     room->node = node;

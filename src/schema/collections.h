@@ -8,7 +8,7 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
     if (room)
         *room = value;
     else if (!x->status)
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
 }
 
 static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }

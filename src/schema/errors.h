@@ -33,11 +33,14 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* Records the first error, with its position in the schema and its text. Later errors are not recorded. */
+/* Records the first error, with its position in the schema and its text. Later errors are not recorded. The node HERE is
+   the schema whose texts are being made. */
+enum { SAMPI_HERE = -1 };
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {
     char message[160];
     if (x->status) return;
+    if (node == SAMPI_HERE) node = x->here;
     x->status = status;
     const size_t m = strlen(text);
     sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* a long pointer is cut off */
@@ -88,7 +91,8 @@ static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 static SAMPI_COLD void sampi_schema_check(sampi_schema *x, int status)
 {
     if (status < 0)
-        sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
+        sampi_schema_fail(x, SAMPI_HERE, status,
+                          status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
 }
 
 /* Counts a step of work. Returns false if there are too many steps, or if an error was recorded before. */

@@ -84,12 +84,12 @@ static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
     x->stack.n = first;
     if (x->status) return 0;
     if (x->goals.n >= SAMPI_SCHEMA_GOALS)
-        return sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many combinations of schemas"), 0;
+        return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many combinations of schemas"), 0;
     bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_goals_rehash(x);
     int32_t *slot = room ? sampi_goal_slot(x, sampi_ints(&x->stack, first), n) : NULL;
     if (slot && *slot >= 0) return *slot;
     sampi_goal *g = slot ? (sampi_goal *)sampi_vec_add(&x->goals, sizeof *g, 1) : NULL;
-    if (!g) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), 0;
+    if (!g) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), 0;
     *slot = x->goals.n - 1;
     g->first = x->arena.n;
     g->n = n;
@@ -104,9 +104,18 @@ static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int
     return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
+/* Makes the first schema of a goal the place of errors. Returns the place before. */
+static SAMPI_COLD int32_t sampi_goal_enter(sampi_schema *x, int32_t goal)
+{
+    const int32_t before = x->here;
+    if (sampi_goal_at(x, goal)->n) x->here = sampi_goal_literal(x, goal, 0) >> 2;
+    return before;
+}
+
 /* Returns the scalars that satisfy all literals (conditions) of a goal. */
 static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
 {
+    const int32_t before = sampi_goal_enter(x, goal);
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
     for (int32_t i = 0; i < sampi_goal_at(x, goal)->n; i++) {
         sampi_literal literal = sampi_goal_literal(x, goal, i);
@@ -115,6 +124,7 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
                                                 : sampi_schema_scalars(x, literal >> 2, meant == SAMPI_ISNT);
         all = sampi_scalars_and(x, all, meant == SAMPI_IS || meant == SAMPI_EQUALS ? s : sampi_scalars_not(x, s));
     }
+    x->here = before;
     return all;
 }
 

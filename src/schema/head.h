@@ -116,9 +116,10 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                  /* the first error, after which every function does nothing */
-    bool in_order;               /* the option "ordered": members come in the schema's order */
-    int draft;                   /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
+    int status;    /* the first error, after which every function does nothing */
+    int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
+    bool in_order; /* the option "ordered": members come in the schema's order */
+    int draft;     /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
     uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
     sampi_scalars *scalars;      /* [2 * n_nodes] each schema's scalars: an under- and an overestimate */

@@ -28,12 +28,14 @@ typedef struct sampi_object {
     sampi_vec names; /* the listed names (sampi_name), in the order in which they were met */
     sampi_vec patterns;  /* int32_t: the patterns of patternProperties as nodes of the document, each once */
     sampi_vec witnesses; /* sampi_witness */
+    int32_t witness_at;  /* the keyword that the last witness violates */
     int32_t n_witnesses; /* how many witnesses (members that must violate something) the atoms demand */
     bool by_kind;        /* the names of witnesses must have different kinds (see "names that come twice") */
     uint32_t kinds;      /* if not 0, sampi_object_others takes only names of these kinds, as bits */
     sampi_texts allowed; /* the set of allowed names (propertyNames) */
     int32_t least, most;
-    bool closed; /* no other members are allowed, because the object equals a value */
+    int32_t least_at, most_at; /* the keywords that say so, or -1: the places of errors */
+    bool closed;               /* no other members are allowed, because the object equals a value */
 } sampi_object;
 
 /* Adds a name to the list, if it is not listed yet. While names are collected, x->listed has the index of each listed
@@ -46,7 +48,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     else {
         n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
         if (!n) {
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
             return;
         }
         n->name = name;
@@ -62,6 +64,18 @@ static SAMPI_COLD void sampi_object_properties(sampi_schema *x, sampi_object *o,
     const int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
         sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+}
+
+static void sampi_object_least(sampi_object *o, int32_t least, int32_t at)
+{
+    o->least = least;
+    o->least_at = at;
+}
+
+static void sampi_object_most(sampi_object *o, int32_t most, int32_t at)
+{
+    o->most = most;
+    o->most_at = at;
 }
 
 /* Collects what the keywords of one schema demand: names, patterns, bounds on the number of members. */
@@ -82,8 +96,8 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
-    if (least > o->least) o->least = least;
-    if (most < o->most) o->most = most;
+    if (least > o->least) sampi_object_least(o, least, sampi_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
+    if (most < o->most) sampi_object_most(o, most, sampi_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_PROPERTIES)) >= 0 &&
         sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
         sampi_refuse(x, at, "not supported");
@@ -100,9 +114,15 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
         if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);
         if (a.kind == SAMPI_ATOM_FORBID || a.kind == SAMPI_ATOM_MEMBER) sampi_object_name(x, o, a.name, false);
         if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
-        if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least) o->least = a.name;
-        if (a.kind == SAMPI_ATOM_MOST && a.name < o->most) o->most = a.name;
-        if (a.kind == SAMPI_ATOM_WITNESS) sampi_atom_at(x, i)->with = o->n_witnesses++;
+        /* a maximum that is violated is a minimum, and the other way round */
+        if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least)
+            sampi_object_least(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MAX_PROPERTIES));
+        if (a.kind == SAMPI_ATOM_MOST && a.name < o->most)
+            sampi_object_most(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MIN_PROPERTIES));
+        if (a.kind == SAMPI_ATOM_WITNESS) {
+            sampi_atom_at(x, i)->with = o->n_witnesses++;
+            o->witness_at = a.node;
+        }
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         o->closed = true;
         for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
@@ -178,9 +198,9 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
     const size_t n_atoms = (size_t)(o->last - o->shapes->first);
-    for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
+    for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, SAMPI_HERE); i++) {
         /* the work for one name, which visits all atoms */
-        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break;
+        if (n_atoms > 4 && !sampi_schema_work(x, SAMPI_HERE, n_atoms / 2)) break;
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
@@ -326,9 +346,9 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
     sampi_node *behind = (sampi_node *)sampi_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
-    if (!behind) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    if (!behind) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     if ((int64_t)n * (top + 1) > MOST)
-        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "too many members to count them in order");
+        sampi_refuse(x, o->most < INT32_MAX ? o->most_at : o->least_at, "too many members to count them in order");
     for (int32_t k = 0; k <= top && !x->status; k++) behind[k] = sampi_object_rest(x, o, k, other);
     for (int32_t i = n; i-- > 0 && !x->status;)
         for (int32_t k = 0; k <= top; k++) {
@@ -384,7 +404,7 @@ static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_
 {
     sampi_member *room = (sampi_member *)sampi_vec_add(list, sizeof *room, 1);
     if (!room) {
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
     }
     room->node = node;
@@ -430,7 +450,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
-        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "minProperties of names that are not listed");
+        sampi_refuse(x, o->least_at, "minProperties of names that are not listed");
     bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
     if (x->status || o->least > o->most || n_required > o->most)
@@ -478,6 +498,7 @@ static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, samp
     o->shapes = s;
     o->last = x->atoms.n;
     o->most = INT32_MAX;
+    o->least_at = o->most_at = o->witness_at = SAMPI_HERE;
     o->allowed = sampi_texts_any();
     sampi_object_collect(x, o);
 }
@@ -493,7 +514,7 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
    impossible. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
-    if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
+    if (o->n_witnesses > 64) sampi_refuse(x, o->witness_at, "more than 64 members that must break something");
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
         if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
         sampi_witness w = { sampi_object_unlisted(x, o), SAMPI_NEVER, false };
@@ -512,7 +533,7 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
         if (room)
             *room = w;
         else
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         o->by_kind |= w.bound;
     }
     return true;
@@ -526,7 +547,7 @@ static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
     if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
     if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
-        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
+        sampi_refuse(x, o->witness_at, "more than 4 members that must break something");
 }
 
 /* Makes an object from the current atoms (simple conditions), none of which is an EXISTS. */

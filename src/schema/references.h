@@ -230,7 +230,7 @@ static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
         sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
                          (size_t)sampi_resource_at(x, i)->n);
     while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
-        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
         const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
         int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);

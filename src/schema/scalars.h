@@ -61,7 +61,7 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
         else if (n == 7 && !memcmp(name, "integer", n))
             *whole = true;
         else
-            sampi_malformed(x, i, "no type");
+            sampi_malformed(x, i, "expected null, boolean, object, array, number, string or integer");
         number = number || (k < 6 && known[k].types == SAMPI_T_NUMBER);
     }
     if (number) *whole = false;

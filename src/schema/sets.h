@@ -41,7 +41,8 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
     sampi_decimal d;
-    if (!sampi_table_doubled(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
+    if (!sampi_table_doubled(&x->values, &old))
+        return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), false;
     for (int32_t i = 0; i < old.n && !x->status; i++) {
         const int32_t string = *sampi_ints(&old, i);
         if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
@@ -49,7 +50,7 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
         if (slot)
             *slot = string;
         else
-            sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many numbers collide");
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many numbers collide");
     }
     sampi_vec_free(&old);
     return !x->status;
@@ -88,7 +89,7 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_ANY) return string ? x->string : x->number;
     if (a.n == SAMPI_SOME) return a.node;
     sampi_node node = SAMPI_NEVER;
-    for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, 0, 1); i++)
+    for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, SAMPI_HERE, 1); i++)
         node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
     return node;
 }
@@ -100,7 +101,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
     if (i == 0) x->round++;
-    for (; i < list.n && (i % 64 || sampi_schema_work(x, 0, 1)); i++) {
+    for (; i < list.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 1)); i++) {
         const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
         SAMPI_COUNT_STEPS(1);
         x->marks[value] = x->round;
@@ -114,7 +115,7 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
     sampi_texts_mark(x, b);
-    for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
+    for (int32_t i = 0; i < a.n && sampi_schema_step(x, SAMPI_HERE); i++) {
         int32_t value = *sampi_ints(&x->arena, a.list + i);
         if (sampi_is_marked(x, sampi_schema_value(x, value)) == in) sampi_push(x, &x->arena, value);
     }
@@ -236,7 +237,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
         a.n += either.n;
         return a;
     }
-    for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, 0, 4)); i++)
+    for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 4)); i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
     either.n = x->arena.n - list;

@@ -37,7 +37,7 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
     if (type < 0) return -1;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
-    if (token < 0) sampi_malformed(&g->x, node, "expected a token, token");
+    if (token < 0) sampi_tags_missing(g, node, "token");
     sampi_tags_allow_members(g, node, "type;token");
     return g->x.status ? -1 : token;
 }
@@ -61,7 +61,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     }
     int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
     sampi_tags_allow_members(g, node, old ? "begin;schema;end" : "type;begin;content;end");
-    if (begin < 0 || end < 0) sampi_malformed(&g->x, node, begin < 0 ? "expected begin" : "expected end");
+    if (begin < 0 || end < 0) sampi_tags_missing(g, node, begin < 0 ? "begin" : "end");
     if (g->x.status) return tag;
     const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
     sampi_node last, first, content;
@@ -82,7 +82,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     const bool string = sampi_doc(&g->x, begin)->parent == node;
     first = string ? sampi_tags_text(g, begin) : sampi_tags_token(g, begin, false);
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
-    if (old && schema < 0) sampi_malformed(&g->x, node, "expected schema");
+    if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
               : old       ? sampi_tags_schema(g, schema, g->in_order)
                           : sampi_tags_content(g, node, inner);
@@ -139,7 +139,7 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
          i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
         if (!g->x.status && !sampi_tags_is(g, tag.begin, SAMPI_JSON_STRING))
-            sampi_refuse(&g->x, tag.begin, "a token behind free text");
+            sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
         const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, tag.begin);
         if (trigger < 0) break;
         size_t n, length;
@@ -164,7 +164,8 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     sampi_node whole = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
     const int32_t trigger = sampi_doc(&g->x, triggers)->first;
-    if (sampi_doc(&g->x, triggers)->n != 1) return sampi_tags_refuse(g, triggers, "other than one token");
+    if (sampi_doc(&g->x, triggers)->n != 1)
+        return sampi_tags_refuse(g, triggers, "other than one token is not supported");
     if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
     sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
@@ -236,14 +237,14 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
     const int32_t order = sampi_tags_member(g, node, "any_order"),
                   space = sampi_tags_member(g, node, "max_whitespace_cnt");
     size_t n = 0;
-    if (schema < 0) return sampi_tags_malformed(g, node, "expected json_schema");
+    if (schema < 0) return sampi_tags_missing(g, node, "json_schema");
     if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
         return sampi_tags_malformed(g, style, "expected a text");
     const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
     if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
-        return sampi_tags_refuse(g, style, "a style other than json");
+        return sampi_tags_refuse(g, style, "a style other than json is not supported");
     if (space >= 0 && !sampi_tags_is(g, space, SAMPI_JSON_NULL))
-        return sampi_tags_refuse(g, space, "a bound of white space");
+        return sampi_tags_refuse(g, space, "a bound of white space is not supported");
     const bool any = sampi_tags_flag(g, node, "any_order");
     return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
 }
@@ -308,7 +309,7 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
     if (i < SAMPI_TAGS_NONE)
         sampi_tags_allow_members(g, node, known[i][1]);
     else
-        sampi_refuse(&g->x, type, "this type of format");
+        sampi_refuse(&g->x, type, "this type of format is not supported");
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
@@ -325,7 +326,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
-                return sampi_tags_refuse(g, member, "a number of tokens");
+                return sampi_tags_refuse(g, member, "a number of tokens is not supported");
             const int32_t most = sampi_tags_count(g, node, "max_chars");
             return sampi_tags_check(g, node, sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), most));
         }
@@ -353,8 +354,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
         case SAMPI_TAGS_TOKEN:
             member = sampi_tags_member(g, node, "token");
-            return member < 0 ? sampi_tags_malformed(g, node, "expected a token, token")
-                              : sampi_tags_token(g, member, false);
+            return member < 0 ? sampi_tags_missing(g, node, "token") : sampi_tags_token(g, member, false);
         case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
         case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
         case SAMPI_TAGS_BY_TOKEN: return sampi_tags_by_token(g, node, end);

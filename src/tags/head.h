@@ -56,20 +56,28 @@ static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, c
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
+/* Reports that an object lacks the member with this name. Returns the error's status. */
+static SAMPI_COLD sampi_node sampi_tags_missing(sampi_tags *g, int32_t node, const char *name)
+{
+    char text[64];
+    const size_t n = strlen(name);
+    memcpy(text, name, n);
+    memcpy(text + n, " is missing", 12);
+    return sampi_tags_malformed(g, node, text);
+}
+
 /* Returns the member with this name, which must have this kind of value; otherwise reports an error and returns -1. */
 static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
 {
-    static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
-    char text[64];
+    static const char *const expected[] = { "expected null",     "expected false",  "expected true",
+                                            "expected a number", "expected a text", "expected a list",
+                                            "expected an object" };
     const int32_t member = sampi_tags_member(g, node, name);
     if (sampi_tags_is(g, member, kind)) return member;
-    size_t n = strlen(expected[kind]), m = strlen(name);
-    memcpy(text, "expected ", 9);
-    memcpy(text + 9, expected[kind], n);
-    memcpy(text + 9 + n, ", ", 2);
-    memcpy(text + 11 + n, name, m + 1);
-    if (member >= 0) text[9 + n] = 0;
-    sampi_malformed(&g->x, member < 0 ? node : member, text);
+    if (member < 0)
+        sampi_tags_missing(g, node, name);
+    else
+        sampi_malformed(&g->x, member, expected[kind]);
     return -1;
 }
 

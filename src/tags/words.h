@@ -104,13 +104,13 @@ static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, c
     const int32_t list = sampi_tags_member(g, node, name);
     int32_t one = other >= 0 ? other : end.token;
     if (other >= 0 && end.token >= 0 && !sampi_tags_same_token(g, other, end.token))
-        return sampi_tags_refuse(g, node, "more than one token to exclude");
+        return sampi_tags_refuse(g, node, "more than one token to exclude is not supported");
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of tokens");
     for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         if (one >= 0 && !sampi_tags_same_token(g, one, i))
-            return sampi_tags_refuse(g, i, "more than one token to exclude");
+            return sampi_tags_refuse(g, i, "more than one token to exclude is not supported");
         one = i;
     }
-    return one >= 0 ? one : sampi_tags_refuse(g, node, "no token to exclude");
+    return one >= 0 ? one : sampi_tags_refuse(g, node, "without a token to exclude this is not supported");
 }

@@ -1389,7 +1389,7 @@ static void test_refusals(void **state)
         { "{\"properties\":{\"a/b~\":{\"pattern\":\"(?=a)b\"}}}", SAMP_E_UNSUPPORTED, "/properties/a~1b~0/pattern:" },
         { "{\"pattern\":\"(\"}", SAMP_E_FORMAT, "/pattern:" },
         { "{\"type\":\"object\",\"not\":{\"propertyNames\":{\"maxLength\":1}},\"minProperties\":2}",
-          SAMP_E_UNSUPPORTED, ": minProperties" }, /* two members of one name are one */
+          SAMP_E_UNSUPPORTED, "/minProperties: minProperties" }, /* two members of one name are one */
         { "{\"patternProperties\":{\"[\":{}}}", SAMP_E_FORMAT, "/patternProperties/[:" },
         { "{\"format\":\"regex\"}", SAMP_E_UNSUPPORTED, "/format:" },
         { "{\"$ref\":\"other.json\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
@@ -1422,10 +1422,12 @@ static void test_refusals(void **state)
         { "{\"minimum\":1e999999999}", SAMP_E_RANGE, "/minimum:" },
         { "[]", SAMP_E_FORMAT, ":" },
         /* an error stands beside values that are compared with a pattern, or joined with others */
-        { "{\"enum\":[\"a\"],\"type\":[\"string\",\"\"],\"maxLength\":21}", SAMP_E_FORMAT, "/type/1: no type" },
-        { "{\"type\":[\"number\",\"\"],\"enum\":[1,2,3],\"multipleOf\":10}", SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"enum\":[\"a\"],\"type\":[\"string\",\"\"],\"maxLength\":21}", SAMP_E_FORMAT,
+          "/type/1: expected null," },
+        { "{\"type\":[\"number\",\"\"],\"enum\":[1,2,3],\"multipleOf\":10}", SAMP_E_FORMAT,
+          "/type/1: expected null," },
         { "{\"type\":[\"string\",\"\"],\"anyOf\":[{\"enum\":[\"a\"]},{\"const\":\"b\"}],\"maxLength\":21}",
-          SAMP_E_FORMAT, "/type/1: no type" },
+          SAMP_E_FORMAT, "/type/1: expected null," },
         { "{\"type\":\"array\",\"not\":{\"enum\":[[1]]}}", SAMP_E_UNSUPPORTED, "/not/enum/0:" },
         { "{\"type\":\"array\",\"not\":{\"const\":[1]}}", SAMP_E_UNSUPPORTED, "/not/const:" },
         { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{}],\"items\":{\"type\":\"integer\"}}}", SAMP_E_UNSUPPORTED,
@@ -1433,7 +1435,19 @@ static void test_refusals(void **state)
         { "{\"type\":\"array\",\"not\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/not/uniqueItems:" },
         { "{\"type\":\"array\",\"unevaluatedItems\":false,\"anyOf\":[{}]}", SAMP_E_UNSUPPORTED,
           "/unevaluatedItems:" },
-        { "{\"type\":\"object\",\"minProperties\":3}", SAMP_E_UNSUPPORTED, "" },
+        { "{\"type\":\"object\",\"minProperties\":3}", SAMP_E_UNSUPPORTED, "/minProperties:" },
+        { "{\"properties\":{\"x\":{\"minProperties\":3}}}", SAMP_E_UNSUPPORTED, "/properties/x/minProperties:" },
+        { "{\"items\":{\"type\":\"object\",\"not\":{\"maxProperties\":2}}}", SAMP_E_UNSUPPORTED,
+          "/items/not/maxProperties:" },
+        { "{\"pattern\":\"(?<!a)b\"}", SAMP_E_UNSUPPORTED, "/pattern: lookahead and lookbehind are not supported" },
+        { "{\"pattern\":\"(?>a)\"}", SAMP_E_UNSUPPORTED, "/pattern: ECMA-262 has no group that begins like this" },
+        { "{\"pattern\":\"(?#c)\"}", SAMP_E_UNSUPPORTED, "/pattern: ECMA-262 has no group that begins like this" },
+        { "{\"pattern\":\"(?P<n>a)\"}", SAMP_E_UNSUPPORTED, "/pattern: ECMA-262 has no group that begins like this" },
+        { "{\"pattern\":\"(?\"}", SAMP_E_UNSUPPORTED, "/pattern: ECMA-262 has no group that begins like this" },
+        { "{\"pattern\":\"(?i)a\"}", SAMP_E_UNSUPPORTED, "/pattern: flags in an expression are not supported" },
+        { "{\"pattern\":\"(?-i:a)\"}", SAMP_E_UNSUPPORTED, "/pattern: flags in an expression are not supported" },
+        { "{\"type\":\"float\"}", SAMP_E_FORMAT,
+          "/type: expected null, boolean, object, array, number, string or integer" },
         { "{\"$ref\":\"#/enum\",\"enum\":[1]}", SAMP_E_FORMAT, "/$ref:" },
         { "{\"enum\":[1e999]}", SAMP_E_RANGE, "/enum" },
         { "{\"const\":1e-999}", SAMP_E_RANGE, "/const" },
@@ -1447,7 +1461,7 @@ static void test_refusals(void **state)
         { "{\"properties\":{\"\\u0001\":{\"type\":\"any\"}}}", SAMP_E_FORMAT, "/properties/?/type:" },
         { "{\"anyOf\":[1,1,1,1,1,1,1,1,1,1,1,{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/0:" },
         { "{\"anyOf\":[{},{},{},{},{},{},{},{},{},{},{},{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/11/type:" },
-        { "{\"type\":\"strings\"}", SAMP_E_FORMAT, "/type: no type" },
+        { "{\"type\":\"strings\"}", SAMP_E_FORMAT, "/type: expected null," },
         { "{\"minLength\":1.0x}", SAMP_E_FORMAT, "expected" },
         { "{\"multipleOf\":-2}", SAMP_E_FORMAT, "/multipleOf:" },
         { "{\"$ref\":5}", SAMP_E_FORMAT, "/$ref:" },
@@ -1550,6 +1564,32 @@ static void test_long_places(void **state)
     free(closed);
     free(deep);
     free(schema);
+}
+
+/* Limits are told with the schema that reaches them, though no keyword of it is wrong. */
+static void test_places_of_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *text, *after, *says;
+        size_t n;
+    } cases[] = {
+        { "{\"properties\":{\"a\":{\"allOf\":[{}",
+          ",{\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]},{\"required\":[\"c\"]}]}", "]}}}",
+          "/properties/a: too many combinations", 40 },
+        { "{\"items\":{\"$ref\":\"#/$defs/x\"},\"$defs\":{\"x\":{\"oneOf\":[{\"pattern\":\"a\"}",
+          ",{\"pattern\":\"^a*b{1,9}\"}", "]}}}", "/$defs/x: ", 1000 },
+        { "{\"properties\":{\"a\":{\"items\":[{}", ",{}", "]}}}", "/properties/a: too many items", 5000 },
+        { "{\"properties\":{\"a\":{\"minimum\":0.", "1", "}}}", "/properties/a: the grammar becomes too large", 380 },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        char *schema = copies(cases[i].before, cases[i].text, cases[i].n, cases[i].after);
+        samp_grammar_error error;
+        assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error));
+        if (strncmp(error.message, cases[i].says, strlen(cases[i].says)) || error.column < 5)
+            test_fail(__FILE__, __LINE__, "%.60s: %d %zu %s", schema, error.status, error.column, error.message);
+        free(schema);
+    }
 }
 
 /* A keyword with a value that it can't have is an error wherever it stands; none is looked into as if it were right. */
@@ -1737,6 +1777,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_shared_masks),
         cmocka_unit_test(test_redundant_keywords),
         cmocka_unit_test(test_long_places),
+        cmocka_unit_test(test_places_of_limits),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_order_of_counted),
         cmocka_unit_test(test_order_of_the_text),
