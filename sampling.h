@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9729 samplers/dist.h                 24766 grammar/states.h
-     312 api/config.h                     9760 samplers/gumbel.h               24924 grammar/items.h
-     343 api/types.h                      9827 watermark/function.h            25048 grammar/masks.h
-     640 api/missing.h                    9940 watermark/text.h                25251 grammar/runs.h
-     655 api/sample.h                    10126 watermark/draw.h                25463 grammar/entries.h
-     792 api/chains.h                    10331 samplers/mirostat.h             25971 grammar/accepting.h
-    1089 api/samplers.h                  10569 samplers/adaptive_p.h           26300 grammar/history.h
-    1418 api/gumbel.h                    10718 samplers/custom.h               26401 grammar/waiting.h
-    1447 api/operator.h                  10777 config/describe.h               26708 grammar/room.h
-    1506 api/kv.h                        10945 config/from_params.h            27062 grammar/sampler.h
-    1703 api/llama_cpp.h                 10997 config/orders.h                 27316 grammar/forced.h
-    1751 api/text_error.h                11269 config/numbers.h                27503 grammar/hooks.h
-    1770 api/grammar.h                   11414 config/set.h                    27631 schema/head.h
-    2075 api/shards.h                    11590 config/texts.h                  27802 schema/errors.h
-    2187 api/peers.h                     11768 config/settings.h               27917 schema/collections.h
-    2308 api/drafts.h                    11883 life/rollback.h                 27950 schema/references.h
-    2467 api/constraints.h               12121 life/chain.h                    28265 schema/strings.h
-    2834 api/watermark.h                 12404 life/members.h                  28326 schema/numbers.h
-    3008 api/stop.h                      12513 life/update.h                   28528 schema/sets.h
-    3147 api/vocab.h                     12696 life/copy.h                     28781 schema/formats.h
-    3189 api/parts.h                     12857 rows/row.h                      29049 schema/scalars.h
-    3237 base/switches.h                 13092 rows/reserve.h                  29355 schema/goals.h
-    3540 base/random.h                   13160 rows/pieces.h                   29592 schema/alternatives.h
-    3560 base/mt19937.h                  13269 rows/thresholds.h               30132 schema/objects.h
-    3632 base/exact.h                    13369 rows/compact.h                  30714 schema/arrays.h
-    3849 base/bits128.h                  13530 rows/sums.h                     31080 schema/whole.h
-    3925 base/elements.h                 13657 rows/changes.h                  31253 tags/head.h
-    4051 watermark/colours.h             13734 rows/cuts.h                     31381 tags/words.h
-    4114 kernels/llama_cpp/contract.h    14157 rows/typical.h                  31495 tags/inside.h
-    4156 kernels/contract.h              14465 rows/tail_free.h                31634 tags/formats.h
-    4243 kernels/scalar.h                14533 rows/selecting.h                32040 grammar/grammars.h
-    4447 kernels/llama_cpp/scalar.h      14664 rows/mirostat.h                 32106 peers/tables.h
-    4468 kernels/sets.h                  14744 watermark/rows.h                32527 peers/values.h
-    4517 kernels/vectors.h               14854 rows/flat.h                     32987 peers/llama_server.h
-    4599 kernels/avx512.h                14903 rows/logprobs.h                 33055 peers/stops.h
-    4684 kernels/avx2.h                  14987 rows/step.h                     33115 peers/fields.h
-    4748 kernels/sse2.h                  15003 rows/llama_cpp/sums.h           33404 peers/requests.h
-    4765 kernels/neon.h                  15306 rows/llama_cpp/samplers.h       33580 vocab/pieces.h
-    4788 kernels/wasm.h                  15775 rows/llama_cpp/step.h           33758 vocab/tokenizer_json.h
-    4804 kernels/generic.h               15805 run/apply.h                     33964 vocab/gguf.h
-    4824 kernels/shared.h                15874 run/writing.h                   34138 shards/head.h
-    4948 kernels/passes.h                15998 run/arrays.h                    34227 shards/bytes.h
-    5632 kernels/llama_cpp/passes.h      16074 run/arrays_llama_cpp.h          34324 shards/merging.h
-    5714 kernels/check.h                 16271 run/walk.h                      34613 shards/row.h
-    5736 kernels/dispatch.h              16374 run/finish.h                    34748 shards/answers.h
-    5935 core/array.h                    16409 run/draw_llama_cpp.h            35266 shards/logprobs.h
-    6249 core/table.h                    16481 run/draw.h                      35410 shards/taking.h
-    6432 core/windows.h                  16552 run/sample.h                    35562 shards/asking.h
-    6520 constraints/record.h            16647 watermark/making.h              35691 shards/prefix.h
-    6586 watermark/record.h              16877 watermark/tails.h               36228 shards/plans.h
-    6605 rows/work.h                     16974 watermark/detect.h              36714 samplers/plans.h
-    6633 life/past.h                     17199 run/verify.h                    36976 shards/way.h
-    6692 core/record.h                   17289 run/batch.h                     37121 shards/memory.h
-    6827 core/plans.h                    17458 run/guide.h                     37190 shards/batch.h
-    6854 core/fields.h                   17499 life/state.h                    37589 drafts/head.h
-    6957 core/owners.h                   17660 operator/weights.h              37640 drafts/block.h
-    7024 core/mt19937.h                  17736 operator/search.h               37823 drafts/tree.h
-    7079 core/no_mt19937.h               17867 operator/run.h                  37945 drafts/relaxed.h
-    7111 core/making.h                   18027 kv/cells.h                      38026 drafts/ngram.h
-    7234 core/streams.h                  18051 kv/making.h                     38161 text/automaton.h
-    7270 life/state_fields.h             18271 kv/slot.h                       38232 grammar/patterns.h
-    7358 samplers/llama_cpp.h            18403 kv/sequences.h                  38381 constraints/automaton.h
-    7431 samplers/logit_bias.h           18533 kv/data.h                       38413 constraints/making.h
-    7524 samplers/patch.h                18663 kv/update.h                     38659 constraints/sampler.h
-    7572 samplers/penalties.h            18781 kv/state.h                      38757 constraints/constructors.h
-    7722 samplers/dry.h                  18980 llama_cpp/functions.h           39127 constraints/patterns.h
-    8259 samplers/cut.h                  19042 llama_cpp/object.h              39216 constraints/looking.h
-    8274 samplers/top_n_sigma.h          19095 llama_cpp/vocabulary.h          39286 constraints/thinking.h
-    8384 samplers/top_k.h                19170 text/reading.h                  39529 constraints/schedule.h
-    8442 samplers/tail_free.h            19276 text/strings.h                  39613 constraints/accepting.h
-    8564 samplers/typical.h              19374 text/values.h                   39794 constraints/drawing.h
-    8638 samplers/top_p.h                19528 text/documents.h                40027 constraints/state.h
-    8682 samplers/min_p.h                19601 grammar/head.h                  40091 constraints/kind.h
-    8724 samplers/by_sums.h              19605 grammar/tree.h                  40152 constraints/top_p_decay.h
-    8873 samplers/top_h.h                20247 grammar/building.h              40239 constraints/accessors.h
-    8926 samplers/min_k.h                20643 grammar/finishing.h             40346 stop/head.h
-    8984 samplers/xtc.h                  20946 grammar/reading.h               40411 stop/search.h
-    9068 samplers/infill.h               21035 grammar/gbnf.h                  40532 stop/making.h
-    9184 samplers/temperature.h          21328 grammar/regex.h                 40688 stop/text.h
-    9349 samplers/smoothing.h            21745 grammar/derivatives.h           40838 stop/patterns.h
-    9435 samplers/softmax.h              22561 grammar/vocabulary.h            40910 stop/settings.h
-    9469 samplers/drafted.h              23015 grammar/triggers.h              40941 core/kinds.h
-    9494 samplers/greedy.h               23489 grammar/matcher.h               40991 base/restore.h
-    9528 samplers/choose.h               23759 grammar/cache.h                 41004 api/license.h
-    9588 samplers/ratio.h                24032 grammar/moving.h
-    9652 samplers/draw.h                 24479 grammar/visits.h
+       2 api/opening.h                    9731 samplers/dist.h                 24768 grammar/states.h
+     312 api/config.h                     9762 samplers/gumbel.h               24926 grammar/items.h
+     343 api/types.h                      9829 watermark/function.h            25050 grammar/masks.h
+     640 api/missing.h                    9942 watermark/text.h                25253 grammar/runs.h
+     655 api/sample.h                    10128 watermark/draw.h                25465 grammar/entries.h
+     792 api/chains.h                    10333 samplers/mirostat.h             25973 grammar/accepting.h
+    1089 api/samplers.h                  10571 samplers/adaptive_p.h           26302 grammar/history.h
+    1418 api/gumbel.h                    10720 samplers/custom.h               26403 grammar/waiting.h
+    1447 api/operator.h                  10779 config/describe.h               26710 grammar/room.h
+    1506 api/kv.h                        10947 config/from_params.h            27064 grammar/sampler.h
+    1703 api/llama_cpp.h                 10999 config/orders.h                 27318 grammar/forced.h
+    1751 api/text_error.h                11271 config/numbers.h                27505 grammar/hooks.h
+    1770 api/grammar.h                   11416 config/set.h                    27633 schema/head.h
+    2077 api/shards.h                    11592 config/texts.h                  27808 schema/errors.h
+    2189 api/peers.h                     11770 config/settings.h               27923 schema/collections.h
+    2310 api/drafts.h                    11885 life/rollback.h                 27956 schema/references.h
+    2469 api/constraints.h               12123 life/chain.h                    28271 schema/strings.h
+    2836 api/watermark.h                 12406 life/members.h                  28332 schema/numbers.h
+    3010 api/stop.h                      12515 life/update.h                   28534 schema/sets.h
+    3149 api/vocab.h                     12698 life/copy.h                     28787 schema/formats.h
+    3191 api/parts.h                     12859 rows/row.h                      29056 schema/scalars.h
+    3239 base/switches.h                 13094 rows/reserve.h                  29362 schema/goals.h
+    3542 base/random.h                   13162 rows/pieces.h                   29605 schema/alternatives.h
+    3562 base/mt19937.h                  13271 rows/thresholds.h               30145 schema/objects.h
+    3634 base/exact.h                    13371 rows/compact.h                  30728 schema/arrays.h
+    3851 base/bits128.h                  13532 rows/sums.h                     31094 schema/satisfiable.h
+    3927 base/elements.h                 13659 rows/changes.h                  31242 schema/whole.h
+    4053 watermark/colours.h             13736 rows/cuts.h                     31397 tags/head.h
+    4116 kernels/llama_cpp/contract.h    14159 rows/typical.h                  31525 tags/words.h
+    4158 kernels/contract.h              14467 rows/tail_free.h                31639 tags/inside.h
+    4245 kernels/scalar.h                14535 rows/selecting.h                31778 tags/formats.h
+    4449 kernels/llama_cpp/scalar.h      14666 rows/mirostat.h                 32184 grammar/grammars.h
+    4470 kernels/sets.h                  14746 watermark/rows.h                32252 peers/tables.h
+    4519 kernels/vectors.h               14856 rows/flat.h                     32673 peers/values.h
+    4601 kernels/avx512.h                14905 rows/logprobs.h                 33133 peers/llama_server.h
+    4686 kernels/avx2.h                  14989 rows/step.h                     33201 peers/stops.h
+    4750 kernels/sse2.h                  15005 rows/llama_cpp/sums.h           33261 peers/fields.h
+    4767 kernels/neon.h                  15308 rows/llama_cpp/samplers.h       33550 peers/requests.h
+    4790 kernels/wasm.h                  15777 rows/llama_cpp/step.h           33726 vocab/pieces.h
+    4806 kernels/generic.h               15807 run/apply.h                     33904 vocab/tokenizer_json.h
+    4826 kernels/shared.h                15876 run/writing.h                   34110 vocab/gguf.h
+    4950 kernels/passes.h                16000 run/arrays.h                    34284 shards/head.h
+    5634 kernels/llama_cpp/passes.h      16076 run/arrays_llama_cpp.h          34373 shards/bytes.h
+    5716 kernels/check.h                 16273 run/walk.h                      34470 shards/merging.h
+    5738 kernels/dispatch.h              16376 run/finish.h                    34759 shards/row.h
+    5937 core/array.h                    16411 run/draw_llama_cpp.h            34894 shards/answers.h
+    6251 core/table.h                    16483 run/draw.h                      35412 shards/logprobs.h
+    6434 core/windows.h                  16554 run/sample.h                    35556 shards/taking.h
+    6522 constraints/record.h            16649 watermark/making.h              35708 shards/asking.h
+    6588 watermark/record.h              16879 watermark/tails.h               35837 shards/prefix.h
+    6607 rows/work.h                     16976 watermark/detect.h              36374 shards/plans.h
+    6635 life/past.h                     17201 run/verify.h                    36860 samplers/plans.h
+    6694 core/record.h                   17291 run/batch.h                     37122 shards/way.h
+    6829 core/plans.h                    17460 run/guide.h                     37267 shards/memory.h
+    6856 core/fields.h                   17501 life/state.h                    37336 shards/batch.h
+    6959 core/owners.h                   17662 operator/weights.h              37735 drafts/head.h
+    7026 core/mt19937.h                  17738 operator/search.h               37786 drafts/block.h
+    7081 core/no_mt19937.h               17869 operator/run.h                  37969 drafts/tree.h
+    7113 core/making.h                   18029 kv/cells.h                      38091 drafts/relaxed.h
+    7236 core/streams.h                  18053 kv/making.h                     38172 drafts/ngram.h
+    7272 life/state_fields.h             18273 kv/slot.h                       38307 text/automaton.h
+    7360 samplers/llama_cpp.h            18405 kv/sequences.h                  38378 grammar/patterns.h
+    7433 samplers/logit_bias.h           18535 kv/data.h                       38527 constraints/automaton.h
+    7526 samplers/patch.h                18665 kv/update.h                     38559 constraints/making.h
+    7574 samplers/penalties.h            18783 kv/state.h                      38805 constraints/sampler.h
+    7724 samplers/dry.h                  18982 llama_cpp/functions.h           38903 constraints/constructors.h
+    8261 samplers/cut.h                  19044 llama_cpp/object.h              39273 constraints/patterns.h
+    8276 samplers/top_n_sigma.h          19097 llama_cpp/vocabulary.h          39362 constraints/looking.h
+    8386 samplers/top_k.h                19172 text/reading.h                  39432 constraints/thinking.h
+    8444 samplers/tail_free.h            19278 text/strings.h                  39675 constraints/schedule.h
+    8566 samplers/typical.h              19376 text/values.h                   39759 constraints/accepting.h
+    8640 samplers/top_p.h                19530 text/documents.h                39940 constraints/drawing.h
+    8684 samplers/min_p.h                19603 grammar/head.h                  40173 constraints/state.h
+    8726 samplers/by_sums.h              19607 grammar/tree.h                  40237 constraints/kind.h
+    8875 samplers/top_h.h                20249 grammar/building.h              40298 constraints/top_p_decay.h
+    8928 samplers/min_k.h                20645 grammar/finishing.h             40385 constraints/accessors.h
+    8986 samplers/xtc.h                  20948 grammar/reading.h               40492 stop/head.h
+    9070 samplers/infill.h               21037 grammar/gbnf.h                  40557 stop/search.h
+    9186 samplers/temperature.h          21330 grammar/regex.h                 40678 stop/making.h
+    9351 samplers/smoothing.h            21747 grammar/derivatives.h           40834 stop/text.h
+    9437 samplers/softmax.h              22563 grammar/vocabulary.h            40984 stop/patterns.h
+    9471 samplers/drafted.h              23017 grammar/triggers.h              41056 stop/settings.h
+    9496 samplers/greedy.h               23491 grammar/matcher.h               41087 core/kinds.h
+    9530 samplers/choose.h               23761 grammar/cache.h                 41137 base/restore.h
+    9590 samplers/ratio.h                24034 grammar/moving.h                41150 api/license.h
+    9654 samplers/draw.h                 24481 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1837,6 +1837,8 @@ typedef struct samp_grammar samp_grammar;
               in the tag takes precedence.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
+              SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular
+              expression (only a long search may miss this, as for an intersection of several patterns);
               SAMP_E_RANGE: the text is too large or too deep, or kind or root is not one of the above; SAMP_E_NULL;
               SAMP_E_NOMEM.
      Threads  Any number of samplers may use the grammar at the same time, also in different threads. The grammar keeps
@@ -1881,9 +1883,9 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Text     The text is that of the tokens accepted since the sampler was made or reset (samp_reset); it may end
               within a character. Tokens that end a generation are allowed exactly when the text is complete; accepting
               them changes nothing. Tokens without bytes are masked, unless the grammar names them. A rule that calls
-              itself without end is entered, as in llama.cpp. A required part of a JSON schema that no text can satisfy,
-              because of several keywords together, is entered too if only a search would show this (two patterns that
-              no string matches both): after that no token is allowed.
+              itself without end is entered, as in llama.cpp. A part of a JSON schema that no text can satisfy is
+              entered too if only a long search would show this, or if it would have to be infinitely deep: after that
+              no token is allowed.
      Accept   samp_accept returns SAMP_E_RANGE for a token that is not allowed. If the sampler is a member of a chain,
               then no other member has accepted that token either. So the tokens of a prompt are accepted before the
               grammar is inserted. In a schedule (samp_init_schedule) the sampler reads only the tokens that are
@@ -27719,7 +27721,8 @@ typedef struct sampi_scalars {
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    /* the goal's literals (conditions, in the order of sampi_goal_add) are n elements of the arena from index `first` on */
+    /* the goal's literals (conditions), in the order of sampi_goal_add, are n elements of the arena from index `first`
+       on */
     int32_t first, n;
     int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
@@ -27742,7 +27745,8 @@ typedef struct sampi_schema {
     sampi_vec arena;             /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
     sampi_vec stack;             /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;       /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;             /* int32_t: the goals (condition sets) whose rules have no body yet */
+    sampi_vec queue;             /* int32_t: the goals (condition sets) that have rules */
+    int32_t n_made;              /* the first n_made of these rules have bodies */
     sampi_vec pending; /* a stack (sampi_pending_scalars) of the schemas whose allowed scalars are being computed */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
@@ -27784,11 +27788,13 @@ typedef struct sampi_schema {
 /* Limits of one document. */
 enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
-    SAMPI_SCHEMA_NESTING = 400,    /* the most schemas within one another */
-    SAMPI_SCHEMA_CHOICES = 80,     /* the most choices within one another */
-    SAMPI_SCHEMA_PREFIX = 4096,    /* the most items of an array that have schemas of their own */
-    SAMPI_SCHEMA_PATTERNS = 10,    /* the most patterns of one object */
-    SAMPI_SCHEMA_DERIVED = 1 << 25 /* the number of steps of derivatives for one document */
+    SAMPI_SCHEMA_NESTING = 400,     /* the most schemas within one another */
+    SAMPI_SCHEMA_CHOICES = 80,      /* the most choices within one another */
+    SAMPI_SCHEMA_PREFIX = 4096,     /* the most items of an array that have schemas of their own */
+    SAMPI_SCHEMA_PATTERNS = 10,     /* the most patterns of one object */
+    SAMPI_SCHEMA_DERIVED = 1 << 25, /* the number of steps of derivatives for one document */
+    SAMPI_SCHEMA_SEARCH = 1 << 20,  /* and of a search for a text that some expression matches */
+    SAMPI_SCHEMA_GLANCE = 1 << 15   /* and of such a search where its failure does no harm */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
@@ -28841,7 +28847,7 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
     "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("2") \
     "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32 \
     "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
-/* in RFC 5321, :: stands for at least two groups */
+/* in RFC 5321, :: replaces at least two groups */
 #define SAMPI_RE_MAIL_IPV6 \
     "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("0") SAMPI_RE_RIGHT("3") \
     "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("1") \
@@ -28889,7 +28895,8 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_POINTER "(/([^/~]|~[01])*)*"
 /* clang-format on */
 
-/* Returns the node of the times of leap seconds, which are 23:59:60 in UTC, with offsets of whole quarters of an hour. */
+/* Returns the node of the times of leap seconds, which are 23:59:60 in UTC, with offsets of whole quarters of an hour.
+   */
 static SAMPI_COLD sampi_node sampi_schema_leap_seconds(const sampi_schema *x)
 {
     enum { DAY = 24 * 60 };
@@ -28922,7 +28929,7 @@ static SAMPI_COLD sampi_node sampi_schema_leap_seconds(const sampi_schema *x)
 }
 
 /* Returns the node of the strings that one line of the table of formats allows. before: NULL, or the regular expression
-   of what stands before a time; with `leap` the time may be a leap second. */
+   of what comes before a time; with `leap` the time may be a leap second. */
 static SAMPI_COLD sampi_node sampi_schema_format_line(sampi_schema *x, int32_t node, const char *before,
                                                       const char *text, bool leap)
 {
@@ -29024,13 +29031,13 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
 }
 
 /* Returns whether a regular node matches any text. */
-static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
+static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node, int64_t patience)
 {
     sampi_deriver *d = &x->deriver;
     sampi_schema_check(x, node);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
-    const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
+    const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < patience ? spare : patience;
     if (spare <= 0) return true;
     d->tree = *x->tree;
     d->budget = most;
@@ -29531,6 +29538,12 @@ static SAMPI_COLD unsigned sampi_goal_structures(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
+/* Returns whether a set of texts has any. False is exact; true may also mean that the search would take too long. */
+static SAMPI_COLD bool sampi_texts_possible(sampi_schema *x, sampi_texts a)
+{
+    return a.n == SAMPI_SOME ? sampi_schema_alive(x, a.node, SAMPI_SCHEMA_GLANCE) : a.n != 0;
+}
+
 /* Returns whether any value satisfies a goal (a set of conditions). */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 {
@@ -29539,7 +29552,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     /* the answer if this function is called again for the same goal meanwhile */
     sampi_goal_at(x, goal)->possible = SAMPI_YES;
     sampi_scalars s = sampi_goal_scalars(x, goal);
-    bool possible = s.types || s.number.n || s.string.n;
+    bool possible = s.types || sampi_texts_possible(x, s.number) || sampi_texts_possible(x, s.string);
     unsigned deep = possible ? 0 : sampi_goal_structures(x, goal);
     if (deep & SAMPI_T_ARRAY) possible = sampi_goal_has_shape(x, goal, SAMPI_T_ARRAY);
     if (!possible && (deep & SAMPI_T_OBJECT)) possible = sampi_goal_has_shape(x, goal, SAMPI_T_OBJECT);
@@ -29597,7 +29610,7 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 typedef enum sampi_atom_kind {
     /* the array or object satisfies what the keywords of schema `node` demand of its items or members */
     SAMPI_ATOM_GROUP,
-    SAMPI_ATOM_ENTERED, /* with "ordered": schema `node` is being split; its GROUP comes later, at its place in the text */
+    SAMPI_ATOM_ENTERED, /* with "ordered": schema `node` is being split; its GROUP comes at its place in the text */
     SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
     SAMPI_ATOM_FORBID,  /* the object has no member `name` */
     SAMPI_ATOM_REQUIRE, /* the object has a member `name` */
@@ -30396,9 +30409,10 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     int32_t goal = sampi_object_goal(x, o, -1, bits, witnesses);
     /* Is there any such name? The first test, without the kind, is quicker. */
     bool look = goal >= 0 && witnesses && !o->shapes->ask;
-    if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
+    if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH)) return SAMPI_NEVER;
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
-    if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
+    if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
+        return SAMPI_NEVER;
     return goal < 0 ? (sampi_node)SAMPI_NEVER
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
@@ -30873,13 +30887,13 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     sampi_node all = SAMPI_NEVER;
     for (int32_t value = 0; value < END; value++) all = sampi_tree_alt(t, sampi_array_whole(x, value), all);
     all = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
-    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all))) return false;
+    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all), SAMPI_SCHEMA_SEARCH)) return false;
     for (int32_t value = 1 - END; value < END && !x->status; value++) {
         sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
         if (value <= 0) one = sampi_schema_negative(t, one);
         if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
         one = sampi_tree_and(t, numbers, one);
-        if (sampi_schema_alive(x, one)) sampi_array_value(x, members, one);
+        if (sampi_schema_alive(x, one, SAMPI_SCHEMA_SEARCH)) sampi_array_value(x, members, one);
     }
     return !x->status;
 }
@@ -31077,10 +31091,157 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
         sampi_finish_array(x, s);
 }
 
+/* ---- src/schema/satisfiable.h ---- */
+/* ---- schemas: the node of a schema, and whether any value satisfies it ----
+  A schema's node is made with the body of each rule that a goal has asked for, until all rules have one. */
+
+/* Returns whether a node matches any text, if live [r] says of each rule r whether it does. *patience is the number of
+   nodes that may still be visited; behind the last one the answer is true. */
+static SAMPI_COLD bool sampi_schema_live(const sampi_tree *t, const uint8_t *live, sampi_node n, int32_t *patience)
+{
+    while (!sampi_is_dead(t, n)) {
+        const sampi_expr *e = sampi_at(t, n);
+        if (--*patience < 0) return true;
+        switch (e->kind) {
+            case SAMPI_NODE_REF: return sampi_rule_at(t, e->a)->body < 0 || live[e->a];
+            case SAMPI_NODE_SEQ:
+                if (!sampi_schema_live(t, live, e->a, patience)) return false;
+                n = e->b;
+                break;
+            case SAMPI_NODE_ALT:
+                if (sampi_schema_live(t, live, e->a, patience)) return true;
+                n = e->b;
+                break;
+            case SAMPI_NODE_REPEAT:
+                if (e->b == 0) return true;
+                n = e->a;
+                break;
+            case SAMPI_NODE_MEMBERS: {
+                /* required members, and as many others as the lower bound asks for; kinds of names are not compared */
+                const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
+                const sampi_member *m = (const sampi_member *)t->members.data + list->first;
+                const int32_t n_plain = list->n - list->slots * SAMPI_KINDS_OF_NAMES;
+                int32_t n_live = list->slots;
+                for (int32_t i = 0; i < n_plain; i++) {
+                    if (!m[i].required && n_live >= list->least) continue;
+                    const bool is = sampi_schema_live(t, live, m[i].node, patience);
+                    if (m[i].required && !is) return false;
+                    n_live += is;
+                }
+                if (list->slots) return true;
+                return n_live >= list->least || sampi_schema_live(t, live, list->other, patience);
+            }
+            default: return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether a node of the tree matches any text, as far as its rules decide this. */
+static SAMPI_COLD bool sampi_schema_has_text(sampi_schema *x, sampi_node node)
+{
+    const sampi_tree *t = x->tree;
+    const int32_t n = t->rules.n;
+    int32_t patience = 1 << 20;
+    bool found = false, more = true;
+    uint8_t *live = x->status ? NULL : (uint8_t *)SAMP_MALLOC((size_t)n + 1);
+    if (!live) {
+        sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
+        return true;
+    }
+    memset(live, 0, (size_t)n + 1);
+    while (!found && more) { /* a rule mostly refers to rules that were made after it */
+        more = false;
+        for (int32_t i = n; i-- > 0;)
+            if (!live[i] && sampi_rule_at(t, i)->body >= 0 &&
+                sampi_schema_live(t, live, sampi_rule_at(t, i)->body, &patience))
+                live[i] = more = true;
+        found = sampi_schema_live(t, live, node, &patience);
+    }
+    SAMP_FREE(live);
+    return found;
+}
+
+/* Makes the bodies of all rules. Each body may ask for more rules. */
+static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
+{
+    while (x->queue.n > x->n_made && !x->status) {
+        int32_t goal = *sampi_ints(&x->queue, x->n_made++);
+        unsigned deep = sampi_goal_structures(x, goal);
+        sampi_node body = sampi_goal_scalars_node(x, goal);
+        if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
+        if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
+        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+    }
+}
+
+/* Returns the node of the values that satisfy one schema of the document, with all its rules. */
+static SAMPI_COLD sampi_node sampi_schema_node(sampi_schema *x, int32_t schema)
+{
+    const int32_t first = x->stack.n;
+    const bool possible = sampi_goal_add(x, first, sampi_literal_of(schema, SAMPI_IS));
+    const int32_t goal = sampi_goal_from_stack(x, first);
+    const sampi_node node = possible ? sampi_goal_node(x, goal) : (sampi_node)SAMPI_NEVER;
+    sampi_schema_rules(x);
+    sampi_schema_check(x, node);
+    return node;
+}
+
+/* Returns whether no value satisfies a schema. An error of this question alone counts as "some value does". */
+static SAMPI_COLD bool sampi_schema_is_dead(sampi_schema *x, int32_t schema)
+{
+    if (schema < 0 || x->status) return false;
+    const sampi_node node = sampi_schema_node(x, schema);
+    const bool dead = !x->status && !sampi_schema_has_text(x, node);
+    if (x->status != SAMP_E_NOMEM) x->status = SAMP_OK;
+    return dead;
+}
+
+/* Returns the part of a schema that alone explains why no value satisfies it: a schema, an empty enum, or an element of
+   `required`; -1 if there is none. */
+static SAMPI_COLD int32_t sampi_schema_reason(sampi_schema *x, int32_t schema)
+{
+    int32_t at;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0 && sampi_doc(x, at)->n == 0) return at;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && sampi_schema_is_dead(x, x->targets[at]))
+        return x->targets[at];
+    at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        if (sampi_schema_is_dead(x, i)) return i;
+    at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    const int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    const bool closed = others >= 0 && sampi_doc(x, others)->kind == SAMPI_JSON_FALSE &&
+                        sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES) < 0;
+    for (int32_t i = sampi_schema_required(x, schema); i >= 0; i = sampi_doc(x, i)->next) {
+        const int32_t member = sampi_json_member(&x->doc, at, sampi_doc(x, i)->text);
+        if (member < 0 ? closed : sampi_schema_is_dead(x, member)) return member < 0 ? i : member;
+    }
+    if (sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0) == 0) return -1;
+    const int32_t prefix = sampi_schema_prefix(x, schema);
+    at = prefix >= 0 && sampi_doc(x, prefix)->n ? sampi_doc(x, prefix)->first : sampi_schema_rest(x, schema);
+    return sampi_schema_is_dead(x, at) ? at : -1;
+}
+
+/* Makes it an error that no value satisfies the document, with the place of the reason. */
+static SAMPI_COLD void sampi_schema_unsatisfiable(sampi_schema *x)
+{
+    int32_t at = 0;
+    for (int32_t depth = 0, next; depth < SAMPI_JSON_DEPTH && sampi_doc(x, at)->kind == SAMPI_JSON_OBJECT; depth++) {
+        next = sampi_schema_reason(x, at);
+        if (next < 0 || next == at || x->status) break;
+        at = next;
+    }
+    if (x->status != SAMP_E_NOMEM) x->status = SAMP_OK;
+    const int kind = sampi_doc(x, at)->kind;
+    sampi_schema_fail(x, at, SAMP_E_EMPTY,
+                      kind == SAMPI_JSON_STRING  ? "this name is required, and no member may have it"
+                      : kind == SAMPI_JSON_ARRAY ? "no value is in this list"
+                                                 : "no value satisfies this schema");
+}
+
 /* ---- src/schema/whole.h ---- */
 /* ---- schemas: a whole schema ----
-  sampi_schema_tree reads the options, looks up the keywords of the document, and makes the goal (the conditions) of its
-     root. */
+  sampi_schema_tree reads the options, looks up the keywords of the document, and makes the node of its root. */
 
 /* Reads the words of `options`, which samp_grammar_init describes. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
@@ -31198,19 +31359,6 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     return x->status;
 }
 
-/* Makes the bodies of all rules. Each body may ask for more rules. */
-static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
-{
-    for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
-        int32_t goal = *sampi_ints(&x->queue, i);
-        unsigned deep = sampi_goal_structures(x, goal);
-        sampi_node body = sampi_goal_scalars_node(x, goal);
-        if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
-        if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
-    }
-}
-
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
@@ -31238,12 +31386,8 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
     sampi_node root = status;
     if (!status) {
         sampi_schema_constants(&x);
-        int32_t first = x.stack.n;
-        bool possible = sampi_goal_add(&x, first, sampi_literal_of(0, SAMPI_IS));
-        int32_t goal = sampi_goal_from_stack(&x, first);
-        root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
-        sampi_schema_rules(&x);
-        sampi_schema_check(&x, root);
+        root = sampi_schema_node(&x, 0);
+        if (!x.status && !sampi_schema_has_text(&x, root)) sampi_schema_unsatisfiable(&x);
         if (x.status) root = x.status;
     }
     sampi_schema_free(&x);
@@ -31299,7 +31443,7 @@ static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, c
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
-/* Reports that an object lacks the member with this name. Returns the error's status. */
+/* Reports that an object does not have the member with this name. Returns the error's status. */
 static SAMPI_COLD sampi_node sampi_tags_missing(sampi_tags *g, int32_t node, const char *name)
 {
     char text[64];
@@ -32053,6 +32197,8 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
                       : kind == SAMP_GRAMMAR_STRUCTURAL_TAG
                           ? sampi_tags_tree(&g->tree, r->text, root, r->error)
                           : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
+    if (body >= 0 && sampi_is_dead(&g->tree, body))
+        return sampi_expected(r, r->text, SAMP_E_EMPTY, "no text matches");
     *rule = sampi_tree_rule(&g->tree, "", 0);
     return sampi_tree_define(&g->tree, *rule, body);
 }

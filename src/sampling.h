@@ -464,6 +464,7 @@ extern "C" {
 #include "schema/alternatives.h"
 #include "schema/objects.h"
 #include "schema/arrays.h"
+#include "schema/satisfiable.h"
 #include "schema/whole.h"
 #include "tags/head.h"
 #include "tags/words.h"

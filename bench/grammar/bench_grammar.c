@@ -11,7 +11,8 @@
  * add theirs, and in DIRECTORY what they read: json.gbnf, and script.txt, a line a mask: the token that follows (-1:
  * the text's end) and how many tokens are allowed, without those that have no bytes. A FILE has JSON schemas with
  * documents (tests/support/schema_cases.h): for each schema that compiles, masks along its valid documents; and all documents
- * must be judged right, byte by byte and token by token. What is declined, and what is judged wrong, is listed by
+ * must be judged right, byte by byte and token by token. A schema that is refused because no value satisfies it passes
+ * if it has no valid document. What is declined, and what is judged wrong, is listed by
  * reason, with --worst also the schemas whose masks took the longest; then how many schemas pass, accept something
  * invalid, reject something valid, and are declined, as MaskBench's tables have it; the last line, with documents, is
  *
@@ -407,7 +408,7 @@ typedef struct reason {
 } reason;
 
 static struct {
-    long n, compiled, passed, accepted, refused;
+    long n, compiled, passed, accepted, refused; /* compiled: those that no value satisfies count, if they say so */
     long n_accepting,
         n_rejecting; /* schemas with an invalid document that is accepted; others with a valid one refused */
     times masks, compile;
@@ -468,14 +469,21 @@ static void play(const schema_case *c)
     memset(w, 0, sizeof *w);
     snprintf(w->name, sizeof w->name, "%s", c->name);
     w->compile = compile;
-    bool passed = g != NULL;
+    const bool answered = g || error.status == SAMP_E_EMPTY; /* that no document is valid is an answer too */
+    bool passed = answered;
     const long accepted = all.accepted;
-    if (!g) note(error.message, c->name, true);
+    if (!answered) note(error.message, c->name, true);
     for (size_t i = 0; g && i < c->n_documents; i++) passed &= judge(s, g, c, &c->documents[i]);
-    all.compiled += g != NULL;
+    for (size_t i = 0; answered && !g && i < c->n_documents; i++) {
+        if (!c->documents[i].valid) continue;
+        note("a schema with a valid document is refused as unsatisfiable", c->name, false);
+        all.refused++;
+        passed = false;
+    }
+    all.compiled += answered;
     all.passed += passed;
     all.n_accepting += all.accepted > accepted;
-    all.n_rejecting += g && !passed && all.accepted == accepted;
+    all.n_rejecting += answered && !passed && all.accepted == accepted;
     w->n = all.masks.n - first;
     for (size_t i = first; i < all.masks.n; i++) {
         w->sum += all.masks.us[i];

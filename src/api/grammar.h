@@ -67,6 +67,8 @@ typedef struct samp_grammar samp_grammar;
               in the tag takes precedence.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
+              SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular
+              expression (only a long search may miss this, as for an intersection of several patterns);
               SAMP_E_RANGE: the text is too large or too deep, or kind or root is not one of the above; SAMP_E_NULL;
               SAMP_E_NOMEM.
      Threads  Any number of samplers may use the grammar at the same time, also in different threads. The grammar keeps
@@ -111,9 +113,9 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Text     The text is that of the tokens accepted since the sampler was made or reset (samp_reset); it may end
               within a character. Tokens that end a generation are allowed exactly when the text is complete; accepting
               them changes nothing. Tokens without bytes are masked, unless the grammar names them. A rule that calls
-              itself without end is entered, as in llama.cpp. A required part of a JSON schema that no text can satisfy,
-              because of several keywords together, is entered too if only a search would show this (two patterns that
-              no string matches both): after that no token is allowed.
+              itself without end is entered, as in llama.cpp. A part of a JSON schema that no text can satisfy is
+              entered too if only a long search would show this, or if it would have to be infinitely deep: after that
+              no token is allowed.
      Accept   samp_accept returns SAMP_E_RANGE for a token that is not allowed. If the sampler is a member of a chain,
               then no other member has accepted that token either. So the tokens of a prompt are accepted before the
               grammar is inserted. In a schedule (samp_init_schedule) the sampler reads only the tokens that are

@@ -14,6 +14,8 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
                       : kind == SAMP_GRAMMAR_STRUCTURAL_TAG
                           ? sampi_tags_tree(&g->tree, r->text, root, r->error)
                           : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
+    if (body >= 0 && sampi_is_dead(&g->tree, body))
+        return sampi_expected(r, r->text, SAMP_E_EMPTY, "no text matches");
     *rule = sampi_tree_rule(&g->tree, "", 0);
     return sampi_tree_define(&g->tree, *rule, body);
 }

@@ -11,7 +11,7 @@
 typedef enum sampi_atom_kind {
     /* the array or object satisfies what the keywords of schema `node` demand of its items or members */
     SAMPI_ATOM_GROUP,
-    SAMPI_ATOM_ENTERED, /* with "ordered": schema `node` is being split; its GROUP comes later, at its place in the text */
+    SAMPI_ATOM_ENTERED, /* with "ordered": schema `node` is being split; its GROUP comes at its place in the text */
     SAMPI_ATOM_VALUE,   /* the array or object equals value `node` */
     SAMPI_ATOM_FORBID,  /* the object has no member `name` */
     SAMPI_ATOM_REQUIRE, /* the object has a member `name` */

@@ -164,13 +164,13 @@ static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, s
     sampi_node all = SAMPI_NEVER;
     for (int32_t value = 0; value < END; value++) all = sampi_tree_alt(t, sampi_array_whole(x, value), all);
     all = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
-    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all))) return false;
+    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all), SAMPI_SCHEMA_SEARCH)) return false;
     for (int32_t value = 1 - END; value < END && !x->status; value++) {
         sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
         if (value <= 0) one = sampi_schema_negative(t, one);
         if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
         one = sampi_tree_and(t, numbers, one);
-        if (sampi_schema_alive(x, one)) sampi_array_value(x, members, one);
+        if (sampi_schema_alive(x, one, SAMPI_SCHEMA_SEARCH)) sampi_array_value(x, members, one);
     }
     return !x->status;
 }

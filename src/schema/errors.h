@@ -33,8 +33,8 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     text[n] = 0;
 }
 
-/* Records the first error, with its position in the schema and its text. Later errors are not recorded. The node HERE is
-   the schema whose texts are being made. */
+/* Records the first error, with its position in the schema and its text. Later errors are not recorded. The node
+   HERE is the schema whose texts are being made. */
 enum { SAMPI_HERE = -1 };
 static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
 {

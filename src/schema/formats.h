@@ -48,7 +48,7 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 
 /* The formats of the standard. A format that is not regular has two bounds: every text of the lower bound has the
    format, and the upper bound contains every text with the format. If the upper bound is NULL, the lower bound is
-   exact. If a name has several lines, all of them must hold. `before` stands before a time
+   exact. If a name has several lines, all of them must hold. `before` comes before a time
    (sampi_schema_format_line). */
 #define SAMPI_RE_DATE \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
@@ -67,7 +67,7 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
     "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("2") \
     "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32 \
     "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
-/* in RFC 5321, :: stands for at least two groups */
+/* in RFC 5321, :: replaces at least two groups */
 #define SAMPI_RE_MAIL_IPV6 \
     "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("0") SAMPI_RE_RIGHT("3") \
     "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("2") SAMPI_RE_RIGHT("1") \
@@ -115,7 +115,8 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_POINTER "(/([^/~]|~[01])*)*"
 /* clang-format on */
 
-/* Returns the node of the times of leap seconds, which are 23:59:60 in UTC, with offsets of whole quarters of an hour. */
+/* Returns the node of the times of leap seconds, which are 23:59:60 in UTC, with offsets of whole quarters of an
+   hour. */
 static SAMPI_COLD sampi_node sampi_schema_leap_seconds(const sampi_schema *x)
 {
     enum { DAY = 24 * 60 };
@@ -148,7 +149,7 @@ static SAMPI_COLD sampi_node sampi_schema_leap_seconds(const sampi_schema *x)
 }
 
 /* Returns the node of the strings that one line of the table of formats allows. before: NULL, or the regular expression
-   of what stands before a time; with `leap` the time may be a leap second. */
+   of what comes before a time; with `leap` the time may be a leap second. */
 static SAMPI_COLD sampi_node sampi_schema_format_line(sampi_schema *x, int32_t node, const char *before,
                                                       const char *text, bool leap)
 {
@@ -251,15 +252,15 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     return sampi_at(x->tree, node)->facts & SAMPI_FACT_EMPTY;
 }
 
-/* Returns whether a regular node matches any text. The answer is also true if the search takes too long. All searches
-   together may take half of the deriver's steps. */
-static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
+/* Returns whether a regular node matches any text. The answer is also true if the search takes more than `patience`
+   steps. All searches together may take half of the deriver's steps. */
+static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node, int64_t patience)
 {
     sampi_deriver *d = &x->deriver;
     sampi_schema_check(x, node);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return false;
-    const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
+    const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < patience ? spare : patience;
     if (spare <= 0) return true;
     d->tree = *x->tree;
     d->budget = most;

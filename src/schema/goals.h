@@ -178,6 +178,12 @@ static SAMPI_COLD unsigned sampi_goal_structures(sampi_schema *x, int32_t goal)
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
+/* Returns whether a set of texts has any. False is exact; true may also mean that the search would take too long. */
+static SAMPI_COLD bool sampi_texts_possible(sampi_schema *x, sampi_texts a)
+{
+    return a.n == SAMPI_SOME ? sampi_schema_alive(x, a.node, SAMPI_SCHEMA_GLANCE) : a.n != 0;
+}
+
 /* Returns whether any value satisfies a goal (a set of conditions). False is exact; true may also mean that an exact
    answer would take too long. */
 static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
@@ -187,7 +193,7 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     /* the answer if this function is called again for the same goal meanwhile */
     sampi_goal_at(x, goal)->possible = SAMPI_YES;
     sampi_scalars s = sampi_goal_scalars(x, goal);
-    bool possible = s.types || s.number.n || s.string.n;
+    bool possible = s.types || sampi_texts_possible(x, s.number) || sampi_texts_possible(x, s.string);
     unsigned deep = possible ? 0 : sampi_goal_structures(x, goal);
     if (deep & SAMPI_T_ARRAY) possible = sampi_goal_has_shape(x, goal, SAMPI_T_ARRAY);
     if (!possible && (deep & SAMPI_T_OBJECT)) possible = sampi_goal_has_shape(x, goal, SAMPI_T_OBJECT);

@@ -105,7 +105,8 @@ typedef struct sampi_scalars {
 } sampi_scalars;
 
 typedef struct sampi_goal {
-    /* the goal's literals (conditions, in the order of sampi_goal_add) are n elements of the arena from index `first` on */
+    /* the goal's literals (conditions), in the order of sampi_goal_add, are n elements of the arena from index `first`
+       on */
     int32_t first, n;
     int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
@@ -128,7 +129,8 @@ typedef struct sampi_schema {
     sampi_vec arena;             /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
     sampi_vec stack;             /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;       /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;             /* int32_t: the goals (condition sets) whose rules have no body yet */
+    sampi_vec queue;             /* int32_t: the goals (condition sets) that have rules */
+    int32_t n_made;              /* the first n_made of these rules have bodies */
     sampi_vec pending; /* a stack (sampi_pending_scalars) of the schemas whose allowed scalars are being computed */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
     sampi_vec addresses, by_anchor; /* addresses: the resources' addresses; by_anchor: a hash table of anchors */
@@ -170,11 +172,13 @@ typedef struct sampi_schema {
 /* Limits of one document. */
 enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
-    SAMPI_SCHEMA_NESTING = 400,    /* the most schemas within one another */
-    SAMPI_SCHEMA_CHOICES = 80,     /* the most choices within one another */
-    SAMPI_SCHEMA_PREFIX = 4096,    /* the most items of an array that have schemas of their own */
-    SAMPI_SCHEMA_PATTERNS = 10,    /* the most patterns of one object */
-    SAMPI_SCHEMA_DERIVED = 1 << 25 /* the number of steps of derivatives for one document */
+    SAMPI_SCHEMA_NESTING = 400,     /* the most schemas within one another */
+    SAMPI_SCHEMA_CHOICES = 80,      /* the most choices within one another */
+    SAMPI_SCHEMA_PREFIX = 4096,     /* the most items of an array that have schemas of their own */
+    SAMPI_SCHEMA_PATTERNS = 10,     /* the most patterns of one object */
+    SAMPI_SCHEMA_DERIVED = 1 << 25, /* the number of steps of derivatives for one document */
+    SAMPI_SCHEMA_SEARCH = 1 << 20,  /* and of a search for a text that some expression matches */
+    SAMPI_SCHEMA_GLANCE = 1 << 15   /* and of such a search where its failure does no harm */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }

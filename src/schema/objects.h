@@ -285,9 +285,10 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     int32_t goal = sampi_object_goal(x, o, -1, bits, witnesses);
     /* Is there any such name? The first test, without the kind, is quicker. */
     bool look = goal >= 0 && witnesses && !o->shapes->ask;
-    if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
+    if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH)) return SAMPI_NEVER;
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
-    if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
+    if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
+        return SAMPI_NEVER;
     return goal < 0 ? (sampi_node)SAMPI_NEVER
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }

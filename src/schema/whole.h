@@ -1,6 +1,5 @@
 /* ---- schemas: a whole schema ----
-   sampi_schema_tree reads the options, looks up the keywords of the document, and makes the goal (the conditions) of
-   its root. Then it makes the body of each rule that a goal has asked for, until all rules have one. */
+   sampi_schema_tree reads the options, looks up the keywords of the document, and makes the node of its root. */
 
 /* Reads the words of `options`, which samp_grammar_init describes. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
@@ -118,19 +117,6 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     return x->status;
 }
 
-/* Makes the bodies of all rules. Each body may ask for more rules. */
-static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
-{
-    for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
-        int32_t goal = *sampi_ints(&x->queue, i);
-        unsigned deep = sampi_goal_structures(x, goal);
-        sampi_node body = sampi_goal_scalars_node(x, goal);
-        if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
-        if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
-    }
-}
-
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
@@ -159,12 +145,8 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
     sampi_node root = status;
     if (!status) {
         sampi_schema_constants(&x);
-        int32_t first = x.stack.n;
-        bool possible = sampi_goal_add(&x, first, sampi_literal_of(0, SAMPI_IS));
-        int32_t goal = sampi_goal_from_stack(&x, first);
-        root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
-        sampi_schema_rules(&x);
-        sampi_schema_check(&x, root);
+        root = sampi_schema_node(&x, 0);
+        if (!x.status && !sampi_schema_has_text(&x, root)) sampi_schema_unsatisfiable(&x);
         if (x.status) root = x.status;
     }
     sampi_schema_free(&x);

@@ -56,7 +56,7 @@ static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, c
     return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
 }
 
-/* Reports that an object lacks the member with this name. Returns the error's status. */
+/* Reports that an object does not have the member with this name. Returns the error's status. */
 static SAMPI_COLD sampi_node sampi_tags_missing(sampi_tags *g, int32_t node, const char *name)
 {
     char text[64];

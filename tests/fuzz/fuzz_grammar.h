@@ -122,7 +122,8 @@ static inline void fuzz_text(samp_grammar_kind kind, const char *text, const cha
     if (getenv("FUZZ_SHOW")) fprintf(stderr, "%s\n", text); /* to see what a case is */
     samp_grammar *g = samp_grammar_init(kind, text, options, &error);
     if (!g) {
-        MUST(error.status == SAMP_E_FORMAT || error.status == SAMP_E_UNSUPPORTED || error.status == SAMP_E_RANGE);
+        MUST(error.status == SAMP_E_FORMAT || error.status == SAMP_E_UNSUPPORTED || error.status == SAMP_E_RANGE ||
+             error.status == SAMP_E_EMPTY);
         MUST(error.line >= 1 && error.column >= 1 && error.message[0]);
         return;
     }

@@ -584,6 +584,30 @@ static void test_bad_arguments(void **state)
     samp_grammar_free(g);
 }
 
+/* A regular expression that no text matches is an error, where it can be made; so is a structural tag. */
+static void test_no_text(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text;
+    } cases[] = { { SAMP_GRAMMAR_REGEX, "[]" },
+                  { SAMP_GRAMMAR_REGEX, "a[]b|[]" },
+                  { SAMP_GRAMMAR_REGEX, "a^b" },
+                  { SAMP_GRAMMAR_REGEX, "(x$y){1,3}" },
+                  { SAMP_GRAMMAR_STRUCTURAL_TAG, "{\"format\":{\"type\":\"regex\",\"pattern\":\"[]\"}}" },
+                  { SAMP_GRAMMAR_STRUCTURAL_TAG, "{\"format\":{\"type\":\"json_schema\",\"json_schema\":false}}" } };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(cases[i].kind, cases[i].text, NULL, &error);
+        if (g || error.status != SAMP_E_EMPTY) test_fail(__FILE__, __LINE__, "%s: %d", cases[i].text, error.status);
+        assert_true(error.line == 1 && error.column >= 1 && error.message[0]);
+    }
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a|[]|b$c", NULL, NULL);
+    assert_non_null(g);
+    samp_grammar_free(g);
+}
+
 static void test_places_of_errors(void **state)
 {
     (void)state;
@@ -3316,6 +3340,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_regex_spelling),
         cmocka_unit_test(test_bad_texts),
         cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_no_text),
         cmocka_unit_test(test_places_of_errors),
         cmocka_unit_test(test_tokens_in_grammars),
         cmocka_unit_test(test_index_bytes),

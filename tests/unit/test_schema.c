@@ -245,9 +245,11 @@ static void check_documents(const samp_grammar *g, const schema_case *c, const c
     }
 }
 
-/* With every block of memory failing once, and with too few steps: a status, and nothing is lost. */
-static void check_hardship(const schema_case *c)
+/* With every block of memory failing once, and with too few steps: a status, and nothing is lost. `none`: no value
+   satisfies the schema. */
+static void check_hardship(const schema_case *c, bool none)
 {
+    const int last = none ? SAMP_E_EMPTY : SAMP_OK;
     samp_grammar_error error;
     samp_grammar *g = NULL;
     const int64_t enough = most_steps;
@@ -256,7 +258,7 @@ static void check_hardship(const schema_case *c)
         heap.fail_at = at;
         g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
         heap.fail_at = 0;
-        if (g) break;
+        if (g || error.status == last) break;
         if (error.status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
         assert_num(heap.live, live);
     }
@@ -264,6 +266,7 @@ static void check_hardship(const schema_case *c)
     g = NULL;
     for (most_steps = 0; !g; most_steps += 1 + most_steps / 8) {
         g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        if (!g && error.status == last) break;
         if (!g && error.status != SAMP_E_RANGE) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
     }
     samp_grammar_free(g);
@@ -274,8 +277,13 @@ static void check_hardship(const schema_case *c)
 static void check_cases(const schema_case *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        check_hardship(&cases[i]);
-        samp_grammar *g = compile(cases[i].schema, cases[i].options);
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, cases[i].options, &error);
+        const bool none = !cases[i].valid || !*cases[i].valid;
+        if (!g && !(none && error.status == SAMP_E_EMPTY))
+            test_fail(__FILE__, __LINE__, "%s\n%zu:%zu %s", cases[i].schema, error.line, error.column, error.message);
+        check_hardship(&cases[i], !g);
+        if (!g) continue;
         check_documents(g, &cases[i], cases[i].valid, true);
         check_documents(g, &cases[i], cases[i].invalid, false);
         samp_grammar_free(g);
@@ -977,8 +985,9 @@ static void test_dead_ends(void **state)
         { "{\"anyOf\":[{\"const\":1},{\"type\":\"object\",\"minProperties\":2,\"properties\":{\"a\":{},\"b\":{"
           "\"const\":{\"d\":1},\"maxProperties\":0}},\"additionalProperties\":false}]}",
           "|{\"a\":1" },
-        { "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"const\":{\"d\":1},\"maxProperties\":"
-          "0}}",
+        { "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{"
+          "\"const\":"
+          "{\"d\":1},\"maxProperties\":0}}]}",
           "|{\"a\":1" },
         { "{\"type\":\"object\",\"maxProperties\":2,\"additionalProperties\":{\"const\":{\"d\":1},\"maxProperties\":"
           "0}}",
@@ -1159,21 +1168,23 @@ static void test_random_members(void **state)
         schema.n = 0;
         naive_say_schema(&schema, 2);
         samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema.text, NULL, &error);
-        if (!g && error.status != SAMP_E_UNSUPPORTED)
+        if (!g && error.status != SAMP_E_UNSUPPORTED && error.status != SAMP_E_EMPTY)
             test_fail(__FILE__, __LINE__, "%s: %s", schema.text, error.message);
-        if (!g) continue;
+        if (!g && error.status == SAMP_E_UNSUPPORTED) continue;
         naive_read(schema.text, &is);
         for (int k = 0; k < 40; k++) {
             document.n = 0;
             document.again = document.escaped = false;
             naive_say_document(&document, 1);
             naive_read(document.text, &value);
-            int valid = naive_is(&is, &value), taken = matches(index, g, document.text);
+            int valid = naive_is(&is, &value), taken = g ? matches(index, g, document.text) : 0;
             naive_value_free(&value);
             if (taken < 0 || (taken && !valid))
                 test_fail(__FILE__, __LINE__, "%llu: %d\n%s\n%s", (unsigned long long)(test_seed() + i), taken,
                           schema.text, document.text);
-            if (k == 0 && accepts(g, document.text, document.n) != (taken == 1))
+            if (!g && valid)
+                test_fail(__FILE__, __LINE__, "%s\nunsatisfiable, it says: %s", schema.text, document.text);
+            if (k == 0 && g && accepts(g, document.text, document.n) != (taken == 1))
                 test_fail(__FILE__, __LINE__, "matchers differ: %s\n%s", schema.text, document.text);
             n_judged++;
             if (!valid || document.again || document.escaped) continue;
@@ -1242,9 +1253,11 @@ static void test_order_of_counted(void **state)
             required[i / 24 % TEST_COUNT(required)], others[i / 24 / TEST_COUNT(required)], (int)least, bound);
         samp_grammar_error error;
         samp_grammar *g[2] = { samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact", &error), NULL };
-        if (!g[0]) { /* minProperties of names that are not listed */
-            assert_status(error.status, SAMP_E_UNSUPPORTED);
-            assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact ordered", NULL));
+        if (!g[0]) { /* minProperties of names that are not listed, or no object has so few or so many members */
+            const int status = error.status;
+            assert_true(status == SAMP_E_UNSUPPORTED || (status == SAMP_E_EMPTY && (most < 3 || least == 3)));
+            assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact ordered", &error));
+            assert_status(error.status, status);
             n_refused++;
             continue;
         }
@@ -1566,6 +1579,79 @@ static void test_long_places(void **state)
     free(schema);
 }
 
+/* Schemas that no value satisfies are an error of their own, with the place of the reason; those that some value
+   satisfies are not, though most of their parts are dead. */
+static void test_unsatisfiable(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "false", ": no value" },
+        { "{\"enum\":[]}", "/enum: no value is in this list" },
+        { "{\"type\":[]}", ": no value" },
+        { "{\"not\":{}}", ": no value" },
+        { "{\"not\":{\"not\":false}}", ": no value" },
+        { "{\"type\":\"number\",\"minimum\":3,\"maximum\":2}", ": no value" },
+        { "{\"type\":\"number\",\"minimum\":3,\"exclusiveMaximum\":3}", ": no value" },
+        { "{\"type\":\"integer\",\"exclusiveMinimum\":3,\"exclusiveMaximum\":4}", ": no value" },
+        { "{\"type\":\"integer\",\"multipleOf\":7,\"minimum\":15,\"maximum\":20}", ": no value" },
+        { "{\"type\":\"string\",\"minLength\":3,\"maxLength\":2}", ": no value" },
+        { "{\"type\":\"string\",\"allOf\":[{\"pattern\":\"^a\"},{\"pattern\":\"^b\"}]}", ": no value" },
+        { "{\"type\":\"string\",\"format\":\"date\",\"maxLength\":9}", ": no value" },
+        { "{\"const\":1,\"enum\":[2,3]}", ": no value" },
+        { "{\"const\":1,\"type\":\"string\"}", ": no value" },
+        { "{\"anyOf\":[false,{\"enum\":[]}]}", ": no value" },
+        { "{\"oneOf\":[{\"type\":\"null\"},{\"const\":null}]}", ": no value" },
+        { "{\"allOf\":[{\"type\":\"null\"},{\"type\":\"number\",\"maximum\":-1,\"minimum\":1}]}",
+          "/allOf/1: no value" },
+        { "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"not\":true}}}", "/$defs/a: no value" },
+        { "{\"type\":\"object\",\"properties\":{\"a\":false},\"required\":[\"a\"]}", "/properties/a: no value" },
+        { "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"object\",\"properties\":{\"b\":{\"type\":"
+          "\"integer\","
+          "\"minimum\":5,\"maximum\":3}},\"required\":[\"b\"]}},\"required\":[\"a\"]}",
+          "/properties/a/properties/b: no value" },
+        { "{\"type\":\"object\",\"required\":[\"a\",\"z\"],\"properties\":{\"a\":{}},\"additionalProperties\":false}",
+          "/required/1: this name is required" },
+        { "{\"type\":\"object\",\"required\":[\"abc\"],\"propertyNames\":{\"maxLength\":2}}", ": no value" },
+        { "{\"type\":\"object\",\"minProperties\":3,\"maxProperties\":2}", ": no value" },
+        { "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"]}", ": no value" },
+        { "{\"type\":\"object\",\"minProperties\":1,\"properties\":{\"a\":{\"$ref\":\"#\"},\"b\":{\"$ref\":\"#/$defs/"
+          "l\"}},"
+          "\"additionalProperties\":false,\"$defs\":{\"l\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"$ref\":\"#"
+          "\"}}}}",
+          ": no value" },
+        { "{\"type\":\"array\",\"minItems\":2,\"maxItems\":1}", ": no value" },
+        { "{\"type\":\"array\",\"minItems\":1,\"items\":{\"enum\":[]}}", "/items/enum: no value" },
+        { "{\"type\":\"array\",\"minItems\":3,\"prefixItems\":[false]}", "/prefixItems/0: no value" },
+        { "{\"type\":\"array\",\"items\":{\"enum\":[1,2]},\"uniqueItems\":true,\"minItems\":3}", ": no value" },
+        { "{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"items\":{\"type\":\"number\"}}", ": no value" },
+        { "{\"type\":\"object\",\"allOf\":[{\"properties\":{\"a\":{\"const\":1}},\"required\":[\"a\"]},{"
+          "\"properties\":{\"a\":{"
+          "\"const\":2}}}]}",
+          ": no value" },
+    };
+    static const char *const good[] = {
+        "{\"minimum\":3,\"maximum\":2}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"},\"b\":false}}",
+        "{\"type\":\"array\",\"items\":false}",
+        "{\"anyOf\":[false,{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"anyOf\":[{\"$ref\":\"#"
+        "\"},{"
+        "\"type\":\"null\"}]}}}]}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#/$defs/"
+        "a\"}},\"required\":[\"a\"],\"$defs\":{\"a\":{\"type\":"
+        "\"object\",\"required\":[\"b\"],\"properties\":{\"b\":{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}}}}}",
+        "{\"type\":\"integer\",\"multipleOf\":7,\"minimum\":15,\"maximum\":21}",
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar_error error;
+        const schema_case c = { cases[i][0], NULL, NULL, NULL };
+        assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i][0], NULL, &error));
+        if (error.status != SAMP_E_EMPTY || strncmp(error.message, cases[i][1], strlen(cases[i][1])))
+            test_fail(__FILE__, __LINE__, "%s\n%d %s", cases[i][0], error.status, error.message);
+        check_hardship(&c, true);
+    }
+    for (size_t i = 0; i < TEST_COUNT(good); i++) samp_grammar_free(compile(good[i], NULL));
+}
+
 /* Limits are told with the schema that reaches them, though no keyword of it is wrong. */
 static void test_places_of_limits(void **state)
 {
@@ -1778,6 +1864,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_redundant_keywords),
         cmocka_unit_test(test_long_places),
         cmocka_unit_test(test_places_of_limits),
+        cmocka_unit_test(test_unsatisfiable),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_order_of_counted),
         cmocka_unit_test(test_order_of_the_text),
