@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9731 samplers/dist.h                 24768 grammar/states.h
-     312 api/config.h                     9762 samplers/gumbel.h               24926 grammar/items.h
-     343 api/types.h                      9829 watermark/function.h            25050 grammar/masks.h
-     640 api/missing.h                    9942 watermark/text.h                25253 grammar/runs.h
-     655 api/sample.h                    10128 watermark/draw.h                25465 grammar/entries.h
-     792 api/chains.h                    10333 samplers/mirostat.h             25973 grammar/accepting.h
-    1089 api/samplers.h                  10571 samplers/adaptive_p.h           26302 grammar/history.h
-    1418 api/gumbel.h                    10720 samplers/custom.h               26403 grammar/waiting.h
-    1447 api/operator.h                  10779 config/describe.h               26710 grammar/room.h
-    1506 api/kv.h                        10947 config/from_params.h            27064 grammar/sampler.h
-    1703 api/llama_cpp.h                 10999 config/orders.h                 27318 grammar/forced.h
-    1751 api/text_error.h                11271 config/numbers.h                27505 grammar/hooks.h
-    1770 api/grammar.h                   11416 config/set.h                    27633 schema/head.h
-    2077 api/shards.h                    11592 config/texts.h                  27808 schema/errors.h
-    2189 api/peers.h                     11770 config/settings.h               27923 schema/collections.h
-    2310 api/drafts.h                    11885 life/rollback.h                 27956 schema/references.h
-    2469 api/constraints.h               12123 life/chain.h                    28271 schema/strings.h
-    2836 api/watermark.h                 12406 life/members.h                  28332 schema/numbers.h
-    3010 api/stop.h                      12515 life/update.h                   28534 schema/sets.h
-    3149 api/vocab.h                     12698 life/copy.h                     28787 schema/formats.h
-    3191 api/parts.h                     12859 rows/row.h                      29056 schema/scalars.h
-    3239 base/switches.h                 13094 rows/reserve.h                  29362 schema/goals.h
-    3542 base/random.h                   13162 rows/pieces.h                   29605 schema/alternatives.h
-    3562 base/mt19937.h                  13271 rows/thresholds.h               30145 schema/objects.h
-    3634 base/exact.h                    13371 rows/compact.h                  30728 schema/arrays.h
-    3851 base/bits128.h                  13532 rows/sums.h                     31094 schema/satisfiable.h
-    3927 base/elements.h                 13659 rows/changes.h                  31242 schema/whole.h
-    4053 watermark/colours.h             13736 rows/cuts.h                     31397 tags/head.h
-    4116 kernels/llama_cpp/contract.h    14159 rows/typical.h                  31525 tags/words.h
-    4158 kernels/contract.h              14467 rows/tail_free.h                31639 tags/inside.h
-    4245 kernels/scalar.h                14535 rows/selecting.h                31778 tags/formats.h
-    4449 kernels/llama_cpp/scalar.h      14666 rows/mirostat.h                 32184 grammar/grammars.h
-    4470 kernels/sets.h                  14746 watermark/rows.h                32252 peers/tables.h
-    4519 kernels/vectors.h               14856 rows/flat.h                     32673 peers/values.h
-    4601 kernels/avx512.h                14905 rows/logprobs.h                 33133 peers/llama_server.h
-    4686 kernels/avx2.h                  14989 rows/step.h                     33201 peers/stops.h
-    4750 kernels/sse2.h                  15005 rows/llama_cpp/sums.h           33261 peers/fields.h
-    4767 kernels/neon.h                  15308 rows/llama_cpp/samplers.h       33550 peers/requests.h
-    4790 kernels/wasm.h                  15777 rows/llama_cpp/step.h           33726 vocab/pieces.h
-    4806 kernels/generic.h               15807 run/apply.h                     33904 vocab/tokenizer_json.h
-    4826 kernels/shared.h                15876 run/writing.h                   34110 vocab/gguf.h
-    4950 kernels/passes.h                16000 run/arrays.h                    34284 shards/head.h
-    5634 kernels/llama_cpp/passes.h      16076 run/arrays_llama_cpp.h          34373 shards/bytes.h
-    5716 kernels/check.h                 16273 run/walk.h                      34470 shards/merging.h
-    5738 kernels/dispatch.h              16376 run/finish.h                    34759 shards/row.h
-    5937 core/array.h                    16411 run/draw_llama_cpp.h            34894 shards/answers.h
-    6251 core/table.h                    16483 run/draw.h                      35412 shards/logprobs.h
-    6434 core/windows.h                  16554 run/sample.h                    35556 shards/taking.h
-    6522 constraints/record.h            16649 watermark/making.h              35708 shards/asking.h
-    6588 watermark/record.h              16879 watermark/tails.h               35837 shards/prefix.h
-    6607 rows/work.h                     16976 watermark/detect.h              36374 shards/plans.h
-    6635 life/past.h                     17201 run/verify.h                    36860 samplers/plans.h
-    6694 core/record.h                   17291 run/batch.h                     37122 shards/way.h
-    6829 core/plans.h                    17460 run/guide.h                     37267 shards/memory.h
-    6856 core/fields.h                   17501 life/state.h                    37336 shards/batch.h
-    6959 core/owners.h                   17662 operator/weights.h              37735 drafts/head.h
-    7026 core/mt19937.h                  17738 operator/search.h               37786 drafts/block.h
-    7081 core/no_mt19937.h               17869 operator/run.h                  37969 drafts/tree.h
-    7113 core/making.h                   18029 kv/cells.h                      38091 drafts/relaxed.h
-    7236 core/streams.h                  18053 kv/making.h                     38172 drafts/ngram.h
-    7272 life/state_fields.h             18273 kv/slot.h                       38307 text/automaton.h
-    7360 samplers/llama_cpp.h            18405 kv/sequences.h                  38378 grammar/patterns.h
-    7433 samplers/logit_bias.h           18535 kv/data.h                       38527 constraints/automaton.h
-    7526 samplers/patch.h                18665 kv/update.h                     38559 constraints/making.h
-    7574 samplers/penalties.h            18783 kv/state.h                      38805 constraints/sampler.h
-    7724 samplers/dry.h                  18982 llama_cpp/functions.h           38903 constraints/constructors.h
-    8261 samplers/cut.h                  19044 llama_cpp/object.h              39273 constraints/patterns.h
-    8276 samplers/top_n_sigma.h          19097 llama_cpp/vocabulary.h          39362 constraints/looking.h
-    8386 samplers/top_k.h                19172 text/reading.h                  39432 constraints/thinking.h
-    8444 samplers/tail_free.h            19278 text/strings.h                  39675 constraints/schedule.h
-    8566 samplers/typical.h              19376 text/values.h                   39759 constraints/accepting.h
-    8640 samplers/top_p.h                19530 text/documents.h                39940 constraints/drawing.h
-    8684 samplers/min_p.h                19603 grammar/head.h                  40173 constraints/state.h
-    8726 samplers/by_sums.h              19607 grammar/tree.h                  40237 constraints/kind.h
-    8875 samplers/top_h.h                20249 grammar/building.h              40298 constraints/top_p_decay.h
-    8928 samplers/min_k.h                20645 grammar/finishing.h             40385 constraints/accessors.h
-    8986 samplers/xtc.h                  20948 grammar/reading.h               40492 stop/head.h
-    9070 samplers/infill.h               21037 grammar/gbnf.h                  40557 stop/search.h
-    9186 samplers/temperature.h          21330 grammar/regex.h                 40678 stop/making.h
-    9351 samplers/smoothing.h            21747 grammar/derivatives.h           40834 stop/text.h
-    9437 samplers/softmax.h              22563 grammar/vocabulary.h            40984 stop/patterns.h
-    9471 samplers/drafted.h              23017 grammar/triggers.h              41056 stop/settings.h
-    9496 samplers/greedy.h               23491 grammar/matcher.h               41087 core/kinds.h
-    9530 samplers/choose.h               23761 grammar/cache.h                 41137 base/restore.h
-    9590 samplers/ratio.h                24034 grammar/moving.h                41150 api/license.h
-    9654 samplers/draw.h                 24481 grammar/visits.h
+       2 api/opening.h                    9732 samplers/dist.h                 24769 grammar/states.h
+     312 api/config.h                     9763 samplers/gumbel.h               24927 grammar/items.h
+     343 api/types.h                      9830 watermark/function.h            25051 grammar/masks.h
+     640 api/missing.h                    9943 watermark/text.h                25254 grammar/runs.h
+     655 api/sample.h                    10129 watermark/draw.h                25466 grammar/entries.h
+     792 api/chains.h                    10334 samplers/mirostat.h             25974 grammar/accepting.h
+    1089 api/samplers.h                  10572 samplers/adaptive_p.h           26305 grammar/history.h
+    1418 api/gumbel.h                    10721 samplers/custom.h               26406 grammar/waiting.h
+    1447 api/operator.h                  10780 config/describe.h               26713 grammar/room.h
+    1506 api/kv.h                        10948 config/from_params.h            27067 grammar/sampler.h
+    1703 api/llama_cpp.h                 11000 config/orders.h                 27321 grammar/forced.h
+    1751 api/text_error.h                11272 config/numbers.h                27508 grammar/hooks.h
+    1770 api/grammar.h                   11417 config/set.h                    27636 schema/head.h
+    2078 api/shards.h                    11593 config/texts.h                  27811 schema/errors.h
+    2190 api/peers.h                     11771 config/settings.h               27926 schema/collections.h
+    2311 api/drafts.h                    11886 life/rollback.h                 27959 schema/references.h
+    2470 api/constraints.h               12124 life/chain.h                    28274 schema/strings.h
+    2837 api/watermark.h                 12407 life/members.h                  28335 schema/numbers.h
+    3011 api/stop.h                      12516 life/update.h                   28537 schema/sets.h
+    3150 api/vocab.h                     12699 life/copy.h                     28790 schema/formats.h
+    3192 api/parts.h                     12860 rows/row.h                      29059 schema/scalars.h
+    3240 base/switches.h                 13095 rows/reserve.h                  29365 schema/goals.h
+    3543 base/random.h                   13163 rows/pieces.h                   29608 schema/alternatives.h
+    3563 base/mt19937.h                  13272 rows/thresholds.h               30148 schema/objects.h
+    3635 base/exact.h                    13372 rows/compact.h                  30731 schema/arrays.h
+    3852 base/bits128.h                  13533 rows/sums.h                     31097 schema/satisfiable.h
+    3928 base/elements.h                 13660 rows/changes.h                  31245 schema/whole.h
+    4054 watermark/colours.h             13737 rows/cuts.h                     31400 tags/head.h
+    4117 kernels/llama_cpp/contract.h    14160 rows/typical.h                  31528 tags/words.h
+    4159 kernels/contract.h              14468 rows/tail_free.h                31642 tags/inside.h
+    4246 kernels/scalar.h                14536 rows/selecting.h                31781 tags/formats.h
+    4450 kernels/llama_cpp/scalar.h      14667 rows/mirostat.h                 32187 grammar/grammars.h
+    4471 kernels/sets.h                  14747 watermark/rows.h                32255 peers/tables.h
+    4520 kernels/vectors.h               14857 rows/flat.h                     32676 peers/values.h
+    4602 kernels/avx512.h                14906 rows/logprobs.h                 33136 peers/llama_server.h
+    4687 kernels/avx2.h                  14990 rows/step.h                     33204 peers/stops.h
+    4751 kernels/sse2.h                  15006 rows/llama_cpp/sums.h           33264 peers/fields.h
+    4768 kernels/neon.h                  15309 rows/llama_cpp/samplers.h       33553 peers/requests.h
+    4791 kernels/wasm.h                  15778 rows/llama_cpp/step.h           33729 vocab/pieces.h
+    4807 kernels/generic.h               15808 run/apply.h                     33907 vocab/tokenizer_json.h
+    4827 kernels/shared.h                15877 run/writing.h                   34113 vocab/gguf.h
+    4951 kernels/passes.h                16001 run/arrays.h                    34287 shards/head.h
+    5635 kernels/llama_cpp/passes.h      16077 run/arrays_llama_cpp.h          34376 shards/bytes.h
+    5717 kernels/check.h                 16274 run/walk.h                      34473 shards/merging.h
+    5739 kernels/dispatch.h              16377 run/finish.h                    34762 shards/row.h
+    5938 core/array.h                    16412 run/draw_llama_cpp.h            34897 shards/answers.h
+    6252 core/table.h                    16484 run/draw.h                      35415 shards/logprobs.h
+    6435 core/windows.h                  16555 run/sample.h                    35559 shards/taking.h
+    6523 constraints/record.h            16650 watermark/making.h              35711 shards/asking.h
+    6589 watermark/record.h              16880 watermark/tails.h               35840 shards/prefix.h
+    6608 rows/work.h                     16977 watermark/detect.h              36377 shards/plans.h
+    6636 life/past.h                     17202 run/verify.h                    36863 samplers/plans.h
+    6695 core/record.h                   17292 run/batch.h                     37125 shards/way.h
+    6830 core/plans.h                    17461 run/guide.h                     37270 shards/memory.h
+    6857 core/fields.h                   17502 life/state.h                    37339 shards/batch.h
+    6960 core/owners.h                   17663 operator/weights.h              37738 drafts/head.h
+    7027 core/mt19937.h                  17739 operator/search.h               37789 drafts/block.h
+    7082 core/no_mt19937.h               17870 operator/run.h                  37972 drafts/tree.h
+    7114 core/making.h                   18030 kv/cells.h                      38094 drafts/relaxed.h
+    7237 core/streams.h                  18054 kv/making.h                     38175 drafts/ngram.h
+    7273 life/state_fields.h             18274 kv/slot.h                       38310 text/automaton.h
+    7361 samplers/llama_cpp.h            18406 kv/sequences.h                  38381 grammar/patterns.h
+    7434 samplers/logit_bias.h           18536 kv/data.h                       38530 constraints/automaton.h
+    7527 samplers/patch.h                18666 kv/update.h                     38562 constraints/making.h
+    7575 samplers/penalties.h            18784 kv/state.h                      38808 constraints/sampler.h
+    7725 samplers/dry.h                  18983 llama_cpp/functions.h           38906 constraints/constructors.h
+    8262 samplers/cut.h                  19045 llama_cpp/object.h              39276 constraints/patterns.h
+    8277 samplers/top_n_sigma.h          19098 llama_cpp/vocabulary.h          39365 constraints/looking.h
+    8387 samplers/top_k.h                19173 text/reading.h                  39435 constraints/thinking.h
+    8445 samplers/tail_free.h            19279 text/strings.h                  39678 constraints/schedule.h
+    8567 samplers/typical.h              19377 text/values.h                   39762 constraints/accepting.h
+    8641 samplers/top_p.h                19531 text/documents.h                39943 constraints/drawing.h
+    8685 samplers/min_p.h                19604 grammar/head.h                  40176 constraints/state.h
+    8727 samplers/by_sums.h              19608 grammar/tree.h                  40240 constraints/kind.h
+    8876 samplers/top_h.h                20250 grammar/building.h              40301 constraints/top_p_decay.h
+    8929 samplers/min_k.h                20646 grammar/finishing.h             40388 constraints/accessors.h
+    8987 samplers/xtc.h                  20949 grammar/reading.h               40495 stop/head.h
+    9071 samplers/infill.h               21038 grammar/gbnf.h                  40560 stop/search.h
+    9187 samplers/temperature.h          21331 grammar/regex.h                 40681 stop/making.h
+    9352 samplers/smoothing.h            21748 grammar/derivatives.h           40837 stop/text.h
+    9438 samplers/softmax.h              22564 grammar/vocabulary.h            40987 stop/patterns.h
+    9472 samplers/drafted.h              23018 grammar/triggers.h              41059 stop/settings.h
+    9497 samplers/greedy.h               23492 grammar/matcher.h               41090 core/kinds.h
+    9531 samplers/choose.h               23762 grammar/cache.h                 41140 base/restore.h
+    9591 samplers/ratio.h                24035 grammar/moving.h                41153 api/license.h
+    9655 samplers/draw.h                 24482 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1969,7 +1969,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
               changed. A call that drops data takes longer: up to some ten milliseconds with the default limit, and in
               proportion more with a larger one.
      Steps    A call takes fewer steps the more any sampler of the grammar has computed before. If a sampler's position
-              was dropped, the sampler reads its text again; each token may then take as many steps as a call.
+              was dropped, the sampler reads its text again; this counts too, without the first 64 steps for each token.
+              What a call has computed before it returns SAMP_E_FULL is kept, so the next calls get further.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).
      Threads  other threads may use the grammar meanwhile, but not this sampler. */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
@@ -26153,8 +26154,9 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token);
 /* Reads the text again, in the cache of this call. */
 static void sampi_read_again(sampi_matcher *m)
 {
+    enum { AGAIN = 64 };
     const int32_t n = m->history.n;
-    const int64_t budget = m->d.budget;
+    const int64_t budget = m->d.budget, extra = (int64_t)AGAIN * n;
     const bool waiting = m->lazy.waiting;
     int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
     for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_POSITION_SAME;
@@ -26162,6 +26164,7 @@ static void sampi_read_again(sampi_matcher *m)
     sampi_begin_text(m);
     sampi_lazy_reset(&m->lazy);
     m->rereading = true;
+    m->d.budget += extra;
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         m->history.n = i;
         if (i >= n - led) {
@@ -26169,16 +26172,16 @@ static void sampi_read_again(sampi_matcher *m)
             if (!sampi_keep_items(m, m->items.data, m->n_now)) break;
             size[place++] = m->lazy.waiting ? SAMPI_POSITION_SAME - 1 - m->n_now : m->n_now;
         }
-        m->d.budget = m->max_steps;
         const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
-        SAMPI_COUNT_STEPS(m->max_steps - m->d.budget);
         if (status) sampi_fault(&m->d, status);
         m->items.n = m->n_now;
         if (m->frames.n > 2 * m->n_reachable + 64) sampi_sweep_frames(m);
     }
     m->rereading = false;
     m->history.n = n;
-    m->d.budget = budget;
+    const int64_t left = m->d.budget;
+    m->d.budget = left < budget ? left : budget;
+    SAMPI_COUNT_STEPS(extra - left + m->d.budget);
     if (m->d.status) {
         sampi_forget_position(m);
         m->lazy.waiting = waiting;

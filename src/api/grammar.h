@@ -199,7 +199,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
               changed. A call that drops data takes longer: up to some ten milliseconds with the default limit, and in
               proportion more with a larger one.
      Steps    A call takes fewer steps the more any sampler of the grammar has computed before. If a sampler's position
-              was dropped, the sampler reads its text again; each token may then take as many steps as a call.
+              was dropped, the sampler reads its text again; this counts too, without the first 64 steps for each token.
+              What a call has computed before it returns SAMP_E_FULL is kept, so the next calls get further.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (the sampler is not a grammar).
      Threads  other threads may use the grammar meanwhile, but not this sampler. */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);

@@ -183,12 +183,14 @@ static void sampi_forget_position(sampi_matcher *m)
 static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
 static int sampi_accept_once(sampi_matcher *m, samp_token token);
 
-/* Reads the text again, in the cache of this call. Each token may take as many steps as a call. The kept positions
-   before the last tokens are computed again too. */
+/* Reads the text again, in the cache of this call. The steps count in the limit of the call, but for AGAIN steps for
+   each token: a token whose states are known takes fewer. The kept positions before the last tokens are computed again
+   too. */
 static void sampi_read_again(sampi_matcher *m)
 {
+    enum { AGAIN = 64 };
     const int32_t n = m->history.n;
-    const int64_t budget = m->d.budget;
+    const int64_t budget = m->d.budget, extra = (int64_t)AGAIN * n;
     const bool waiting = m->lazy.waiting;
     int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
     for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_POSITION_SAME;
@@ -196,6 +198,7 @@ static void sampi_read_again(sampi_matcher *m)
     sampi_begin_text(m);
     sampi_lazy_reset(&m->lazy);
     m->rereading = true;
+    m->d.budget += extra;
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         m->history.n = i;
         if (i >= n - led) {
@@ -203,16 +206,16 @@ static void sampi_read_again(sampi_matcher *m)
             if (!sampi_keep_items(m, m->items.data, m->n_now)) break;
             size[place++] = m->lazy.waiting ? SAMPI_POSITION_SAME - 1 - m->n_now : m->n_now;
         }
-        m->d.budget = m->max_steps;
         const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
-        SAMPI_COUNT_STEPS(m->max_steps - m->d.budget);
         if (status) sampi_fault(&m->d, status);
         m->items.n = m->n_now;
         if (m->frames.n > 2 * m->n_reachable + 64) sampi_sweep_frames(m);
     }
     m->rereading = false;
     m->history.n = n;
-    m->d.budget = budget;
+    const int64_t left = m->d.budget;
+    m->d.budget = left < budget ? left : budget;
+    SAMPI_COUNT_STEPS(extra - left + m->d.budget);
     if (m->d.status) {
         sampi_forget_position(m);
         m->lazy.waiting = waiting;

@@ -283,6 +283,34 @@ static int64_t turn_of(request *r, int64_t *sum, int64_t *sum_alone)
     return more > steps ? more : steps;
 }
 
+/* The steps of a call have their limit also where its text is read again, because the memory was full: but for 64 steps
+   for each token, and what new stores cost. A call that is cut short can be made again: it gets further. */
+static void test_reading_again_counts(void **state)
+{
+    (void)state;
+    enum { LIMIT = 1 << 22, STEPS = 1 << 20, TOKENS = 350, TRIES = 20 };
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "(\\S+\\s*){1,2000}", NULL, NULL);
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    const sampi_matcher *m = (const sampi_matcher *)s->ctx;
+    int64_t worst = 0;
+    long n_full = 0;
+    assert_ok(samp_set_grammar_limits(s, LIMIT, STEPS));
+    for (int n = 0; n < TOKENS; n++) {
+        int status = SAMP_E_FULL;
+        for (int i = 0; i < TRIES && status == SAMP_E_FULL; i++, n_full++) {
+            steps_beside = 0;
+            status = samp_accept(s, 'a');
+            const int64_t steps = steps_beside + STEPS - m->d.budget;
+            if (steps > worst) worst = steps;
+        }
+        assert_ok(status);
+    }
+    print_message("at most %lld steps a call, %ld calls made again\n", (long long)worst, n_full - TOKENS);
+    assert_true(worst <= STEPS + 64 * TOKENS + LIMIT / 8);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
 /* Requests in turns, some with hardly more memory than one mask needs: all masks are those of samplers without a limit;
    no call takes more than MOST times the steps that it would take from nothing, beside what it takes to make and copy
    stores; and all together take at most `sum` times the steps of those without a limit. */
@@ -452,11 +480,12 @@ static void test_prepare_refuses(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_share),     cmocka_unit_test(test_idle_holds_nothing),
-        cmocka_unit_test(test_new_requests_find), cmocka_unit_test(test_unused_indexes_go),
-        cmocka_unit_test(test_growth_keeps_all),  cmocka_unit_test(test_full_keeps_what_is_used),
-        cmocka_unit_test(test_full_under_load),   cmocka_unit_test(test_same_calls_same_work),
-        cmocka_unit_test(test_prepared_in_parts), cmocka_unit_test(test_prepare_refuses),
+        cmocka_unit_test(test_threads_share),        cmocka_unit_test(test_idle_holds_nothing),
+        cmocka_unit_test(test_new_requests_find),    cmocka_unit_test(test_unused_indexes_go),
+        cmocka_unit_test(test_growth_keeps_all),     cmocka_unit_test(test_full_keeps_what_is_used),
+        cmocka_unit_test(test_full_under_load),      cmocka_unit_test(test_reading_again_counts),
+        cmocka_unit_test(test_same_calls_same_work), cmocka_unit_test(test_prepared_in_parts),
+        cmocka_unit_test(test_prepare_refuses),
     };
     return test_run(argc, argv, tests, make_index, free_index);
 }
