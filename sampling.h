@@ -224,86 +224,86 @@
      343 api/types.h                      9830 watermark/function.h            25051 grammar/masks.h
      640 api/missing.h                    9943 watermark/text.h                25254 grammar/runs.h
      655 api/sample.h                    10129 watermark/draw.h                25466 grammar/entries.h
-     792 api/chains.h                    10334 samplers/mirostat.h             25974 grammar/accepting.h
-    1089 api/samplers.h                  10572 samplers/adaptive_p.h           26305 grammar/history.h
-    1418 api/gumbel.h                    10721 samplers/custom.h               26406 grammar/waiting.h
-    1447 api/operator.h                  10780 config/describe.h               26713 grammar/room.h
-    1506 api/kv.h                        10948 config/from_params.h            27067 grammar/sampler.h
-    1703 api/llama_cpp.h                 11000 config/orders.h                 27321 grammar/forced.h
-    1751 api/text_error.h                11272 config/numbers.h                27508 grammar/hooks.h
-    1770 api/grammar.h                   11417 config/set.h                    27636 schema/head.h
-    2078 api/shards.h                    11593 config/texts.h                  27811 schema/errors.h
-    2190 api/peers.h                     11771 config/settings.h               27926 schema/collections.h
-    2311 api/drafts.h                    11886 life/rollback.h                 27959 schema/references.h
-    2470 api/constraints.h               12124 life/chain.h                    28274 schema/strings.h
-    2837 api/watermark.h                 12407 life/members.h                  28335 schema/numbers.h
-    3011 api/stop.h                      12516 life/update.h                   28537 schema/sets.h
-    3150 api/vocab.h                     12699 life/copy.h                     28790 schema/formats.h
-    3192 api/parts.h                     12860 rows/row.h                      29059 schema/scalars.h
-    3240 base/switches.h                 13095 rows/reserve.h                  29365 schema/goals.h
-    3543 base/random.h                   13163 rows/pieces.h                   29608 schema/alternatives.h
-    3563 base/mt19937.h                  13272 rows/thresholds.h               30148 schema/objects.h
-    3635 base/exact.h                    13372 rows/compact.h                  30731 schema/arrays.h
-    3852 base/bits128.h                  13533 rows/sums.h                     31097 schema/satisfiable.h
-    3928 base/elements.h                 13660 rows/changes.h                  31245 schema/whole.h
-    4054 watermark/colours.h             13737 rows/cuts.h                     31400 tags/head.h
-    4117 kernels/llama_cpp/contract.h    14160 rows/typical.h                  31528 tags/words.h
-    4159 kernels/contract.h              14468 rows/tail_free.h                31642 tags/inside.h
-    4246 kernels/scalar.h                14536 rows/selecting.h                31781 tags/formats.h
-    4450 kernels/llama_cpp/scalar.h      14667 rows/mirostat.h                 32187 grammar/grammars.h
-    4471 kernels/sets.h                  14747 watermark/rows.h                32255 peers/tables.h
-    4520 kernels/vectors.h               14857 rows/flat.h                     32676 peers/values.h
-    4602 kernels/avx512.h                14906 rows/logprobs.h                 33136 peers/llama_server.h
-    4687 kernels/avx2.h                  14990 rows/step.h                     33204 peers/stops.h
-    4751 kernels/sse2.h                  15006 rows/llama_cpp/sums.h           33264 peers/fields.h
-    4768 kernels/neon.h                  15309 rows/llama_cpp/samplers.h       33553 peers/requests.h
-    4791 kernels/wasm.h                  15778 rows/llama_cpp/step.h           33729 vocab/pieces.h
-    4807 kernels/generic.h               15808 run/apply.h                     33907 vocab/tokenizer_json.h
-    4827 kernels/shared.h                15877 run/writing.h                   34113 vocab/gguf.h
-    4951 kernels/passes.h                16001 run/arrays.h                    34287 shards/head.h
-    5635 kernels/llama_cpp/passes.h      16077 run/arrays_llama_cpp.h          34376 shards/bytes.h
-    5717 kernels/check.h                 16274 run/walk.h                      34473 shards/merging.h
-    5739 kernels/dispatch.h              16377 run/finish.h                    34762 shards/row.h
-    5938 core/array.h                    16412 run/draw_llama_cpp.h            34897 shards/answers.h
-    6252 core/table.h                    16484 run/draw.h                      35415 shards/logprobs.h
-    6435 core/windows.h                  16555 run/sample.h                    35559 shards/taking.h
-    6523 constraints/record.h            16650 watermark/making.h              35711 shards/asking.h
-    6589 watermark/record.h              16880 watermark/tails.h               35840 shards/prefix.h
-    6608 rows/work.h                     16977 watermark/detect.h              36377 shards/plans.h
-    6636 life/past.h                     17202 run/verify.h                    36863 samplers/plans.h
-    6695 core/record.h                   17292 run/batch.h                     37125 shards/way.h
-    6830 core/plans.h                    17461 run/guide.h                     37270 shards/memory.h
-    6857 core/fields.h                   17502 life/state.h                    37339 shards/batch.h
-    6960 core/owners.h                   17663 operator/weights.h              37738 drafts/head.h
-    7027 core/mt19937.h                  17739 operator/search.h               37789 drafts/block.h
-    7082 core/no_mt19937.h               17870 operator/run.h                  37972 drafts/tree.h
-    7114 core/making.h                   18030 kv/cells.h                      38094 drafts/relaxed.h
-    7237 core/streams.h                  18054 kv/making.h                     38175 drafts/ngram.h
-    7273 life/state_fields.h             18274 kv/slot.h                       38310 text/automaton.h
-    7361 samplers/llama_cpp.h            18406 kv/sequences.h                  38381 grammar/patterns.h
-    7434 samplers/logit_bias.h           18536 kv/data.h                       38530 constraints/automaton.h
-    7527 samplers/patch.h                18666 kv/update.h                     38562 constraints/making.h
-    7575 samplers/penalties.h            18784 kv/state.h                      38808 constraints/sampler.h
-    7725 samplers/dry.h                  18983 llama_cpp/functions.h           38906 constraints/constructors.h
-    8262 samplers/cut.h                  19045 llama_cpp/object.h              39276 constraints/patterns.h
-    8277 samplers/top_n_sigma.h          19098 llama_cpp/vocabulary.h          39365 constraints/looking.h
-    8387 samplers/top_k.h                19173 text/reading.h                  39435 constraints/thinking.h
-    8445 samplers/tail_free.h            19279 text/strings.h                  39678 constraints/schedule.h
-    8567 samplers/typical.h              19377 text/values.h                   39762 constraints/accepting.h
-    8641 samplers/top_p.h                19531 text/documents.h                39943 constraints/drawing.h
-    8685 samplers/min_p.h                19604 grammar/head.h                  40176 constraints/state.h
-    8727 samplers/by_sums.h              19608 grammar/tree.h                  40240 constraints/kind.h
-    8876 samplers/top_h.h                20250 grammar/building.h              40301 constraints/top_p_decay.h
-    8929 samplers/min_k.h                20646 grammar/finishing.h             40388 constraints/accessors.h
-    8987 samplers/xtc.h                  20949 grammar/reading.h               40495 stop/head.h
-    9071 samplers/infill.h               21038 grammar/gbnf.h                  40560 stop/search.h
-    9187 samplers/temperature.h          21331 grammar/regex.h                 40681 stop/making.h
-    9352 samplers/smoothing.h            21748 grammar/derivatives.h           40837 stop/text.h
-    9438 samplers/softmax.h              22564 grammar/vocabulary.h            40987 stop/patterns.h
-    9472 samplers/drafted.h              23018 grammar/triggers.h              41059 stop/settings.h
-    9497 samplers/greedy.h               23492 grammar/matcher.h               41090 core/kinds.h
-    9531 samplers/choose.h               23762 grammar/cache.h                 41140 base/restore.h
-    9591 samplers/ratio.h                24035 grammar/moving.h                41153 api/license.h
+     792 api/chains.h                    10334 samplers/mirostat.h             25975 grammar/accepting.h
+    1089 api/samplers.h                  10572 samplers/adaptive_p.h           26307 grammar/history.h
+    1418 api/gumbel.h                    10721 samplers/custom.h               26408 grammar/waiting.h
+    1447 api/operator.h                  10780 config/describe.h               26715 grammar/room.h
+    1506 api/kv.h                        10948 config/from_params.h            27069 grammar/sampler.h
+    1703 api/llama_cpp.h                 11000 config/orders.h                 27323 grammar/forced.h
+    1751 api/text_error.h                11272 config/numbers.h                27510 grammar/hooks.h
+    1770 api/grammar.h                   11417 config/set.h                    27638 schema/head.h
+    2078 api/shards.h                    11593 config/texts.h                  27813 schema/errors.h
+    2190 api/peers.h                     11771 config/settings.h               27928 schema/collections.h
+    2311 api/drafts.h                    11886 life/rollback.h                 27961 schema/references.h
+    2470 api/constraints.h               12124 life/chain.h                    28276 schema/strings.h
+    2837 api/watermark.h                 12407 life/members.h                  28337 schema/numbers.h
+    3011 api/stop.h                      12516 life/update.h                   28539 schema/sets.h
+    3150 api/vocab.h                     12699 life/copy.h                     28792 schema/formats.h
+    3192 api/parts.h                     12860 rows/row.h                      29061 schema/scalars.h
+    3240 base/switches.h                 13095 rows/reserve.h                  29367 schema/goals.h
+    3543 base/random.h                   13163 rows/pieces.h                   29610 schema/alternatives.h
+    3563 base/mt19937.h                  13272 rows/thresholds.h               30150 schema/objects.h
+    3635 base/exact.h                    13372 rows/compact.h                  30733 schema/arrays.h
+    3852 base/bits128.h                  13533 rows/sums.h                     31099 schema/satisfiable.h
+    3928 base/elements.h                 13660 rows/changes.h                  31247 schema/whole.h
+    4054 watermark/colours.h             13737 rows/cuts.h                     31402 tags/head.h
+    4117 kernels/llama_cpp/contract.h    14160 rows/typical.h                  31530 tags/words.h
+    4159 kernels/contract.h              14468 rows/tail_free.h                31644 tags/inside.h
+    4246 kernels/scalar.h                14536 rows/selecting.h                31783 tags/formats.h
+    4450 kernels/llama_cpp/scalar.h      14667 rows/mirostat.h                 32189 grammar/grammars.h
+    4471 kernels/sets.h                  14747 watermark/rows.h                32257 peers/tables.h
+    4520 kernels/vectors.h               14857 rows/flat.h                     32678 peers/values.h
+    4602 kernels/avx512.h                14906 rows/logprobs.h                 33138 peers/llama_server.h
+    4687 kernels/avx2.h                  14990 rows/step.h                     33206 peers/stops.h
+    4751 kernels/sse2.h                  15006 rows/llama_cpp/sums.h           33266 peers/fields.h
+    4768 kernels/neon.h                  15309 rows/llama_cpp/samplers.h       33555 peers/requests.h
+    4791 kernels/wasm.h                  15778 rows/llama_cpp/step.h           33731 vocab/pieces.h
+    4807 kernels/generic.h               15808 run/apply.h                     33909 vocab/tokenizer_json.h
+    4827 kernels/shared.h                15877 run/writing.h                   34115 vocab/gguf.h
+    4951 kernels/passes.h                16001 run/arrays.h                    34289 shards/head.h
+    5635 kernels/llama_cpp/passes.h      16077 run/arrays_llama_cpp.h          34378 shards/bytes.h
+    5717 kernels/check.h                 16274 run/walk.h                      34475 shards/merging.h
+    5739 kernels/dispatch.h              16377 run/finish.h                    34764 shards/row.h
+    5938 core/array.h                    16412 run/draw_llama_cpp.h            34899 shards/answers.h
+    6252 core/table.h                    16484 run/draw.h                      35417 shards/logprobs.h
+    6435 core/windows.h                  16555 run/sample.h                    35561 shards/taking.h
+    6523 constraints/record.h            16650 watermark/making.h              35713 shards/asking.h
+    6589 watermark/record.h              16880 watermark/tails.h               35842 shards/prefix.h
+    6608 rows/work.h                     16977 watermark/detect.h              36379 shards/plans.h
+    6636 life/past.h                     17202 run/verify.h                    36865 samplers/plans.h
+    6695 core/record.h                   17292 run/batch.h                     37127 shards/way.h
+    6830 core/plans.h                    17461 run/guide.h                     37272 shards/memory.h
+    6857 core/fields.h                   17502 life/state.h                    37341 shards/batch.h
+    6960 core/owners.h                   17663 operator/weights.h              37740 drafts/head.h
+    7027 core/mt19937.h                  17739 operator/search.h               37791 drafts/block.h
+    7082 core/no_mt19937.h               17870 operator/run.h                  37974 drafts/tree.h
+    7114 core/making.h                   18030 kv/cells.h                      38096 drafts/relaxed.h
+    7237 core/streams.h                  18054 kv/making.h                     38177 drafts/ngram.h
+    7273 life/state_fields.h             18274 kv/slot.h                       38312 text/automaton.h
+    7361 samplers/llama_cpp.h            18406 kv/sequences.h                  38383 grammar/patterns.h
+    7434 samplers/logit_bias.h           18536 kv/data.h                       38532 constraints/automaton.h
+    7527 samplers/patch.h                18666 kv/update.h                     38564 constraints/making.h
+    7575 samplers/penalties.h            18784 kv/state.h                      38810 constraints/sampler.h
+    7725 samplers/dry.h                  18983 llama_cpp/functions.h           38908 constraints/constructors.h
+    8262 samplers/cut.h                  19045 llama_cpp/object.h              39278 constraints/patterns.h
+    8277 samplers/top_n_sigma.h          19098 llama_cpp/vocabulary.h          39367 constraints/looking.h
+    8387 samplers/top_k.h                19173 text/reading.h                  39437 constraints/thinking.h
+    8445 samplers/tail_free.h            19279 text/strings.h                  39680 constraints/schedule.h
+    8567 samplers/typical.h              19377 text/values.h                   39764 constraints/accepting.h
+    8641 samplers/top_p.h                19531 text/documents.h                39945 constraints/drawing.h
+    8685 samplers/min_p.h                19604 grammar/head.h                  40178 constraints/state.h
+    8727 samplers/by_sums.h              19608 grammar/tree.h                  40242 constraints/kind.h
+    8876 samplers/top_h.h                20250 grammar/building.h              40303 constraints/top_p_decay.h
+    8929 samplers/min_k.h                20646 grammar/finishing.h             40390 constraints/accessors.h
+    8987 samplers/xtc.h                  20949 grammar/reading.h               40497 stop/head.h
+    9071 samplers/infill.h               21038 grammar/gbnf.h                  40562 stop/search.h
+    9187 samplers/temperature.h          21331 grammar/regex.h                 40683 stop/making.h
+    9352 samplers/smoothing.h            21748 grammar/derivatives.h           40839 stop/text.h
+    9438 samplers/softmax.h              22564 grammar/vocabulary.h            40989 stop/patterns.h
+    9472 samplers/drafted.h              23018 grammar/triggers.h              41061 stop/settings.h
+    9497 samplers/greedy.h               23492 grammar/matcher.h               41092 core/kinds.h
+    9531 samplers/choose.h               23762 grammar/cache.h                 41142 base/restore.h
+    9591 samplers/ratio.h                24035 grammar/moving.h                41155 api/license.h
     9655 samplers/draw.h                 24482 grammar/visits.h
 */
 #ifndef SAMPLING_H
@@ -25899,7 +25899,8 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 
 /* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
 typedef struct sampi_attempt {
-    int n; /* how often the call did its work */
+    int n;     /* how often the call did its work */
+    int again; /* how often all ways to get memory were tried again */
     sampi_level before;
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
@@ -25934,7 +25935,7 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
     while (sampi_matcher_attempt(m, &turn)) {
         sampi_mask_position(m, bits);
         if (m->d.status) continue;
@@ -25948,7 +25949,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
-    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
     while (sampi_matcher_attempt(m, &turn)) {
@@ -26239,7 +26240,7 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
 /* Gets more memory for a call that found no room in its cache (the data computed for the grammar). */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
-    enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };
+    enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };
     const size_t before = m->cache ? m->cache->fixed + m->cache->most : 0;
     const bool crowded = !m->own && m->cache && SAMPI_INT_GET(&m->cache->n_calls) > 1;
     if (turn->n < EMPTY) {
@@ -26247,10 +26248,11 @@ static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
     } else if (turn->n == EMPTY && crowded) {
         turn->n = OWN;
     } else {
-        if (turn->n == NO_WAY_BACK || m->past_n.n == 0) return false;
+        if (m->past_n.n == 0 && turn->again == ROUNDS) return false;
+        turn->again += m->past_n.n == 0;
         sampi_vec_free(&m->past);
         sampi_vec_free(&m->past_n);
-        turn->n = NO_WAY_BACK;
+        turn->n = LARGER;
     }
     if (m->position_cache) {
         sampi_drop(m, turn->before);
@@ -26295,7 +26297,7 @@ static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 /* Computes the position if it is not known. Returns SAMP_OK, or the error. */
 static int sampi_matcher_find_position(sampi_matcher *m)
 {
-    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
     if (m->position_cache) return SAMP_OK;
     while (sampi_matcher_attempt(m, &turn)) {
     }
@@ -26647,7 +26649,7 @@ static int sampi_find_refused(sampi_matcher *m)
         same++;
     if (same == n) return SAMP_OK;
     z->key.n = 0;
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
         sampi_make_refused(m, &depends);
         z->key.n = 0;
         int32_t *key = depends || m->d.status ? NULL : (int32_t *)sampi_append(&m->d, &z->key, sizeof *key, n);
@@ -26759,7 +26761,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         status = sampi_accept_once(m, token);
     return m->d.status ? m->d.status : status;
 }
@@ -26767,7 +26769,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 /* Takes note of a token that the grammar does not read, so that a rollback can count it: the position stays. */
 static int sampi_matcher_pass(sampi_matcher *m)
 {
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
     return m->d.status;
 }
@@ -26783,7 +26785,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
             allowed = ((const samp_token *)m->lazy.refused.data)[i] != token;
         return status ? status : allowed;
     }
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
         sampi_level before = sampi_mark(m);
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);
@@ -27400,7 +27402,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_force_whole(m, forced);
     if (m->d.status) return m->d.status;
     if (bytes) memcpy(bytes, forced, (size_t)n < size ? (size_t)n : size);
@@ -27490,7 +27492,7 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && n_max && !tokens) status = SAMP_E_NULL;
     if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;
 }
@@ -40003,7 +40005,7 @@ static bool sampi_matcher_must_end(sampi_matcher *m)
 {
     bool ends = false;
     if (m->lazy.waiting) return false;
-    for (sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
         ends = sampi_matcher_ends(m);
         for (int32_t i = 0; i < m->n_now && ends; i++) {
             int32_t found = -1;

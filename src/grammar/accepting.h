@@ -280,7 +280,7 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
    rollback. Returns false if all of these were tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
-    enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, NO_WAY_BACK };
+    enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };
     const size_t before = m->cache ? m->cache->fixed + m->cache->most : 0;
     const bool crowded = !m->own && m->cache && SAMPI_INT_GET(&m->cache->n_calls) > 1;
     if (turn->n < EMPTY) {
@@ -288,10 +288,11 @@ static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
     } else if (turn->n == EMPTY && crowded) {
         turn->n = OWN;
     } else {
-        if (turn->n == NO_WAY_BACK || m->past_n.n == 0) return false;
+        if (m->past_n.n == 0 && turn->again == ROUNDS) return false;
+        turn->again += m->past_n.n == 0;
         sampi_vec_free(&m->past);
         sampi_vec_free(&m->past_n);
-        turn->n = NO_WAY_BACK;
+        turn->n = LARGER;
     }
     if (m->position_cache) {
         sampi_drop(m, turn->before);
@@ -337,7 +338,7 @@ static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 /* Computes the position if it is not known. Returns SAMP_OK, or the error. */
 static int sampi_matcher_find_position(sampi_matcher *m)
 {
-    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
     if (m->position_cache) return SAMP_OK;
     while (sampi_matcher_attempt(m, &turn)) {
     }

@@ -449,7 +449,8 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 
 /* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
 typedef struct sampi_attempt {
-    int n; /* how often the call did its work */
+    int n;     /* how often the call did its work */
+    int again; /* how often all ways to get memory were tried again */
     sampi_level before;
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
@@ -484,7 +485,7 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
     while (sampi_matcher_attempt(m, &turn)) {
         sampi_mask_position(m, bits);
         if (m->d.status) continue;
@@ -499,7 +500,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
-    sampi_attempt turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
     while (sampi_matcher_attempt(m, &turn)) {
