@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9732 samplers/dist.h                 24769 grammar/states.h
-     312 api/config.h                     9763 samplers/gumbel.h               24927 grammar/items.h
-     343 api/types.h                      9830 watermark/function.h            25051 grammar/masks.h
-     640 api/missing.h                    9943 watermark/text.h                25254 grammar/runs.h
-     655 api/sample.h                    10129 watermark/draw.h                25466 grammar/entries.h
-     792 api/chains.h                    10334 samplers/mirostat.h             25975 grammar/accepting.h
-    1089 api/samplers.h                  10572 samplers/adaptive_p.h           26307 grammar/history.h
-    1418 api/gumbel.h                    10721 samplers/custom.h               26408 grammar/waiting.h
-    1447 api/operator.h                  10780 config/describe.h               26715 grammar/room.h
-    1506 api/kv.h                        10948 config/from_params.h            27069 grammar/sampler.h
-    1703 api/llama_cpp.h                 11000 config/orders.h                 27323 grammar/forced.h
-    1751 api/text_error.h                11272 config/numbers.h                27510 grammar/hooks.h
-    1770 api/grammar.h                   11417 config/set.h                    27638 schema/head.h
-    2078 api/shards.h                    11593 config/texts.h                  27813 schema/errors.h
-    2190 api/peers.h                     11771 config/settings.h               27928 schema/collections.h
-    2311 api/drafts.h                    11886 life/rollback.h                 27961 schema/references.h
-    2470 api/constraints.h               12124 life/chain.h                    28276 schema/strings.h
-    2837 api/watermark.h                 12407 life/members.h                  28337 schema/numbers.h
-    3011 api/stop.h                      12516 life/update.h                   28539 schema/sets.h
-    3150 api/vocab.h                     12699 life/copy.h                     28792 schema/formats.h
-    3192 api/parts.h                     12860 rows/row.h                      29061 schema/scalars.h
-    3240 base/switches.h                 13095 rows/reserve.h                  29367 schema/goals.h
-    3543 base/random.h                   13163 rows/pieces.h                   29610 schema/alternatives.h
-    3563 base/mt19937.h                  13272 rows/thresholds.h               30150 schema/objects.h
-    3635 base/exact.h                    13372 rows/compact.h                  30733 schema/arrays.h
-    3852 base/bits128.h                  13533 rows/sums.h                     31099 schema/satisfiable.h
-    3928 base/elements.h                 13660 rows/changes.h                  31247 schema/whole.h
-    4054 watermark/colours.h             13737 rows/cuts.h                     31402 tags/head.h
-    4117 kernels/llama_cpp/contract.h    14160 rows/typical.h                  31530 tags/words.h
-    4159 kernels/contract.h              14468 rows/tail_free.h                31644 tags/inside.h
-    4246 kernels/scalar.h                14536 rows/selecting.h                31783 tags/formats.h
-    4450 kernels/llama_cpp/scalar.h      14667 rows/mirostat.h                 32189 grammar/grammars.h
-    4471 kernels/sets.h                  14747 watermark/rows.h                32257 peers/tables.h
-    4520 kernels/vectors.h               14857 rows/flat.h                     32678 peers/values.h
-    4602 kernels/avx512.h                14906 rows/logprobs.h                 33138 peers/llama_server.h
-    4687 kernels/avx2.h                  14990 rows/step.h                     33206 peers/stops.h
-    4751 kernels/sse2.h                  15006 rows/llama_cpp/sums.h           33266 peers/fields.h
-    4768 kernels/neon.h                  15309 rows/llama_cpp/samplers.h       33555 peers/requests.h
-    4791 kernels/wasm.h                  15778 rows/llama_cpp/step.h           33731 vocab/pieces.h
-    4807 kernels/generic.h               15808 run/apply.h                     33909 vocab/tokenizer_json.h
-    4827 kernels/shared.h                15877 run/writing.h                   34115 vocab/gguf.h
-    4951 kernels/passes.h                16001 run/arrays.h                    34289 shards/head.h
-    5635 kernels/llama_cpp/passes.h      16077 run/arrays_llama_cpp.h          34378 shards/bytes.h
-    5717 kernels/check.h                 16274 run/walk.h                      34475 shards/merging.h
-    5739 kernels/dispatch.h              16377 run/finish.h                    34764 shards/row.h
-    5938 core/array.h                    16412 run/draw_llama_cpp.h            34899 shards/answers.h
-    6252 core/table.h                    16484 run/draw.h                      35417 shards/logprobs.h
-    6435 core/windows.h                  16555 run/sample.h                    35561 shards/taking.h
-    6523 constraints/record.h            16650 watermark/making.h              35713 shards/asking.h
-    6589 watermark/record.h              16880 watermark/tails.h               35842 shards/prefix.h
-    6608 rows/work.h                     16977 watermark/detect.h              36379 shards/plans.h
-    6636 life/past.h                     17202 run/verify.h                    36865 samplers/plans.h
-    6695 core/record.h                   17292 run/batch.h                     37127 shards/way.h
-    6830 core/plans.h                    17461 run/guide.h                     37272 shards/memory.h
-    6857 core/fields.h                   17502 life/state.h                    37341 shards/batch.h
-    6960 core/owners.h                   17663 operator/weights.h              37740 drafts/head.h
-    7027 core/mt19937.h                  17739 operator/search.h               37791 drafts/block.h
-    7082 core/no_mt19937.h               17870 operator/run.h                  37974 drafts/tree.h
-    7114 core/making.h                   18030 kv/cells.h                      38096 drafts/relaxed.h
-    7237 core/streams.h                  18054 kv/making.h                     38177 drafts/ngram.h
-    7273 life/state_fields.h             18274 kv/slot.h                       38312 text/automaton.h
-    7361 samplers/llama_cpp.h            18406 kv/sequences.h                  38383 grammar/patterns.h
-    7434 samplers/logit_bias.h           18536 kv/data.h                       38532 constraints/automaton.h
-    7527 samplers/patch.h                18666 kv/update.h                     38564 constraints/making.h
-    7575 samplers/penalties.h            18784 kv/state.h                      38810 constraints/sampler.h
-    7725 samplers/dry.h                  18983 llama_cpp/functions.h           38908 constraints/constructors.h
-    8262 samplers/cut.h                  19045 llama_cpp/object.h              39278 constraints/patterns.h
-    8277 samplers/top_n_sigma.h          19098 llama_cpp/vocabulary.h          39367 constraints/looking.h
-    8387 samplers/top_k.h                19173 text/reading.h                  39437 constraints/thinking.h
-    8445 samplers/tail_free.h            19279 text/strings.h                  39680 constraints/schedule.h
-    8567 samplers/typical.h              19377 text/values.h                   39764 constraints/accepting.h
-    8641 samplers/top_p.h                19531 text/documents.h                39945 constraints/drawing.h
-    8685 samplers/min_p.h                19604 grammar/head.h                  40178 constraints/state.h
-    8727 samplers/by_sums.h              19608 grammar/tree.h                  40242 constraints/kind.h
-    8876 samplers/top_h.h                20250 grammar/building.h              40303 constraints/top_p_decay.h
-    8929 samplers/min_k.h                20646 grammar/finishing.h             40390 constraints/accessors.h
-    8987 samplers/xtc.h                  20949 grammar/reading.h               40497 stop/head.h
-    9071 samplers/infill.h               21038 grammar/gbnf.h                  40562 stop/search.h
-    9187 samplers/temperature.h          21331 grammar/regex.h                 40683 stop/making.h
-    9352 samplers/smoothing.h            21748 grammar/derivatives.h           40839 stop/text.h
-    9438 samplers/softmax.h              22564 grammar/vocabulary.h            40989 stop/patterns.h
-    9472 samplers/drafted.h              23018 grammar/triggers.h              41061 stop/settings.h
-    9497 samplers/greedy.h               23492 grammar/matcher.h               41092 core/kinds.h
-    9531 samplers/choose.h               23762 grammar/cache.h                 41142 base/restore.h
-    9591 samplers/ratio.h                24035 grammar/moving.h                41155 api/license.h
-    9655 samplers/draw.h                 24482 grammar/visits.h
+       2 api/opening.h                    9733 samplers/dist.h                 24783 grammar/states.h
+     312 api/config.h                     9764 samplers/gumbel.h               24941 grammar/items.h
+     343 api/types.h                      9831 watermark/function.h            25065 grammar/masks.h
+     640 api/missing.h                    9944 watermark/text.h                25268 grammar/runs.h
+     655 api/sample.h                    10130 watermark/draw.h                25480 grammar/entries.h
+     792 api/chains.h                    10335 samplers/mirostat.h             25989 grammar/accepting.h
+    1089 api/samplers.h                  10573 samplers/adaptive_p.h           26321 grammar/history.h
+    1418 api/gumbel.h                    10722 samplers/custom.h               26422 grammar/waiting.h
+    1447 api/operator.h                  10781 config/describe.h               26729 grammar/room.h
+    1506 api/kv.h                        10949 config/from_params.h            27083 grammar/sampler.h
+    1703 api/llama_cpp.h                 11001 config/orders.h                 27337 grammar/forced.h
+    1751 api/text_error.h                11273 config/numbers.h                27524 grammar/hooks.h
+    1770 api/grammar.h                   11418 config/set.h                    27652 schema/head.h
+    2079 api/shards.h                    11594 config/texts.h                  27827 schema/errors.h
+    2191 api/peers.h                     11772 config/settings.h               27942 schema/collections.h
+    2312 api/drafts.h                    11887 life/rollback.h                 27975 schema/references.h
+    2471 api/constraints.h               12125 life/chain.h                    28290 schema/strings.h
+    2838 api/watermark.h                 12408 life/members.h                  28351 schema/numbers.h
+    3012 api/stop.h                      12517 life/update.h                   28553 schema/sets.h
+    3151 api/vocab.h                     12700 life/copy.h                     28806 schema/formats.h
+    3193 api/parts.h                     12861 rows/row.h                      29075 schema/scalars.h
+    3241 base/switches.h                 13096 rows/reserve.h                  29381 schema/goals.h
+    3544 base/random.h                   13164 rows/pieces.h                   29624 schema/alternatives.h
+    3564 base/mt19937.h                  13273 rows/thresholds.h               30164 schema/objects.h
+    3636 base/exact.h                    13373 rows/compact.h                  30747 schema/arrays.h
+    3853 base/bits128.h                  13534 rows/sums.h                     31113 schema/satisfiable.h
+    3929 base/elements.h                 13661 rows/changes.h                  31261 schema/whole.h
+    4055 watermark/colours.h             13738 rows/cuts.h                     31416 tags/head.h
+    4118 kernels/llama_cpp/contract.h    14161 rows/typical.h                  31544 tags/words.h
+    4160 kernels/contract.h              14469 rows/tail_free.h                31658 tags/inside.h
+    4247 kernels/scalar.h                14537 rows/selecting.h                31797 tags/formats.h
+    4451 kernels/llama_cpp/scalar.h      14668 rows/mirostat.h                 32203 grammar/grammars.h
+    4472 kernels/sets.h                  14748 watermark/rows.h                32271 peers/tables.h
+    4521 kernels/vectors.h               14858 rows/flat.h                     32692 peers/values.h
+    4603 kernels/avx512.h                14907 rows/logprobs.h                 33152 peers/llama_server.h
+    4688 kernels/avx2.h                  14991 rows/step.h                     33220 peers/stops.h
+    4752 kernels/sse2.h                  15007 rows/llama_cpp/sums.h           33280 peers/fields.h
+    4769 kernels/neon.h                  15310 rows/llama_cpp/samplers.h       33569 peers/requests.h
+    4792 kernels/wasm.h                  15779 rows/llama_cpp/step.h           33745 vocab/pieces.h
+    4808 kernels/generic.h               15809 run/apply.h                     33923 vocab/tokenizer_json.h
+    4828 kernels/shared.h                15878 run/writing.h                   34129 vocab/gguf.h
+    4952 kernels/passes.h                16002 run/arrays.h                    34303 shards/head.h
+    5636 kernels/llama_cpp/passes.h      16078 run/arrays_llama_cpp.h          34392 shards/bytes.h
+    5718 kernels/check.h                 16275 run/walk.h                      34489 shards/merging.h
+    5740 kernels/dispatch.h              16378 run/finish.h                    34778 shards/row.h
+    5939 core/array.h                    16413 run/draw_llama_cpp.h            34913 shards/answers.h
+    6253 core/table.h                    16485 run/draw.h                      35431 shards/logprobs.h
+    6436 core/windows.h                  16556 run/sample.h                    35575 shards/taking.h
+    6524 constraints/record.h            16651 watermark/making.h              35727 shards/asking.h
+    6590 watermark/record.h              16881 watermark/tails.h               35856 shards/prefix.h
+    6609 rows/work.h                     16978 watermark/detect.h              36393 shards/plans.h
+    6637 life/past.h                     17203 run/verify.h                    36879 samplers/plans.h
+    6696 core/record.h                   17293 run/batch.h                     37141 shards/way.h
+    6831 core/plans.h                    17462 run/guide.h                     37286 shards/memory.h
+    6858 core/fields.h                   17503 life/state.h                    37355 shards/batch.h
+    6961 core/owners.h                   17664 operator/weights.h              37754 drafts/head.h
+    7028 core/mt19937.h                  17740 operator/search.h               37805 drafts/block.h
+    7083 core/no_mt19937.h               17871 operator/run.h                  37988 drafts/tree.h
+    7115 core/making.h                   18031 kv/cells.h                      38110 drafts/relaxed.h
+    7238 core/streams.h                  18055 kv/making.h                     38191 drafts/ngram.h
+    7274 life/state_fields.h             18275 kv/slot.h                       38326 text/automaton.h
+    7362 samplers/llama_cpp.h            18407 kv/sequences.h                  38397 grammar/patterns.h
+    7435 samplers/logit_bias.h           18537 kv/data.h                       38546 constraints/automaton.h
+    7528 samplers/patch.h                18667 kv/update.h                     38578 constraints/making.h
+    7576 samplers/penalties.h            18785 kv/state.h                      38824 constraints/sampler.h
+    7726 samplers/dry.h                  18984 llama_cpp/functions.h           38922 constraints/constructors.h
+    8263 samplers/cut.h                  19046 llama_cpp/object.h              39292 constraints/patterns.h
+    8278 samplers/top_n_sigma.h          19099 llama_cpp/vocabulary.h          39381 constraints/looking.h
+    8388 samplers/top_k.h                19174 text/reading.h                  39451 constraints/thinking.h
+    8446 samplers/tail_free.h            19280 text/strings.h                  39694 constraints/schedule.h
+    8568 samplers/typical.h              19378 text/values.h                   39778 constraints/accepting.h
+    8642 samplers/top_p.h                19532 text/documents.h                39959 constraints/drawing.h
+    8686 samplers/min_p.h                19605 grammar/head.h                  40192 constraints/state.h
+    8728 samplers/by_sums.h              19609 grammar/tree.h                  40256 constraints/kind.h
+    8877 samplers/top_h.h                20251 grammar/building.h              40317 constraints/top_p_decay.h
+    8930 samplers/min_k.h                20647 grammar/finishing.h             40404 constraints/accessors.h
+    8988 samplers/xtc.h                  20950 grammar/reading.h               40511 stop/head.h
+    9072 samplers/infill.h               21039 grammar/gbnf.h                  40576 stop/search.h
+    9188 samplers/temperature.h          21332 grammar/regex.h                 40697 stop/making.h
+    9353 samplers/smoothing.h            21749 grammar/derivatives.h           40853 stop/text.h
+    9439 samplers/softmax.h              22565 grammar/vocabulary.h            41003 stop/patterns.h
+    9473 samplers/drafted.h              23019 grammar/triggers.h              41075 stop/settings.h
+    9498 samplers/greedy.h               23493 grammar/matcher.h               41106 core/kinds.h
+    9532 samplers/choose.h               23763 grammar/cache.h                 41156 base/restore.h
+    9592 samplers/ratio.h                24044 grammar/moving.h                41169 api/license.h
+    9656 samplers/draw.h                 24493 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1960,7 +1960,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
    least 1024). A step of the work on a mask or an accepted token takes some ten nanoseconds.
      Bytes    All memory of the grammar counts: what was computed (states, masks, tables), the working memory of calls,
               and each sampler's own position; also both copies of a block that is being enlarged. Making or cloning a
-              sampler may exceed the limit. Loading a state may take up to the limit again. Memory that a call in
+              sampler may exceed the limit; while what was computed is moved, a twentieth may be added. Loading a state may take
+              up to the limit again. Memory that a call in
               another thread still reads counts in addition to the limit until that call ends. When the limit is
               reached, about half of what was computed is dropped, beginning with what was not used for the longest
               time; it is computed again when it is needed. If one call needs more memory, more is dropped, and
@@ -23911,6 +23912,13 @@ static const sampi_cache_plan SAMPI_SECOND_CACHE = { 16384, 32768, 4096, 1024, 0
    while the old one is in use, and some call may still read a third one. */
 typedef enum sampi_cache_size { SAMPI_CACHE_USUAL, SAMPI_CACHE_WIDE, SAMPI_CACHE_WHOLE } sampi_cache_size;
 
+/* Returns how many bytes a copy of elements of a cache needs while it is made: tables of new numbers (moving.h). */
+static size_t sampi_cache_tables(const sampi_cache *from)
+{
+    return ((size_t)from->tree.nodes.cap + 2 * (size_t)from->cap_states + 2 * (size_t)from->cap_entries) *
+           sizeof(int32_t);
+}
+
 /* Plans the cache that follows `old` (NULL: the first one). */
 static sampi_cache_plan sampi_cache_planned(sampi_shared *h, const sampi_cache *old, size_t allowance,
                                             sampi_cache_size wanted)
@@ -23941,7 +23949,8 @@ static sampi_cache_plan sampi_cache_planned(sampi_shared *h, const sampi_cache *
     if (tight && few) plan.shift = 0;
     if (wanted == SAMPI_CACHE_WIDE || (tight && few)) plan.most = left - left / 4;
     if (wanted == SAMPI_CACHE_WHOLE) plan.most = left - left / 16;
-    plan.alone = SAMPI_SIZE_GET(&h->account.cache_bytes) > left - plan.most;
+    const size_t spare = left - plan.most + most / 32; /* while a cache is replaced, a little more is allowed */
+    plan.alone = SAMPI_SIZE_GET(&h->account.cache_bytes) + (old ? sampi_cache_tables(old) : 0) > spare;
     if (sampi_cache_sizes(h->grammar, &plan, size) >
         plan.most - (chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4))
         sampi_cache_shape(h, &plan, used, room, chunks);
@@ -24385,7 +24394,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_cache *
     v->now = sampi_cache_time(from);
     v->room = *room;
     v->most = most;
-    v->n_bytes = (nodes + states + work) * sizeof(int32_t);
+    v->n_bytes = sampi_cache_tables(from);
     v->nodes = (int32_t *)SAMP_MALLOC((nodes + states) * sizeof(int32_t));
     v->entries = (int32_t *)SAMP_MALLOC(work * sizeof(int32_t));
     (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, v->n_bytes);
@@ -24447,7 +24456,9 @@ static sampi_cache *sampi_move_between(sampi_shared *h, const sampi_cache *from,
     sampi_move v;
     sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
     const sampi_cache_plan room = sampi_move_share(h, *plan, share);
-    bool moved = sampi_move_begin(&v, h, from, &room, most) && sampi_move_choose_all(&v, h);
+    const size_t tables = sampi_cache_tables(from);
+    if (most < tables) return NULL;
+    bool moved = sampi_move_begin(&v, h, from, &room, most - tables) && sampi_move_choose_all(&v, h);
     if (moved) {
         sampi_cache_plan exact = v.chosen;
         exact.states++;
@@ -24571,10 +24582,13 @@ static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, samp
 static bool sampi_swap_cache(sampi_matcher *m, sampi_cache *old, const sampi_cache_plan *plan, int32_t share)
 {
     sampi_shared *h = m->shared;
-    const size_t most = SAMPI_SIZE_GET(&h->account.most) + m->d.account.allowance,
-                 in_use = SAMPI_SIZE_GET(&h->account.bytes) + SAMPI_SIZE_GET(&h->account.cache_bytes),
-                 left = most > in_use ? most - in_use : 0;
-    sampi_cache *kept = share ? sampi_move_between(h, old, plan, share, left - left / 4) : NULL;
+    size_t size[SAMPI_CACHE_PARTS];
+    const size_t limit = SAMPI_SIZE_GET(&h->account.most), others = SAMPI_SIZE_GET(&h->account.bytes),
+                 most = limit + limit / 32 + m->d.account.allowance,
+                 now = others + SAMPI_SIZE_GET(&h->account.cache_bytes),
+                 later = others + sampi_cache_sizes(h->grammar, plan, size), left = most > now ? most - now : 0,
+                 left_later = most > later ? (most - later) / 9 * 4 : 0;
+    sampi_cache *kept = share ? sampi_move_between(h, old, plan, share, left < left_later ? left : left_later) : NULL;
     (void)sampi_replace_cache(h, old, NULL);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
     m->cache = NULL;

@@ -190,7 +190,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
    least 1024). A step of the work on a mask or an accepted token takes some ten nanoseconds.
      Bytes    All memory of the grammar counts: what was computed (states, masks, tables), the working memory of calls,
               and each sampler's own position; also both copies of a block that is being enlarged. Making or cloning a
-              sampler may exceed the limit. Loading a state may take up to the limit again. Memory that a call in
+              sampler may exceed the limit; while what was computed is moved, a twentieth may be added. Loading a state may take
+              up to the limit again. Memory that a call in
               another thread still reads counts in addition to the limit until that call ends. When the limit is
               reached, about half of what was computed is dropped, beginning with what was not used for the longest
               time; it is computed again when it is needed. If one call needs more memory, more is dropped, and

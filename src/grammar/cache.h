@@ -185,6 +185,13 @@ static const sampi_cache_plan SAMPI_SECOND_CACHE = { 16384, 32768, 4096, 1024, 0
    quarters, and WHOLE nearly all: for calls that need more. */
 typedef enum sampi_cache_size { SAMPI_CACHE_USUAL, SAMPI_CACHE_WIDE, SAMPI_CACHE_WHOLE } sampi_cache_size;
 
+/* Returns how many bytes a copy of elements of a cache needs while it is made: tables of new numbers (moving.h). */
+static size_t sampi_cache_tables(const sampi_cache *from)
+{
+    return ((size_t)from->tree.nodes.cap + 2 * (size_t)from->cap_states + 2 * (size_t)from->cap_entries) *
+           sizeof(int32_t);
+}
+
 /* Plans the cache that follows `old` (NULL: the first one). `allowance` is the number of bytes by which the limit may
    be exceeded. */
 static sampi_cache_plan sampi_cache_planned(sampi_shared *h, const sampi_cache *old, size_t allowance,
@@ -216,7 +223,8 @@ static sampi_cache_plan sampi_cache_planned(sampi_shared *h, const sampi_cache *
     if (tight && few) plan.shift = 0;
     if (wanted == SAMPI_CACHE_WIDE || (tight && few)) plan.most = left - left / 4;
     if (wanted == SAMPI_CACHE_WHOLE) plan.most = left - left / 16;
-    plan.alone = SAMPI_SIZE_GET(&h->account.cache_bytes) > left - plan.most;
+    const size_t spare = left - plan.most + most / 32; /* while a cache is replaced, a little more is allowed */
+    plan.alone = SAMPI_SIZE_GET(&h->account.cache_bytes) + (old ? sampi_cache_tables(old) : 0) > spare;
     if (sampi_cache_sizes(h->grammar, &plan, size) >
         plan.most - (chunks > plan.most / 4 ? plan.most / 2 : plan.most / 4))
         sampi_cache_shape(h, &plan, used, room, chunks);

@@ -367,7 +367,7 @@ static bool sampi_move_begin(sampi_move *v, sampi_shared *h, const sampi_cache *
     v->now = sampi_cache_time(from);
     v->room = *room;
     v->most = most;
-    v->n_bytes = (nodes + states + work) * sizeof(int32_t);
+    v->n_bytes = sampi_cache_tables(from);
     v->nodes = (int32_t *)SAMP_MALLOC((nodes + states) * sizeof(int32_t));
     v->entries = (int32_t *)SAMP_MALLOC(work * sizeof(int32_t));
     (void)SAMPI_SIZE_ADD(&h->account.cache_bytes, v->n_bytes);
@@ -431,7 +431,9 @@ static sampi_cache *sampi_move_between(sampi_shared *h, const sampi_cache *from,
     sampi_move v;
     sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
     const sampi_cache_plan room = sampi_move_share(h, *plan, share);
-    bool moved = sampi_move_begin(&v, h, from, &room, most) && sampi_move_choose_all(&v, h);
+    const size_t tables = sampi_cache_tables(from);
+    if (most < tables) return NULL;
+    bool moved = sampi_move_begin(&v, h, from, &room, most - tables) && sampi_move_choose_all(&v, h);
     if (moved) {
         sampi_cache_plan exact = v.chosen;
         exact.states++;

@@ -88,14 +88,18 @@ static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, samp
 }
 
 /* Replaces the old cache where the memory limit has no room for both: copies the elements to keep into a small cache,
-   frees the old cache, and then makes the new one. */
+   frees the old cache, and then makes the new one. The small cache must fit beside the old one, and beside the new one
+   with a copy of what it contains and the tables for this. Meanwhile the limit may be exceeded by a thirty-second. */
 static bool sampi_swap_cache(sampi_matcher *m, sampi_cache *old, const sampi_cache_plan *plan, int32_t share)
 {
     sampi_shared *h = m->shared;
-    const size_t most = SAMPI_SIZE_GET(&h->account.most) + m->d.account.allowance,
-                 in_use = SAMPI_SIZE_GET(&h->account.bytes) + SAMPI_SIZE_GET(&h->account.cache_bytes),
-                 left = most > in_use ? most - in_use : 0;
-    sampi_cache *kept = share ? sampi_move_between(h, old, plan, share, left - left / 4) : NULL;
+    size_t size[SAMPI_CACHE_PARTS];
+    const size_t limit = SAMPI_SIZE_GET(&h->account.most), others = SAMPI_SIZE_GET(&h->account.bytes),
+                 most = limit + limit / 32 + m->d.account.allowance,
+                 now = others + SAMPI_SIZE_GET(&h->account.cache_bytes),
+                 later = others + sampi_cache_sizes(h->grammar, plan, size), left = most > now ? most - now : 0,
+                 left_later = most > later ? (most - later) / 9 * 4 : 0;
+    sampi_cache *kept = share ? sampi_move_between(h, old, plan, share, left < left_later ? left : left_later) : NULL;
     (void)sampi_replace_cache(h, old, NULL);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
     m->cache = NULL;

@@ -1690,6 +1690,59 @@ static void test_memory_held(void **state)
     check_held(SAMP_GRAMMAR_GBNF, copies("root ::= ", "[^a]* [^b]* [^c]* ", 100, "\n"), 'x');
 }
 
+/* One sampler with as little memory as may be, which writes at random. While caches are replaced the limit holds too,
+   but for a twentieth. If samp_accept finds too little memory, the same call, made again, does as well. */
+static void test_least_memory(void **state)
+{
+    (void)state;
+    enum { LIMIT = 65536, CALLS = 1500 };
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text;
+    } cases[] = { { SAMP_GRAMMAR_GBNF, JSON_GBNF },
+                  { SAMP_GRAMMAR_JSON_SCHEMA, "{\"additionalProperties\":{\"type\":\"string\",\"maxLength\":40}}" },
+                  { SAMP_GRAMMAR_REGEX, "(?:(?:a|b|\\s)*a(?:a|b|e){7}|x\\w{3,20}){0,9}(?:xx)?" },
+                  { SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" root | root root | [ab1-9]" },
+                  { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^(\\\\w+ ){2,30}\\\\w+$\"}" } };
+    size_t most = 0, n_renewals = 0;
+    long n_full = 0;
+    for (size_t i = 0; i < 40 * TEST_COUNT(cases); i++) {
+        samp_grammar *g = samp_grammar_init(cases[i / 40].kind, cases[i / 40].text, NULL, NULL);
+        assert_non_null(g);
+        const size_t before = heap.held;
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        source rng = source_stream(i);
+        samp_grammar_usage usage = { 0 };
+        assert_ok(samp_set_grammar_limits(s, LIMIT, 1 << 24));
+        for (int n = 0; n < CALLS; n++) {
+            uint32_t bits[(N_VOCAB + 31) / 32];
+            samp_token token = (samp_token)below(&rng, 256);
+            heap.peak = heap.held;
+            if (samp_grammar_mask(s, bits) || below(&rng, 300) == 0) {
+                samp_reset(s); /* its text has become too long */
+                continue;
+            }
+            for (int k = 0; k < 256 && !bit(bits, token); k++) token = (token + 1) % 256;
+            const int status = bit(bits, token) ? samp_accept(s, token) : SAMP_E_RANGE;
+            if (status == SAMP_E_FULL && samp_accept(s, token) != SAMP_E_FULL)
+                test_fail(__FILE__, __LINE__, "%s: full, and then not", cases[i / 40].text);
+            n_full += status == SAMP_E_FULL;
+            if (status) samp_reset(s);
+            const size_t peak = heap.peak;
+            assert_ok(samp_grammar_stats(s, &usage));
+            const size_t others = heap.held - before - usage.n_bytes; /* the sampler's own struct */
+            if (n > 10 && peak - before - others > most) most = peak - before - others;
+        }
+        n_renewals += usage.n_renewals;
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    print_message("at most %zu of %d bytes, %zu renewals, %ld calls found too little\n", most, (int)LIMIT, n_renewals,
+                  n_full);
+    assert_true(n_renewals > 100 && n_full > 0);
+    assert_true(most <= LIMIT + LIMIT / 20);
+}
+
 /* With hardly any memory the same masks: what is forgotten comes back. */
 static void test_hardly_any_memory(void **state)
 {
@@ -3359,6 +3412,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_hostile_texts),
         cmocka_unit_test(test_memory_held),
+        cmocka_unit_test(test_least_memory),
         cmocka_unit_test(test_hardly_any_memory),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_texts_without_memory),
