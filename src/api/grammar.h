@@ -28,6 +28,7 @@ typedef struct samp_grammar samp_grammar;
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
               $recursiveRef; schemas of other files; the formats regex (not regular) and idn-hostname (needs Unicode's
               tables). A format that the standard does not define has no effect.
+              A format is always a condition; contentEncoding, contentMediaType and $vocabulary have no effect.
               The other formats are those of their RFCs, with these exceptions. hostname is RFC 1123's: what an xn--
               label encodes is not checked, as this needs Unicode's tables. The domain of an idn-email is ASCII, for the
               same reason. A leap second has an offset of whole quarters of an hour, as all zones have had since leap
@@ -190,15 +191,14 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
    least 1024). A step of the work on a mask or an accepted token takes some ten nanoseconds.
      Bytes    All memory of the grammar counts: what was computed (states, masks, tables), the working memory of calls,
               and each sampler's own position; also both copies of a block that is being enlarged. Making or cloning a
-              sampler may exceed the limit; while what was computed is moved, a twentieth may be added. Loading a state may take
-              up to the limit again. Memory that a call in
-              another thread still reads counts in addition to the limit until that call ends. When the limit is
-              reached, about half of what was computed is dropped, beginning with what was not used for the longest
-              time; it is computed again when it is needed. If one call needs more memory, more is dropped, and
-              everything only if the call needs all the memory; if that is not enough, the positions to which
-              samp_rollback goes back are dropped too. A call that needs still more returns SAMP_E_FULL, and nothing has
-              changed. A call that drops data takes longer: up to some ten milliseconds with the default limit, and in
-              proportion more with a larger one.
+              sampler may exceed the limit. While what was computed is moved, a twentieth may be added. Loading a state
+              may take up to the limit again. Memory that a call in another thread still reads counts in addition to the
+              limit until that call ends. When the limit is reached, about half of what was computed is dropped,
+              beginning with what was not used for the longest time; it is computed again when it is needed. If one call
+              needs more memory, more is dropped, and everything only if the call needs all the memory; if that is not
+              enough, the positions to which samp_rollback goes back are dropped too. A call that needs still more
+              returns SAMP_E_FULL, and nothing has changed. A call that drops data takes longer: up to some ten
+              milliseconds with the default limit, and in proportion more with a larger one.
      Steps    A call takes fewer steps the more any sampler of the grammar has computed before. If a sampler's position
               was dropped, the sampler reads its text again; this counts too, without the first 64 steps for each token.
               What a call has computed before it returns SAMP_E_FULL is kept, so the next calls get further.

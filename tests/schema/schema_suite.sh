@@ -4,9 +4,9 @@
 #   sh tests/schema/schema_suite.sh PROGRAM DIRECTORY        PROGRAM is build/schema_files
 #
 # Draft 4 comes from npm, which has no newer one; drafts 7 and 2020-12 from Debian's package of them (apt-get download,
-# nothing is installed). Both are pinned by version and sha512, and none of their code is run. What is refused or judged
-# otherwise must be what is listed here, or in tests/data/schema_suite.txt. The formats (optional/format) take part. Says what is skipped without npm, apt-get or
-# a network.
+# nothing is installed), with their formats (optional/format). Both are pinned by version and sha512, and none of their
+# code is run. What is refused or judged otherwise must be what is listed here, or in tests/data/schema_suite.txt. Says
+# what is skipped without npm, apt-get or a network.
 set -u
 
 program=$1
