@@ -16,7 +16,7 @@ const VERSION = 200; // major and minor version that the functions and structure
 // ---- errors ----
 
 const CODES = 'OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT E_FULL E_NAME E_ADDRESS'.split(' ');
-const E_NULL = -1, E_RANGE = -2, E_NAN = -3, E_NOMEM = -5, E_DTYPE = -7, E_UNSUPPORTED = -9, E_FORMAT = -10, E_NAME = -12;
+const E_NULL = -1, E_RANGE = -2, E_NAN = -3, E_EMPTY = -4, E_NOMEM = -5, E_DTYPE = -7, E_UNSUPPORTED = -9, E_FORMAT = -10, E_NAME = -12;
 
 // The text that write(buffer, size) writes, which returns its length. name: the setting that it is about.
 function textOf(write, name = null) {
@@ -161,13 +161,14 @@ const FLT_MAX = (2 - 2 ** -23) * 2 ** 127, I32 = ['int32_t', -(2 ** 31), 2 ** 31
 const NUMBERS = { // koffi's type, the least value, the largest
     i32: I32, token: I32, int: I32, u32: ['uint32_t', 0, 2 ** 32 - 1], unsigned: ['uint', 0, 2 ** 32 - 1],
     i64: ['int64_t', -(2n ** 63n), 2n ** 63n - 1n], u64: ['uint64_t', 0, MOST], size: ['size_t', 0, MOST],
-    f32: ['float', -Infinity, Infinity], f64: ['double', -Infinity, Infinity],
+    f32: ['float', -FLT_MAX, FLT_MAX], f64: ['double', -Number.MAX_VALUE, Number.MAX_VALUE],
 };
+const [Addresses, addressOf] = koffi.sizeof('void *') === 8 ? [BigUint64Array, BigInt] : [Uint32Array, Number];
 const ARRAYS = {
     f32: ['Float32Array'], i32: ['Int32Array'], token: ['Int32Array'], u32: ['Uint32Array', 'Int32Array'], u64: ['BigUint64Array'],
-    byte: ['Uint8Array'], void: ['Float32Array', 'Float64Array', 'Uint16Array', 'Float16Array'],
+    char: ['Uint8Array'], byte: ['Uint8Array', 'Float32Array', 'Float64Array', 'Uint16Array', 'Float16Array'],
 };
-const OBJECTS = ['sampler', 'vocab', 'vocab_index', 'grammar', 'settings', 'params'];
+const OBJECTS = [...Object.keys(FREE), 'params'];
 const NONE = new Int32Array(4); // never NULL
 const enums = {}, structs = {}, table = {}, c = Object.create(table); // members of a prototype are found fastest
 
@@ -175,22 +176,22 @@ const enums = {}, structs = {}, table = {}, c = Object.create(table); // members
 // field. It runs no code of users', so that nothing changes between a check and the call. n: the next argument, which
 // is an array's length.
 
-// range: '0..', '1..4096', '(0..1]', or nothing.
+// range: '0..', '1..4096', '(0..1]', or nothing. An end that is a formula is C's to check. Of a float only what an end names is infinite.
 function takeNumber(type, range, field) {
-    const isOpen = range?.startsWith('('), [from, to] = (range ?? '').replace(/[(\]]/g, '').split('..');
-    const least = from ? Number(from) : NUMBERS[type][1], most = to ? Number(to) : NUMBERS[type][2];
+    const [, open, from, to, shut] = /^(\(?)(.*)\.\.(.*?)([)\]]?)$/.exec(range ?? '..'), [, lowest, highest] = NUMBERS[type];
+    const end = (text, of) => (text === '-inf' ? -Infinity : text === 'inf' ? Infinity : /^-?[\d.]+$/.test(text) ? Number(text) : of);
+    const least = end(from, lowest), most = end(to, highest), low = Number(least), high = Number(most); // a number is compared with a BigInt slowly
+    const isFloat = (x) => type === 'f64' || Math.abs(x) <= FLT_MAX || !Number.isFinite(x);
     const refuse = (value, what) => {
-        throw wrong(field, `${said(value)} is not ${what} in ${isOpen ? '(' : '['}${least}, ${most}]`);
+        throw wrong(field, `${said(value)} is not ${what} in ${open || '['}${least}, ${most}${shut || ']'}`);
     };
     if (type === 'f32' || type === 'f64')
         return (value) => {
             const x = typeof value === 'bigint' ? Number(value) : value;
             if (Number.isNaN(x)) throw wrong(field, 'it is NaN', E_NAN);
-            if (typeof x !== 'number' || x < least || x > most || (isOpen && x === least)) refuse(value, 'a number');
-            if (type === 'f32' && Math.abs(x) > FLT_MAX && Number.isFinite(x)) refuse(value, 'a float');
+            if (typeof x !== 'number' || x < low || x > high || (open && x === low) || (shut === ')' && x === high) || !isFloat(x)) refuse(value, 'a number');
             return x;
         };
-    const low = Number(least), high = Number(most); // a number is compared with a BigInt slowly
     return (value) => {
         if (typeof value === 'number' ? Number.isSafeInteger(value) && value >= low && value <= high : typeof value === 'bigint' && value >= least && value <= most)
             return value;
@@ -225,12 +226,19 @@ const takeObject = (kind, field) => (value) => {
 // A function of its own for each struct and each function of C's: V8 inlines the calls in it, unlike those in a shared one.
 const compiled = (text, ...values) => runInThisContext(text)(...values);
 
+// How many elements an array has whose length C takes too.
+const count = (array) => (array === null || array === undefined ? 0 : Array.isArray(array) ? array.length : lengthOf(array));
+const lengthIn = (all, name) => all.find(({ out, shape }) => shape === name && !out); // which array's length this is
+
+// A member that is a list's length need not be said.
 function takeStruct({ members }) {
-    const each = members.map(([name], i) => `${name}: takes[${i}](of.${name})`).join(', ');
-    return compiled(`(takes) => (of) => ({ ${each} })`, members.map(([, { take }]) => take));
+    const each = members.map(([name], i) => {
+        const array = lengthIn(members.map(([, one]) => one), name), own = `takes[${i}](of.${name})`;
+        return `${name}: ${array ? `of.${name} === undefined ? count(of.${array.field}) : ${own}` : own}`;
+    });
+    return compiled(`(takes, count) => (of) => ({ ${each.join(', ')} })`, members.map(([, { take }]) => take), count);
 }
 
-const [Addresses, addressOf] = koffi.sizeof('void *') === 8 ? [BigUint64Array, BigInt] : [Uint32Array, Number];
 const takeObjects = (take) => (all) => {
     const out = new Addresses(Math.max(all.length, 1));
     for (let i = 0; i < all.length; i++) out[i] = addressOf(take(all[i]));
@@ -246,26 +254,27 @@ const takeNumbers = ([is, ...others], isCounted, field) => (array, n) => {
 };
 
 // What functions.txt says of an argument or of a member of a struct. type: koffi's. next: the name of the next argument.
+// told: it only tells an error.
 function parameter(field, text, next, isMember) {
-    const [, out, owned, , word, shape, optional, range] =
-        /^(out |inout |value )?(kept |taken )?(const )?(\w+)(?:\[([^\]]*)\])?(\?)?(?: (\S+))?$/.exec(text);
-    const name = word === 'texts' ? 'text' : word, of = structs[name], isObject = OBJECTS.includes(name), isList = shape !== undefined;
-    const made = (type, take) => {
+    const [, owned, , out, name, shape, optional, range] =
+        /^(kept |taken )?(const )?(out |inout )?(\w+)(?:\[([^\]]*)\])?(\?)?(?: (\S*\.\.\S*))?(?: .*)?$/.exec(text);
+    const of = structs[name], isObject = OBJECTS.includes(name), isList = shape !== undefined;
+    const made = (type, take, told = false) => {
         const none = type === 'uintptr_t' ? 0 : null, orNone = (value, n) => (value === null || value === undefined ? none : take(value, n));
-        return { name, field, owned, out, of, isObject, isList, type, take: optional ? orNone : take };
+        return { name, field, owned, out, of, isObject, isList, shape, type, told, take: optional && !told ? orNone : take };
     };
     const pointer = (type, way = 'in') => koffi[way](koffi.pointer(type)), each = (take) => (all) => all.map((one) => take(one));
-    if (name === 'char') return made(koffi.array('char', Number(shape)), null);
-    if (name === 'status' || name === 'field') return made(pointer(name === 'status' ? 'int' : 'const char *', 'out'), () => [null]);
-    if (name === 'text' && !isList) return made('const char *', takeText(field));
-    if (name === 'text') return made(pointer('const char *'), (all) => [...all.map(takeText(field)), null]);
-    if (of && out === 'value ') return made(of.type, takeStruct(of));
+    if (name === 'char' && isMember) return made(koffi.array('char', Number(shape)), null);
+    if (name === 'status' || name === 'field') return made(pointer(name === 'status' ? 'int' : 'const char *', 'out'), () => [null], true);
+    if (name === 'text') return made('const char *', takeText(field));
+    if (name === 'texts') return made(pointer('const char *'), (all) => [...all.map(takeText(field)), null]);
+    if (of && isMember && !isList) return made(of.type, takeStruct(of));
     if (of && out && isMember) return made('void *', (at) => at); // memory of koffi's
-    if (of && out) return made(pointer(of.type, out.trim()), isList ? (all) => all : out === 'out ' ? () => ({}) : takeStruct(of));
+    if (of && out) return made(pointer(of.type, out.trim()), isList ? (all) => all : out === 'out ' ? () => ({}) : takeStruct(of), name === 'text_error');
     if (of) return made(pointer(of.type), isList ? each(takeStruct(of)) : takeStruct(of));
     if (isObject && !isList) return made('uintptr_t', takeObject(name, field));
     if (isObject) return made('const void *', takeObjects(takeObject(name, field)));
-    if (isList) return made(out ? 'void *' : 'const void *', takeNumbers(ARRAYS[name], shape === next || next === undefined, field));
+    if (isList) return made(out ? 'void *' : 'const void *', takeNumbers(ARRAYS[name], out !== undefined && (shape === next || next === undefined), field));
     if (name in enums) return made('int', takeWord(enums[name], field));
     return name === 'bool' ? made('bool', takeBool(field)) : made(NUMBERS[name][0], takeNumber(name, range, field));
 }
@@ -283,57 +292,64 @@ function worded({ members }, values) {
     return values;
 }
 
-// c.NAME is samp_NAME. It takes the arguments in C's order, without `out status`, `out field` and `out text_error` at
-// their end, whose errors it throws. Behind an array at the end the least length may be given.
-function fn(name, result, parameters) {
+// c.NAME is samp_NAME. It takes the arguments in C's order, without lengths of arrays that C reads, and without `out status`,
+// `out field` and `out text_error`, whose errors it throws. Behind an array at the end the least length may be given.
+function fn(name, result, parameters = {}) {
     const fields = Object.keys(parameters), all = fields.map((field, i) => parameter(field, parameters[field], fields[i + 1]));
-    const [, how, kind, least = 0] = /^(new |lent |value )?(\w+)(?: (-?\d+)\.\.)?$/.exec(result);
-    const type = how === 'value ' ? structs[kind].type : how ? 'uintptr_t' : { status: 'int', text: 'const char *', void: 'void' }[kind] ?? NUMBERS[kind][0];
+    const [, how, kind, least = 0, whose] = /^(new |lent )?(\w+)(?: (-?\d+)\.\.)?(?: of (\w+))?$/.exec(result);
+    const type = structs[kind]?.type ?? (how ? 'uintptr_t' : { status: 'int', text: 'const char *', void: 'void' }[kind] ?? NUMBERS[kind][0]);
     const raw = needed('library', `${library} has no samp_${name}`, () => lib.func(`samp_${name}`, type, all.map((one) => one.type)));
-    const numbers = all.filter((one) => one.name in NUMBERS && !one.isList), blamed = numbers.length === 1 && !all.some((one) => one.of) ? numbers[0].field : null;
-    const fails = ['status', 'i32', 'i64', 'token'].includes(kind) ? Number(least) : -Infinity;
+    const given = all.filter((one) => !one.told && !lengthIn(all, one.field)), numbers = given.filter((one) => one.name in NUMBERS && !one.isList);
+    const blamed = numbers.length > 0 && numbers.length < 4 ? numbers.map((one) => one.field).join(' or ') : null;
+    const fails = ['status', 'int', 'i32', 'i64', 'token'].includes(kind) ? Number(least) : -Infinity;
     const done = (value, field = null) => {
         if (value < fails) throw new SamplingError(Number(value), field ?? (value === E_RANGE ? blamed : null));
         return value;
     };
-    if (how === 'value ') table[name] = (a) => worded(structs[kind], raw(all[0].take(a)));
+    if (kind in structs) table[name] = (a) => worded(structs[kind], raw(all[0].take(a)));
     else if (kind === 'void' && all[0].owned === 'taken ') table[name] = (holder) => raw(holder.handle); // it frees this
-    else if (how || all.some((one) => one.owned || (one.out && !one.isList))) table[name] = owning(raw, all, how, kind, done);
     else {
-        const values = all.map((_, i) => `takes[${i}](a${i}, a${i + 1})`).join(', '), given = Array.from({ length: all.length + 1 }, (_, i) => `a${i}`);
-        table[name] = compiled(`(raw, done, takes) => (${given}) => done(raw(${values}))`, raw, done, all.map((one) => one.take));
+        const values = all.map((one, i) => {
+            const at = given.indexOf(one);
+            return at >= 0 ? `takes[${i}](a${at}, a${at + 1})` : one.told ? `takes[${i}]()` : `count(a${given.indexOf(lengthIn(all, one.field))})`;
+        }).join(', ');
+        const takes = all.map((one) => one.take), list = Array.from({ length: given.length + 1 }, (_, i) => `a${i}`);
+        if (how || all.some((one) => one.owned || one.told || (one.out && one.of && !one.isList)))
+            table[name] = owning(raw, compiled(`(takes, count) => (${list}) => [${values}]`, takes, count), all, given, how, kind, whose, done);
+        else table[name] = compiled(`(raw, done, takes, count) => (${list}) => done(raw(${values}))`, raw, done, takes, count);
     }
 }
 
-// The same where C makes an object, goes on to read one, takes one over, or writes a struct.
-function owning(raw, all, how, kind, done) {
-    const at = (name) => all.findIndex((one) => one.name === name), takes = all.findIndex((one) => one.owned === 'taken ');
-    const text = all[at('text')]?.field, keeping = all.flatMap((one, i) => [
-        ...(one.owned === 'kept ' ? [(given) => given[i]] : []),
-        ...(one.of && !one.isList ? one.of.members.filter(([, { owned }]) => owned === 'kept ').map(([field]) => (given) => given[i][field]) : []),
+// The same where C makes an object, goes on to read one, takes one over, or writes a struct. valuesOf: what C is given.
+function owning(raw, valuesOf, all, given, how, kind, whose, done) {
+    const at = (name) => all.findIndex((one) => one.name === name && one.told), from = given.findIndex((one) => one.field === whose);
+    const takes = given.findIndex((one) => one.owned === 'taken '), text = all.find((one) => one.name === 'text')?.field;
+    const keeping = given.flatMap((one, i) => [
+        ...(one.owned === 'kept ' ? [(args) => args[i]] : []),
+        ...(one.of && !one.isList ? one.of.members.filter(([, { owned }]) => owned === 'kept ').map(([field]) => (args) => args[i][field]) : []),
     ]);
-    return (...given) => {
-        const taken = holderOf(given[takes]);
+    return (...args) => {
+        const taken = holderOf(args[takes]);
         let values;
         try {
-            values = all.map((one, i) => one.take(given[i], given[i + 1]));
+            values = valuesOf(...args);
         } catch (error) {
             taken?.release();
             throw error;
         }
-        const result = raw(...values), first = holderOf(given[0]), owner = !how ? first : result ? new Holder(kind, result) : null;
-        if (how === 'lent ') return Object.assign(owner, { keeps: first.keeps, isLent: true });
+        const result = raw(...values), owner = !how ? holderOf(args[0]) : result ? new Holder(kind, result) : null, source = holderOf(args[from]);
+        if (how === 'lent ') return Object.assign(owner, { keeps: source.keeps, isLent: true });
         for (const of of keeping) {
-            const kept = holderOf(of(given));
+            const kept = holderOf(of(args));
             if (kept) owner?.keep(kept.isLent ? kept.keeps : [kept]);
         }
-        if (how && first?.kind === kind) owner?.keep(first.keeps); // a copy, or a member
+        if (source) owner?.keep(source.keeps);
         if (taken) {
             owner?.keep(taken.keeps);
             taken.handle = 0; // C owns it
             taken.release();
         }
-        all.forEach((one, i) => one.out && one.of && !one.isList && given[i] && Object.assign(given[i], worded(one.of, values[i])));
+        all.forEach((one, i) => one.out && one.of && !one.isList && !one.told && args[given.indexOf(one)] && Object.assign(args[given.indexOf(one)], worded(one.of, values[i])));
         if (!how) return done(result, values[at('field')]?.[0]);
         try {
             const { status = values[at('status')]?.[0], line, column, message } = values[at('text_error')] ?? {};
@@ -350,145 +366,152 @@ function owning(raw, all, how, kind, done) {
 }
 
 // ---- C's side: made from functions.txt by "make bindings" ----
-enumeration('dtype', 'f32', 'f16', 'bf16', 'f64');
+enumeration('dtype', 'f32', 'f16', 'bf16', 'f64', 'i8', 'i16', 'i32', 'i64', 'u8', 'u16', 'u32', 'u64');
 enumeration('verify_method', 'exact', 'ratio');
-enumeration('grammar_kind', 'gbnf', 'json_schema', 'regex', 'structural_tag');
-enumeration('peer', 'openai', 'vllm', 'transformers', 'llama_server', 'ollama', 'anthropic', 'sglang');
-enumeration('ramp', 'none', 'linear', 'exponential');
-enumeration('unit', 'tokens', 'lines');
-enumeration('area', 'anywhere', 'inside', 'outside');
-enumeration('watermark_kind', 'gumbel', 'gumbel_dual', 'sbw_selfhash', 'sbw_lefthash', 'synthid');
-enumeration('watermark_scope', 'once_in_text', 'once_in_all', 'always');
-struct('logprob', { token: 'token', rank: 'i32', logprob: 'f32' });
-struct('logprob_set', { top_logprobs: 'out logprob[n_top]?', n_top: 'i32', n_top_found: 'i32', chosen: 'value logprob', cumulative_logprob: 'f64' });
-struct('logprobs', { raw: 'value logprob_set', processed: 'value logprob_set' });
-struct('logits', {
-    data: 'void[]', dtype: 'dtype', n_rows: 'size', n_vocab: 'size', stride: 'size', row_index: 'i32[n_rows]?', mask: 'u32[]?', mask_stride: 'size',
-    logprobs: 'out logprobs[n_rows]?', n_threads: 'i32 0..',
-});
-struct('draft', { n: 'size', tokens: 'token[n]?', probs: 'f32[]?', ids: 'token[]?', n_top: 'size' });
-struct('text_error', { status: 'int', line: 'size', column: 'size', message: 'char[160]' });
-struct('request', { error: 'value text_error', field: 'char[64]', seeded: 'bool', with_prompt: 'bool', thinking_budget: 'i32' });
-struct('grammar_usage', {
-    n_states: 'size', n_entries: 'size', n_masks: 'size', n_hits: 'size', n_renewals: 'size', n_bytes: 'size', max_bytes: 'size',
-});
-struct('sequence', { tokens: 'token[n]', n: 'size 1..1024', bias: 'f32' });
-struct('loop', { min_period: 'i32 1..65536', max_period: 'i32 1..65536', copies: 'i32 2..65536', last_n: 'i32 1..4194304', every: 'i32 1..' });
-struct('thinking', {
-    start: 'token[n_start]', n_start: 'size 1..1024', end: 'token[n_end]', n_end: 'size 1..1024', force: 'token[n_force]?', n_force: 'size 0..1024',
-});
-struct('thinking_plan', {
-    total: 'i32 0..', soft: 'i32 0..', soft_ratio: 'f32 0..1', grace: 'i32 0..', note: 'token[n_note]?', n_note: 'size 0..1024', ends: 'sequence[n_ends]?',
-    n_ends: 'size 0..1024', ramp: 'ramp', bias: 'f32 0..', loop: 'loop?', loop_from: 'i32 0..',
-});
-struct('schedule', {
-    count: 'unit', from: 'i32', to: 'i32', begin: 'i32 0..', where: 'area', spans: 'thinking[n_spans]?', n_spans: 'size 0..1024', inside: 'i32 0..',
-    until: 'token[n_until]?', n_until: 'size', vocab: 'kept const vocab?', loop: 'loop?',
-});
-struct('watermark', {
-    kind: 'watermark_kind', key: 'u64', context_width: 'i32 1..64', scope: 'watermark_scope', history: 'i32 1..4194304', alpha: 'f64 0..1', depth: 'i32 1..32',
-    gamma: 'f64', delta: 'f32 0..', seed: 'u64',
-});
-struct('watermark_result', { score: 'f64', p_value: 'f64', n_scored: 'size', ln_p: 'f64' });
-struct('watermark_span', { begin: 'size', end: 'size', result: 'value watermark_result', p_value: 'f64', ln_p: 'f64' });
-fn('sample', 'token', { s: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size' });
-fn('sample_batch', 'status', { rows: 'sampler[]', logits: 'logits', out: 'out token[]' });
-fn('verify', 'i32', { s: 'sampler', logits: 'f32[]', n_vocab: 'size', draft: 'draft', method: 'verify_method', out: 'out token[]' });
-fn('error_text', 'status', { status: 'int', field: 'text?', buf: 'out byte[size]?', size: 'size' });
-fn('version', 'int', {});
-fn('check_params', 'status', { params: 'const params', field: 'out field' });
-fn('chain_from_params', 'new sampler', { params: 'kept const params', status: 'out status' });
-fn('chain_update', 'status', { chain: 'sampler', params: 'kept const params' });
-fn('settings_new', 'new settings', {});
+struct('logprob', { token: 'token', rank: 'i32 1..', logprob: 'f32' });
+struct('logprob_set', { top_logprobs: 'out logprob[n_top]?', n_top: 'i32 0..1024', n_top_found: 'i32',
+    chosen: 'logprob', cumulative_logprob: 'f64' });
+struct('logprobs', { raw: 'logprob_set', processed: 'logprob_set' });
+struct('logits', { data: 'byte[rows x stride elements]', dtype: 'dtype', n_rows: 'size 0..',
+    n_vocab: 'size 1..4194304', stride: 'size n_vocab.. elements', row_index: 'i32[n_rows]? 0..',
+    mask: 'u32[n_rows x mask_stride]?', mask_stride: 'size (n_vocab+31)/32.. words',
+    logprobs: 'out logprobs[n_rows]?', n_threads: 'i32 0..' });
+struct('draft', { n: 'size 0..', tokens: 'token[n] 0..n_vocab-1', probs: 'f32[n x n_vocab or n x n_top]? 0..1',
+    ids: 'token[n x n_top]? 0..n_vocab-1', n_top: 'size 1..n_vocab' });
+fn('sample', 'token', { s: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size 1..4194304' });
+fn('sample_batch', 'status', { rows: 'sampler[logits.n_rows]', logits: 'logits', out: 'out token[logits.n_rows]' });
+fn('verify', 'i32', { s: 'sampler', logits: 'f32[draft.n+1 x n_vocab]', n_vocab: 'size 1..4194304', draft: 'draft',
+    method: 'verify_method', out: 'out token[draft.n+1]' });
+fn('error_text', 'int', { status: 'int', field: 'text?', buf: 'out char[size]?', size: 'size' });
+fn('version', 'int');
+fn('check_params', 'status', { params: 'params', field: 'out field?' });
+fn('chain_from_params', 'new sampler of params', { params: 'params', status: 'out status?' });
+fn('chain_update', 'status', { chain: 'sampler', params: 'kept params' });
+fn('settings_new', 'new settings');
 fn('settings_free', 'void', { settings: 'taken settings?' });
-fn('settings_params', 'lent params', { settings: 'const settings' });
-fn('settings_set', 'status', { settings: 'settings', name: 'text', value: 'text?', field: 'out field' });
-fn('settings_get', 'status', { settings: 'const settings', name: 'text', buf: 'out byte[size]?', size: 'size' });
-fn('settings_takes', 'status', { name: 'text', buf: 'out byte[size]?', size: 'size' });
+fn('settings_params', 'lent params of settings', { settings: 'const settings' });
+fn('settings_set', 'status', { settings: 'settings', name: 'text', value: 'text?', field: 'out field?' });
+fn('settings_get', 'status', { settings: 'const settings', name: 'text', buf: 'out char[size]?', size: 'size' });
+fn('settings_takes', 'status', { name: 'text', buf: 'out char[size]?', size: 'size' });
 fn('settings_use_vocab', 'status', { settings: 'settings', vocab: 'kept const vocab?' });
-fn('vocab_init', 'new vocab', {
-    bytes: 'byte[]', n_bytes: 'u32[n_vocab]', n_vocab: 'i32 0..', eog: 'token[n_eog]', n_eog: 'size', eos: 'token', eot: 'token', status: 'out status',
-});
+fn('vocab_init', 'new vocab', { bytes: 'char[sum of n_bytes]', n_bytes: 'u32[n_vocab]', n_vocab: 'i32 1..4194304',
+    eog: 'token[n_eog]? 0..n_vocab-1', n_eog: 'size', eos: 'token -1..n_vocab-1', eot: 'token -1..n_vocab-1',
+    status: 'out status?' });
 fn('vocab_free', 'void', { vocab: 'taken vocab?' });
 fn('chain_add', 'status', { chain: 'sampler', s: 'taken sampler' });
-fn('chain_insert', 'status', { chain: 'sampler', i: 'i32', s: 'taken sampler' });
-fn('chain_get', 'lent sampler', { chain: 'const sampler', i: 'i32' });
+fn('chain_insert', 'status', { chain: 'sampler', i: 'i32 0..chain_n', s: 'taken sampler' });
+fn('chain_get', 'lent sampler of chain', { chain: 'const sampler', i: 'i32 0..chain_n-1' });
 fn('chain_n', 'i32', { chain: 'const sampler' });
-fn('chain_remove', 'new sampler', { chain: 'sampler', i: 'i32' });
-fn('status', 'status', { s: 'const sampler', field: 'out field' });
+fn('chain_remove', 'new sampler of chain', { chain: 'sampler', i: 'i32 0..chain_n-1' });
+fn('status', 'status', { s: 'const sampler', field: 'out field?' });
 fn('get_seed', 'u64', { s: 'const sampler' });
 fn('child_seed', 'u64', { seed: 'u64', i: 'u64' });
 fn('get_position', 'u64', { s: 'const sampler' });
 fn('set_position', 'status', { s: 'sampler', position: 'u64' });
 fn('prev', 'size', { chain: 'const sampler', out: 'out token[n]', n: 'size' });
-fn('rollback', 'status', { s: 'sampler', n: 'i32 0..' });
-fn('set_rollback', 'status', { s: 'sampler', depth: 'i32 0..1048576' });
+fn('rollback', 'status', { s: 'sampler', n: 'i32 0.. tokens' });
+fn('set_rollback', 'status', { s: 'sampler', depth: 'i32 0.. tokens' });
 fn('state_size', 'size', { s: 'const sampler' });
 fn('state_save', 'status', { s: 'const sampler', bytes: 'out byte[size]', size: 'size' });
 fn('state_load', 'status', { s: 'sampler', bytes: 'byte[size]', size: 'size' });
-fn('describe', 'status', { s: 'const sampler', buf: 'out byte[size]?', size: 'size' });
-fn('name', 'text', { s: 'const sampler' });
-fn('accept', 'status', { s: 'sampler', token: 'token' });
+fn('describe', 'status', { s: 'const sampler', buf: 'out char[size]?', size: 'size' });
+fn('accept', 'status', { s: 'sampler', token: 'token 0..' });
+fn('name', 'text of s', { s: 'const sampler' });
 fn('reset', 'void', { s: 'sampler' });
-fn('clone', 'new sampler', { s: 'const sampler' });
+fn('clone', 'new sampler of s', { s: 'const sampler' });
 fn('free', 'void', { s: 'taken sampler?' });
-fn('grammar_init', 'new grammar', { kind: 'grammar_kind', text: 'text', root: 'text?', error: 'out text_error' });
+enumeration('grammar_kind', 'gbnf', 'json_schema', 'regex', 'structural_tag');
+struct('text_error', { status: 'int', line: 'size 1..', column: 'size 1.. bytes', message: 'char[160]' });
+struct('grammar_usage', { n_states: 'size', n_entries: 'size', n_masks: 'size', n_hits: 'size', n_renewals: 'size',
+    n_bytes: 'size', max_bytes: 'size' });
+fn('grammar_init', 'new grammar', { kind: 'grammar_kind', text: 'text', root: 'text?', error: 'out text_error?' });
 fn('grammar_free', 'void', { grammar: 'taken grammar?' });
-fn('vocab_index_init', 'new vocab_index', { vocab: 'kept const vocab', status: 'out status' });
+fn('vocab_index_init', 'new vocab_index', { vocab: 'kept const vocab', status: 'out status?' });
 fn('vocab_index_free', 'void', { index: 'taken vocab_index?' });
 fn('init_grammar', 'new sampler', { index: 'kept const vocab_index', grammar: 'kept const grammar' });
-fn('init_grammar_lazy', 'new sampler', {
-    index: 'kept const vocab_index', grammar: 'kept const grammar', words: 'texts[n_words]', n_words: 'size', tokens: 'token[n_tokens]', n_tokens: 'size',
-});
-fn('init_grammar_lazy_patterns', 'new sampler', {
-    index: 'kept const vocab_index', grammar: 'kept const grammar', patterns: 'texts[n_patterns]', n_patterns: 'size', tokens: 'token[n_tokens]', n_tokens: 'size',
-});
+fn('init_grammar_lazy', 'new sampler', { index: 'kept const vocab_index', grammar: 'kept const grammar',
+    words: 'texts[n_words]', n_words: 'size', tokens: 'token[n_tokens] 0..n_vocab-1', n_tokens: 'size' });
+fn('init_grammar_lazy_patterns', 'new sampler', { index: 'kept const vocab_index', grammar: 'kept const grammar',
+    patterns: 'texts[n_patterns]', n_patterns: 'size', tokens: 'token[n_tokens] 0..n_vocab-1', n_tokens: 'size' });
 fn('grammar_is_awaiting', 'status', { s: 'const sampler' });
-fn('set_grammar_limits', 'status', { s: 'sampler', max_bytes: 'size 65536..', max_steps: 'i64 1024..' });
+fn('set_grammar_limits', 'status', { s: 'sampler', max_bytes: 'size', max_steps: 'i64 0..' });
 fn('grammar_stats', 'status', { s: 'const sampler', usage: 'out grammar_usage' });
-fn('grammar_mask', 'status', { s: 'sampler', bits: 'out u32[]' });
-fn('grammar_prepare', 'status', { s: 'sampler', budget: 'i64 1..' });
+fn('grammar_mask', 'status', { s: 'sampler', bits: 'out u32[(n_vocab+31)/32]' });
+fn('grammar_prepare', 'status', { s: 'sampler', budget: 'i64 0.. steps' });
 fn('grammar_is_complete', 'status', { s: 'const sampler' });
-fn('grammar_forced', 'i64', { s: 'sampler', bytes: 'out byte[size]?', size: 'size' });
-fn('grammar_draft', 'i64', { grammar: 'sampler', tokens: 'out token[n_max]?', n_max: 'size' });
-fn('grammar_certain', 'i64', { grammar: 'sampler', tokens: 'out token[n_max]?', n_max: 'size' });
-fn('settings_from', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?', request: 'out request?' });
-fn('verify_block', 'i32', { s: 'sampler', logits: 'f32[]', n_vocab: 'size', draft: 'draft', out: 'out token[]' });
+fn('grammar_forced', 'i64', { s: 'sampler', bytes: 'out char[size]?', size: 'size' });
+fn('grammar_draft', 'i64', { grammar: 'sampler', tokens: 'out token[n_max]', n_max: 'size' });
+fn('grammar_certain', 'i64', { grammar: 'sampler', tokens: 'out token[n_max]', n_max: 'size' });
+enumeration('ramp', 'none', 'linear', 'exponential');
+enumeration('unit', 'tokens', 'lines');
+enumeration('area', 'anywhere', 'inside', 'outside');
+struct('sequence', { tokens: 'token[n] 0..', n: 'size 1..1024', bias: 'f32 -inf..' });
+struct('loop', { min_period: 'i32 1..65536 tokens', max_period: 'i32 min_period..65536 tokens',
+    copies: 'i32 2..65536', last_n: 'i32 ..4194304 tokens', every: 'i32 1.. tokens' });
+struct('thinking', { start: 'token[n_start] 0..', n_start: 'size 1..1024', end: 'token[n_end] 0..',
+    n_end: 'size 1..1024', force: 'token[n_force]? 0..', n_force: 'size 1..1024' });
+struct('thinking_plan', { total: 'i32 0.. tokens', soft: 'i32 0.. tokens', soft_ratio: 'f32 0..1',
+    grace: 'i32 0.. tokens', note: 'token[n_note]? 0..', n_note: 'size 0..1024', ends: 'sequence[n_ends]?',
+    n_ends: 'size 0..1024', ramp: 'ramp', bias: 'f32 0..', loop: 'loop[1]?', loop_from: 'i32 0.. tokens' });
+struct('schedule', { count: 'unit', from: 'i32 0..', to: 'i32 0..', begin: 'i32 0.. tokens', where: 'area',
+    spans: 'thinking[n_spans]?', n_spans: 'size 0..1024', inside: 'i32 0..n_spans', until: 'token[n_until]? 0..',
+    n_until: 'size', vocab: 'kept const vocab?', loop: 'loop[1]?' });
 fn('init_sequence_bias', 'new sampler', { sequences: 'sequence[n]', n: 'size 0..65536' });
-fn('init_banned_sequences', 'new sampler', { sequences: 'sequence[n]', n: 'size 0..65536', flags: 'unsigned' });
-fn('init_banned_strings', 'new sampler', { vocab: 'kept const vocab', strings: 'texts[n]', n: 'size 0..65536', flags: 'unsigned' });
-fn('init_banned_pattern', 'new sampler', { vocab: 'kept const vocab', pattern: 'text', flags: 'unsigned', error: 'out text_error' });
+fn('init_banned_sequences', 'new sampler', { sequences: 'sequence[n]', n: 'size 0..65536', flags: 'unsigned 0..1' });
+fn('init_banned_strings', 'new sampler', { vocab: 'kept const vocab', strings: 'texts[n]', n: 'size 0..65536',
+    flags: 'unsigned 0..3' });
+fn('init_banned_pattern', 'new sampler', { vocab: 'kept const vocab', pattern: 'text', flags: 'unsigned 0..3',
+    error: 'out text_error?' });
 fn('rewind_length', 'i32', { s: 'const sampler' });
-fn('init_suppressed_tokens', 'new sampler', { tokens: 'token[n]', n: 'size' });
-fn('init_begin_suppressed_tokens', 'new sampler', { tokens: 'token[n]', n: 'size', begin: 'i32 0..' });
-fn('init_min_tokens', 'new sampler', { tokens: 'token[n]', n: 'size', n_min: 'i32 0..', begin: 'i32 0..' });
-fn('init_allowed_tokens', 'new sampler', { tokens: 'token[n]', n: 'size' });
-fn('init_forced_prefix', 'new sampler', { tokens: 'token[n]', n: 'size', begin: 'i32 0..' });
-fn('init_eog_bias', 'new sampler', { tokens: 'token[n]', n: 'size', bias: 'f32' });
-fn('init_length_penalty', 'new sampler', { tokens: 'token[n]', n: 'size', start: 'i32 0..', factor: 'f32 (0..', begin: 'i32 0..' });
-fn('init_top_p_decay', 'new sampler', { p: 'f32 (0..1]', decay: 'f32 (0..1]', lowest: 'f32 (0..1]', resets: 'token[n]', n: 'size', min_keep: 'size' });
-fn('init_no_repeat_ngram', 'new sampler', { n: 'i32 0..4194304', last_n: 'i32 0..4194304' });
-fn('init_loop_breaker', 'new sampler', {
-    min_period: 'i32 1..65536', max_period: 'i32 1..65536', copies: 'i32 2..65536', last_n: 'i32 1..4194304', every: 'i32 1..', penalty: 'f32 0..',
-});
-fn('init_loop_breaker_cusum', 'new sampler', { n: 'i32 1..', last_n: 'i32 1..4194304', loss: 'f32 0..', alarm: 'f32 (0..', penalty: 'f32 0..' });
+fn('init_suppressed_tokens', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4194304' });
+fn('init_begin_suppressed_tokens', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4194304',
+    begin: 'i32 0.. tokens' });
+fn('init_min_tokens', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4194304', n_min: 'i32 0..',
+    begin: 'i32 0.. tokens' });
+fn('init_allowed_tokens', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4194304' });
+fn('init_forced_prefix', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4194304', begin: 'i32 0.. tokens' });
+fn('init_eog_bias', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4194304', bias: 'f32 -inf..' });
+fn('init_length_penalty', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4194304', start: 'i32 0.. tokens',
+    factor: 'f32 (0..', begin: 'i32 0.. tokens' });
+fn('init_top_p_decay', 'new sampler', { p: 'f32 (0..1]', decay: 'f32 (0..1]', lowest: 'f32 (0..p]',
+    resets: 'token[n] 0..', n: 'size 0..4194304', min_keep: 'size tokens' });
+fn('init_no_repeat_ngram', 'new sampler', { n: 'i32 0..last_n tokens', last_n: 'i32 n..4194304 tokens' });
+fn('init_loop_breaker', 'new sampler', { min_period: 'i32 1..max_period tokens',
+    max_period: 'i32 min_period..65536 tokens', copies: 'i32 2..last_n/min_period', last_n: 'i32 ..4194304 tokens',
+    every: 'i32 1.. tokens', penalty: 'f32 0..inf' });
+fn('init_loop_breaker_cusum', 'new sampler', { n: 'i32 1..last_n tokens', last_n: 'i32 n..4194304 tokens',
+    loss: 'f32 0..', alarm: 'f32 (0..', penalty: 'f32 0..inf' });
 fn('init_loop_watch', 'new sampler', { loop: 'loop' });
 fn('loop_length', 'i32', { s: 'const sampler' });
 fn('thinking_left', 'i32 -1..', { s: 'const sampler' });
-fn('init_thinking', 'new sampler', {
-    vocab: 'kept const vocab?', spans: 'thinking[n_spans]', n_spans: 'size 0..1024', budget: 'i32', open: 'i32 -1..', plan: 'thinking_plan?',
-});
+fn('init_thinking', 'new sampler', { vocab: 'kept const vocab?', spans: 'thinking[n_spans]', n_spans: 'size 0..1024',
+    budget: 'i32 tokens', open: 'i32 -1..n_spans-1', plan: 'thinking_plan?' });
 fn('thinking_end', 'status', { s: 'sampler' });
 fn('thinking_now', 'i32', { s: 'const sampler' });
 fn('thinking_used', 'i32', { s: 'const sampler' });
-fn('init_schedule', 'new sampler', { when: 'schedule', member: 'taken sampler' });
+fn('init_schedule', 'new sampler of member', { when: 'schedule', member: 'taken sampler' });
 fn('schedule_holds', 'i32', { s: 'const sampler' });
-fn('default_watermark', 'value watermark', { kind: 'watermark_kind' });
-fn('watermark_set', 'status', { mark: 'inout watermark', name: 'text', value: 'text' });
+enumeration('watermark_kind', 'gumbel', 'gumbel_dual', 'sbw_selfhash', 'sbw_lefthash', 'synthid');
+enumeration('watermark_scope', 'once_in_text', 'once_in_all', 'always');
+struct('watermark', { kind: 'watermark_kind', key: 'u64', context_width: 'i32 1..64 tokens', scope: 'watermark_scope',
+    history: 'i32 1..4194304 tokens', alpha: 'f64 0..1', depth: 'i32 1..32', gamma: 'f64 (0..1)', delta: 'f32 0..',
+    seed: 'u64' });
+struct('watermark_result', { score: 'f64', p_value: 'f64', n_scored: 'size', ln_p: 'f64' });
+struct('watermark_span', { begin: 'size', end: 'size', result: 'watermark_result', p_value: 'f64', ln_p: 'f64' });
+fn('default_watermark', 'watermark', { kind: 'watermark_kind' });
 fn('init_watermark', 'new sampler', { mark: 'watermark' });
 fn('init_watermark_draft', 'new sampler', { mark: 'watermark' });
-fn('watermark_detect_keys', 'status', { mark: 'watermark', keys: 'u64[n_keys]', n_keys: 'size', text: 'token[n]', n: 'size', out: 'out watermark_result[n_keys]' });
-fn('watermark_find', 'status', { mark: 'watermark', text: 'token[n]', n: 'size', window: 'size 1..', out: 'out watermark_span' });
+fn('watermark_detect_keys', 'status', { mark: 'watermark', keys: 'u64[n_keys]', n_keys: 'size', text: 'token[n] 0..',
+    n: 'size 0..1073741824', out: 'out watermark_result[n_keys]' });
+fn('watermark_find', 'status', { mark: 'watermark', text: 'token[n] 0..', n: 'size 0..1073741824',
+    window: 'size 1.. tokens', out: 'out watermark_span' });
+enumeration('peer', 'openai', 'vllm', 'transformers', 'llama_server', 'ollama', 'anthropic', 'sglang');
+struct('request', { error: 'text_error', field: 'char[64]', seeded: 'bool', with_prompt: 'bool',
+    thinking_budget: 'i32 -1.. tokens', min_tokens: 'i32 0.. tokens', mask_ends: 'bool' });
+fn('settings_from', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',
+    request: 'out request?' });
+fn('verify_block', 'i32', { s: 'sampler', logits: 'f32[draft.n+1 x n_vocab]', n_vocab: 'size 1..4194304',
+    draft: 'draft', out: 'out token[draft.n+1]' });
 // ---- end of C's side ----
 
 if (Math.floor(c.version() / 100) !== VERSION)
@@ -674,7 +697,7 @@ class Vocab extends Owner {
             bytes.set(piece, at);
             at += lengths[i];
         });
-        super(c.vocab_init(bytes, lengths, pieces.length, last, last.length, ...ends));
+        super(c.vocab_init(bytes, lengths, last, ...ends));
         this.#length = pieces.length;
         this.#eog = last;
     }
@@ -753,7 +776,7 @@ class Sampler extends Owner {
     load(state) {
         if (tagOf(state) !== 'Uint8Array') throw wrong('state', `${said(state)} is no Uint8Array`, E_DTYPE);
         const own = isShared(state) ? new Uint8Array(state) : state;
-        c.state_load(this, own, lengthOf(own));
+        c.state_load(this, own);
     }
     // A BigInt beyond 2^53.
     get position() {
@@ -817,7 +840,7 @@ class Matcher extends Sampler {
         if (!triggerWords && !triggerPatterns && !triggerTokens) return c.init_grammar(indexOf(vocab), grammar);
         const texts = listOf(triggerWords ?? triggerPatterns ?? [], triggerPatterns ? 'trigger_patterns' : 'trigger_words');
         const tokens = integers(triggerTokens ?? [], 'trigger_tokens'), make = triggerPatterns ? c.init_grammar_lazy_patterns : c.init_grammar_lazy;
-        return make(indexOf(vocab), grammar, texts, texts.length, tokens, tokens.length);
+        return make(indexOf(vocab), grammar, texts, tokens);
     }
     get vocab() {
         return this.#vocab;
@@ -880,10 +903,9 @@ function tokensOf(n, most, write) {
 
 // ---- constraints ----
 
-// { tokens, n, bias } for C.
+// { tokens, bias } for C.
 function sequence(tokens, bias, field) {
-    const own = integers(tokens, field);
-    return { tokens: own, n: own.length, bias };
+    return { tokens: integers(tokens, field), bias };
 }
 
 function spansOf(spans) {
@@ -891,7 +913,7 @@ function spansOf(spans) {
         const parts = listOf(span, 'spans').map((tokens) => integers(tokens, 'spans'));
         if (parts.length !== 2 && parts.length !== 3) throw wrong('spans', 'each is [start, end] or [start, end, force]');
         const [start, end, force = null] = parts;
-        return { start, n_start: start.length, end, n_end: end.length, force, n_force: force?.length ?? 0 };
+        return { start, end, force };
     });
 }
 
@@ -930,9 +952,9 @@ class Constraint extends Sampler {
             vocab: null, inside: null, total: 0, soft: 0, softRatio: 0, grace: 0, note: [], ends: [], ramp: null, bias: 0, loop: null, loopFrom: 0,
         }, 'plan');
         const all = spansOf(spans), said = integers(note, 'note'), lasts = listOf(ends, 'ends').map((tokens) => sequence(tokens, 0, 'ends'));
-        return Constraint.#of(c.init_thinking(vocab, all, all.length, budget, inside === null ? -1 : whole(inside, 'inside'), {
-            total, soft, soft_ratio: softRatio, grace, note: said.length ? said : null, n_note: said.length, ends: lasts, n_ends: lasts.length,
-            ramp: ramp ?? 'none', bias, loop: loop && loopOf(loop), loop_from: loopFrom,
+        return Constraint.#of(c.init_thinking(vocab, all, budget, inside === null ? -1 : whole(inside, 'inside'), {
+            total, soft, soft_ratio: softRatio, grace, note: said.length ? said : null, ends: lasts,
+            ramp: ramp ?? 'none', bias, loop: loop && [loopOf(loop)], loop_from: loopFrom,
         }));
     }
     // `what` at work at times only: a Constraint (a copy), or settings, such as { temperature: 1.5 }. count: 'tokens' or 'lines' n,
@@ -942,10 +964,9 @@ class Constraint extends Sampler {
         const { count, start, stop, begin, where, spans, inside, until, vocab, loop } = options(when, {
             count: 'tokens', start: 0, stop: 0, begin: 0, where: 'anywhere', spans: [], inside: null, until: [], vocab: null, loop: null,
         }, 'when');
-        const all = spansOf(spans), last = integers(until, 'until');
         const of = {
-            count, from: start, to: stop, begin, where, spans: all, n_spans: all.length, inside: inside === null ? 0 : whole(inside, 'inside') + 1,
-            until: last, n_until: last.length, vocab, loop: loop && loopOf(loop),
+            count, from: start, to: stop, begin, where, spans: spansOf(spans), inside: inside === null ? 0 : whole(inside, 'inside') + 1,
+            until: integers(until, 'until'), vocab, loop: loop && [loopOf(loop)],
         };
         return Constraint.#of(c.init_schedule(of, what instanceof Constraint ? c.clone(what) : stepsOf(what, vocab)));
     }
@@ -968,13 +989,12 @@ class Constraint extends Sampler {
     }
     // None of these strings, whatever tokens spell it.
     static bannedStrings(vocab, strings, how) {
-        const all = listOf(strings, 'strings');
-        return Constraint.#of(c.init_banned_strings(vocab, all, all.length, flagsOf(how, { rewind: false, anyCase: false })));
+        return Constraint.#of(c.init_banned_strings(vocab, listOf(strings, 'strings'), flagsOf(how, { rewind: false, anyCase: false })));
     }
     // None of these sequences of tokens.
     static bannedSequences(sequences, how) {
         const all = listOf(sequences, 'sequences').map((tokens) => sequence(tokens, -Infinity, 'sequences'));
-        return Constraint.#of(c.init_banned_sequences(all, all.length, flagsOf(how, { rewind: false })));
+        return Constraint.#of(c.init_banned_sequences(all, flagsOf(how, { rewind: false })));
     }
     // [[tokens, bias], ...]: for the token that would complete a sequence.
     static sequenceBias(biases) {
@@ -983,11 +1003,10 @@ class Constraint extends Sampler {
             if (more.length) throw wrong('sequences', 'each is [tokens, bias]');
             return sequence(tokens, bias, 'sequences');
         });
-        return Constraint.#of(c.init_sequence_bias(all, all.length));
+        return Constraint.#of(c.init_sequence_bias(all));
     }
     static #listed(make, tokens, ...more) {
-        const all = integers(tokens, 'tokens');
-        return Constraint.#of(make(all, all.length, ...more));
+        return Constraint.#of(make(integers(tokens, 'tokens'), ...more));
     }
     // Never these tokens.
     static suppressedTokens(tokens) {
@@ -1019,8 +1038,7 @@ class Constraint extends Sampler {
     }
     // topP whose p falls along a sentence.
     static topPDecay(p, decay, lowest, resets = [], minKeep = 0) {
-        const all = integers(resets, 'resets');
-        return Constraint.#of(c.init_top_p_decay(p, decay, lowest, all, all.length, minKeep));
+        return Constraint.#of(c.init_top_p_decay(p, decay, lowest, integers(resets, 'resets'), minKeep));
     }
     // No n tokens that stand in the last lastN already.
     static noRepeatNgram(n, lastN = 4096) {
@@ -1053,7 +1071,7 @@ class Watermark {
         const given = options(numbers, {
             seed: null, contextWidth: null, scope: null, history: null, alpha: null, depth: null, gamma: null, delta: null,
         }, 'numbers');
-        this.#mark = { ...c.default_watermark(kind), key };
+        this.#mark = Object.assign(c.default_watermark(kind), { key });
         this.#seeded = given.seed !== null;
         for (const [name, value] of Object.entries(given)) if (value !== null) this.#mark[snake(name)] = value;
         markOf(this, null).release();
@@ -1073,13 +1091,13 @@ class Watermark {
     detectKeys(keys, text) {
         const all = BigUint64Array.from(listOf(keys, 'keys').map(takeKey), BigInt), tokens = integers(text, 'text', 0);
         const out = Array.from({ length: Math.max(all.length, 1) }, () => ({}));
-        c.watermark_detect_keys(this.#mark, all, all.length, tokens, tokens.length, out);
+        c.watermark_detect_keys(this.#mark, all, tokens, out);
         return out.slice(0, all.length).map(resultOf);
     }
     // The piece of `window` tokens that is most likely marked.
     find(text, window = 200) {
-        const tokens = integers(text, 'text', 0), out = {};
-        c.watermark_find(this.#mark, tokens, tokens.length, window, out);
+        const out = {};
+        c.watermark_find(this.#mark, integers(text, 'text', 0), window, out);
         return { begin: Number(out.begin), end: Number(out.end), result: resultOf(out.result), pValue: out.p_value, lnP: out.ln_p };
     }
     static {
@@ -1093,7 +1111,7 @@ class Watermark {
         };
     }
 }
-const takeKey = takeNumber('u64', '', 'keys');
+const takeKey = takeNumber('u64', '..', 'keys');
 const resultOf = (of) => ({ score: of.score, pValue: of.p_value, nScored: Number(of.n_scored), lnP: of.ln_p });
 
 // ---- settings ----
@@ -1117,7 +1135,7 @@ function membersOf(of, field) {
     return members;
 }
 
-const takeBias = takeNumber('f32', '', 'logit_bias'), takeSeed = takeNumber('u64', '', 'seed');
+const takeBias = takeNumber('f32', '-inf..', 'logit_bias'), takeSeed = takeNumber('u64', '..', 'seed');
 
 // A value as the texts that samp_settings_set takes, one after the other; null: the default.
 function textsOf(name, value) {
@@ -1264,13 +1282,13 @@ class Chain extends Sampler {
         if (given === undefined && tagOf(logits) === 'Float32Array' && !isShared(logits)) { // the same, faster
             const n = lengthOf(logits);
             this.#fits(n);
-            return c.sample(this, logits, n);
+            return c.sample(this, logits);
         }
         const { mask, logprobs, dtype } = options(given, { mask: null, logprobs: null, dtype: undefined }), at = floats(logits, dtype);
         if (at.rows !== undefined) throw wrong('logits', 'this is no row; sampleBatch takes many');
         const n = lengthOf(at.data);
         this.#fits(n);
-        if (mask === null && logprobs === null && at.dtype === 'f32') return c.sample(this, at.data, n);
+        if (mask === null && logprobs === null && at.dtype === 'f32') return c.sample(this, at.data);
         try {
             const told = batch([this], at, { nVocab: n, stride: n, mask, logprobs, index: null, nThreads: 1 });
             return logprobs === null ? told[0] : { token: told.tokens[0], logprobs: told.logprobs[0] };
@@ -1291,7 +1309,7 @@ class Chain extends Sampler {
         if (!['exact', 'ratio', 'block'].includes(method)) throw wrong('method', `${said(method)} is none of exact, ratio, block`);
         if (q && lengthOf(q) !== (which ? which.length : n * nVocab)) throw wrong('probs', `${lengthOf(q)} do not fit`);
         if (which && (!q || which.length % n)) throw wrong('ids', 'they do not fit probs and the draft');
-        const of = { n, tokens, probs: q, ids: which, n_top: which && n ? which.length / n : 0 }, out = new Int32Array(n + 1).fill(-1);
+        const of = { tokens, probs: q, ids: which, n_top: which && n ? which.length / n : 1 }, out = new Int32Array(n + 1).fill(-1);
         const accepted = method === 'block' ? c.verify_block(this, row, nVocab, of, out) : c.verify(this, row, nVocab, of, method, out);
         const taken = [...out.subarray(0, accepted)];
         if (out[accepted] < 0) throw new BatchError(taken, new Map([[accepted, new SamplingError(out[accepted])]]));
@@ -1331,6 +1349,7 @@ class Chain extends Sampler {
     #fits(n) {
         if (n !== this.#vocab && isVocab(this.#vocab) ? n < this.#vocab.length : this.#vocab !== null && n !== this.#vocab)
             throw wrong('logits', `there are ${n}, not ${this.nVocab}`);
+        if (!n) throw new SamplingError(E_EMPTY);
     }
     static {
         isChain = (value) => typeof value === 'object' && value !== null && #marks in value;

@@ -743,7 +743,7 @@ _function("chain_from_params", "new sampler of params", params="params", status=
 _function("chain_update", "status", chain="sampler", params="kept params")
 _function("settings_new", "new settings")
 _function("settings_params", "lent params of settings", settings="const settings")
-_function("settings_set", "status", settings="settings", name="text", value="text", field="out field?")
+_function("settings_set", "status", settings="settings", name="text", value="text?", field="out field?")
 _function("settings_get", "status", settings="const settings", name="text", buf="out char[size]?", size="size")
 _function("settings_takes", "status", name="text", buf="out char[size]?", size="size")
 _function("settings_use_vocab", "status", settings="settings", vocab="kept const vocab?")

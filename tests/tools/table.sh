@@ -1,6 +1,6 @@
 #!/bin/sh
 # The table of functions (src/bindings/functions.txt) says of each public function, struct and enum what both headers declare: the
-# compiler compares types, members and values, this script the names.
+# compiler compares types, members and values, this script the names; and the sections of sampling.py and sampling.js are made of it.
 # Usage: table.sh DIR
 set -eu
 cd "$(dirname "$0")/../.."
@@ -44,4 +44,10 @@ diff "$dir/declared.txt" "$dir/table.txt" > "$dir/names.diff" ||
 } > "$dir/table.c"
 "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$dir/table.c"
 
-echo "== table: $(wc -l < "$dir/table.txt") functions, as both headers declare them"
+for binding in python:sampling.py javascript:sampling.js; do
+    file=src/bindings/${binding#*:}
+    awk -v make="${binding%:*}" -f src/bindings/functions.awk $table "$file" > "$dir/made.txt"
+    cmp -s "$dir/made.txt" "$file" || { echo "$file is not what $table makes of it: run \"make bindings\"" >&2; exit 1; }
+done
+
+echo "== table: $(wc -l < "$dir/table.txt") functions, as both headers declare them; the bindings' sections are made of it"

@@ -130,7 +130,7 @@ const tests = {
         assert(matcher.mask(out) === out && matcher.mask()[0] === out[0] >>> 0);
         fails(() => matcher.mask(new Uint32Array(2)), 'bits: ');
         const before = matcher.save(), copy = matcher.clone();
-        fails(() => matcher.accept(letters('x')), 'outside its range');
+        fails(() => matcher.accept(letters('x')), 'token: the grammar refuses this token');
         assert.deepEqual(matcher.save(), before);
         matcher.rollback();
         assert(!matcher.isComplete() && copy.isComplete());

@@ -23,9 +23,9 @@ const LIMITS = { i32: [-(2 ** 31), 2 ** 31 - 1], token: [-(2 ** 31), 2 ** 31 - 1
 // Below and above what the table says of argument `name` of a function or struct.
 function beyond(of, name) {
     const [, body] = new RegExp(`^(?:fn|struct)\\('${of}',(.*?)\\);$`, 'ms').exec(source) ?? assert.fail(`no ${of} in the table`);
-    const [, type, range = ''] = new RegExp(`\\b${name}: '(\\w+)(?: ([^']*))?'`).exec(body) ?? assert.fail(`no ${of}.${name} in the table`);
-    const [low, high] = range.replace(/[(\]]/g, '').split('..').map((one) => (one ? Number(one) : undefined));
-    if (type.startsWith('f')) return [...(low === undefined ? [] : [low - 1]), ...(range[0] === '(' ? [low] : []), ...(high === undefined ? [] : [high + 0.5, 1e39])];
+    const [, type, range = ''] = new RegExp(`\\b${name}: '(\\w+)(?: ([^' ]*))?`).exec(body) ?? assert.fail(`no ${of}.${name} in the table`);
+    const [low, high] = range.replace(/[()\]]/g, '').split('..').map((one) => (/^-?[\d.]+$/.test(one) ? Number(one) : undefined)); // no formulas
+    if (type.startsWith('f')) return [...(low === undefined ? [] : [low - 1]), ...(range[0] === '(' ? [low] : []), ...(high === undefined ? [] : [high + 0.5]), 1e39];
     const least = low ?? LIMITS[type][0], most = high ?? LIMITS[type][1];
     return [BigInt(least) - 1n, BigInt(most) + 1n, ...(most < 2 ** 53 ? [most + 1, Number(least) - 1] : [])];
 }
