@@ -48,7 +48,13 @@ export class BatchError extends SamplingError {
 
 export class Vocab {
     constructor(tokens: Iterable<Piece>, ends?: { eos?: number | null; eot?: number | null; eog?: Iterable<number> | null });
+    /** Of Hugging Face's tokenizer.json. */
+    static fromTokenizerJson(file: string | Uint8Array): Vocab;
+    /** Of llama.cpp's GGUF, or its beginning with all settings. */
+    static fromGguf(file: Uint8Array): Vocab;
     readonly length: number;
+    readonly eos: number | null;
+    readonly eot: number | null;
     readonly eog: number[];
     close(): void;
 }
@@ -161,6 +167,36 @@ export class Watermark {
     find(text: Tokens, window?: number): WatermarkSpan;
 }
 
+export interface TextOptions {
+    stopTokens?: Tokens; minTokens?: number; includeStop?: boolean; rawBytes?: boolean; stripSpace?: boolean;
+}
+export type TextState = 'goes_on' | 'stopped' | 'ended';
+
+/** Tokens become the text that may be shown; with rawBytes as bytes: new Text<Uint8Array>(vocab, stops, { rawBytes: true }). */
+export class Text<T extends string | Uint8Array = string> {
+    constructor(vocab: Vocab, stops?: Iterable<string>, options?: TextOptions & { rawBytes?: T extends string ? false : true });
+    push(token: number): T;
+    flush(): T;
+    readonly state: TextState;
+    readonly stop: number | null;
+    readonly stopAt: { token: number; byte: number } | null;
+    addPattern(pattern: string | RegExp, maxBytes?: number): void;
+    rollback(n?: number): void;
+    clone(): Text<T>;
+    reset(): void;
+    close(): void;
+}
+
+/** A text that proposes how it goes on. */
+export class Ngram {
+    constructor(nMin?: number, nMax?: number, maxTokens?: number);
+    accept(token: number | Iterable<number>): void;
+    rollback(n?: number): void;
+    draft(n?: number): number[];
+    reset(): void;
+    close(): void;
+}
+
 export interface SampleOptions { mask?: Mask | null; dtype?: Dtype }
 
 export class Chain extends Sampler {
@@ -170,15 +206,19 @@ export class Chain extends Sampler {
     static fromRequest(peer: 'openai' | 'vllm' | 'transformers' | 'llama_server' | 'ollama' | 'anthropic' | 'sglang',
         request: object | string, more?: {
             vocab?: number | Vocab | Iterable<Piece> | null; grammar?: Grammar | Matcher | null; handled?: string[];
-            seed?: number | bigint | null; thinking?: ((budget: number) => Constraint) | null; constraints?: Constraint[];
-            watermark?: Watermark | null;
+            lenient?: boolean; seed?: number | bigint | null; thinking?: ((budget: number) => Constraint) | null;
+            nPrompt?: number; constraints?: Constraint[]; watermark?: Watermark | null;
         }): Chain;
     readonly vocab: number | Vocab | null;
     readonly nVocab: number | null;
     /** Of a chain of fromRequest: is the prompt to be accepted too? */
     readonly withPrompt?: boolean;
+    /** The fields that lenient has left out. */
+    readonly leftOut?: string[];
     readonly settings: Settings;
     clone(): Chain;
+    /** With the stops of the request. */
+    text(vocab?: Vocab): Text;
     sample(logits: Row, options?: SampleOptions & { logprobs?: null }): number;
     sample(logits: Row, options: SampleOptions & { logprobs: number }): { token: number; logprobs: Logprobs };
     verify(logits: Rows, draft: ArrayLike<number>, options?: {
@@ -201,6 +241,7 @@ export interface BatchOptions {
 export function sampleBatch(chains: Chain[], logits: Rows, options?: BatchOptions & { logprobs?: null }): number[];
 export function sampleBatch(chains: Chain[], logits: Rows, options: BatchOptions & { logprobs: number }):
     { tokens: number[]; logprobs: Logprobs[] };
+export function guide(cond: Row, uncond: Row, scale: number, out?: Float32Array): Float32Array;
 export const aliases: Record<string, string>;
 export function takes(name: string): string;
 export function childSeed(seed: number | bigint, i: number | bigint): bigint;

@@ -1,4 +1,4 @@
-// sampling.h from JavaScript: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts, states.
+// sampling.h from JavaScript: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts, texts, states.
 // javascript.md has examples, sampling.d.ts the types.
 //
 //     const { Chain } = require('./sampling.js');
@@ -18,15 +18,22 @@ const VERSION = 200; // major and minor version that the functions and structure
 const CODES = 'OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT E_FULL E_NAME E_ADDRESS'.split(' ');
 const E_NULL = -1, E_RANGE = -2, E_NAN = -3, E_EMPTY = -4, E_NOMEM = -5, E_DTYPE = -7, E_UNSUPPORTED = -9, E_FORMAT = -10, E_NAME = -12;
 
+// use(), whose errors that name nothing are about this field.
+function blaming(field, use) {
+    try {
+        return use();
+    } catch (error) {
+        throw error.field === null && field !== null ? new SamplingError(error.status, field) : error;
+    }
+}
+
 // The text that write(buffer, size) writes, which returns its length. name: the setting that it is about.
 function textOf(write, name = null) {
-    try {
+    return blaming(name, () => {
         const size = write(null, 0), buffer = Buffer.alloc(size + 1);
         write(buffer, size + 1);
         return buffer.toString('utf8', 0, size);
-    } catch (error) {
-        throw error.field === null && name !== null ? new SamplingError(error.status, name) : error;
-    }
+    });
 }
 
 // status: a samp_status, negative; code: 'SAMP_E_RANGE'; field: which setting or argument, or null.
@@ -110,7 +117,8 @@ class Holder {
 }
 const FREE = {
     sampler: (holder) => c.free(holder), vocab: (holder) => c.vocab_free(holder), vocab_index: (holder) => c.vocab_index_free(holder),
-    grammar: (holder) => c.grammar_free(holder), settings: (holder) => c.settings_free(holder),
+    grammar: (holder) => c.grammar_free(holder), settings: (holder) => c.settings_free(holder), text_stream: (holder) => c.text_free(holder),
+    ngram: (holder) => c.ngram_free(holder),
 };
 
 // What is not closed lets go when nothing refers to it.
@@ -166,7 +174,7 @@ const NUMBERS = { // koffi's type, the least value, the largest
 const [Addresses, addressOf] = koffi.sizeof('void *') === 8 ? [BigUint64Array, BigInt] : [Uint32Array, Number];
 const ARRAYS = {
     f32: ['Float32Array'], i32: ['Int32Array'], token: ['Int32Array'], u32: ['Uint32Array', 'Int32Array'], u64: ['BigUint64Array'],
-    char: ['Uint8Array'], byte: ['Uint8Array', 'Float32Array', 'Float64Array', 'Uint16Array', 'Float16Array'],
+    char: ['Uint8Array'], size: [Addresses.name], c: [Addresses.name], byte: ['Uint8Array', 'Float32Array', 'Float64Array', 'Uint16Array', 'Float16Array'],
 };
 const OBJECTS = [...Object.keys(FREE), 'params'];
 const NONE = new Int32Array(4); // never NULL
@@ -254,14 +262,14 @@ const takeNumbers = ([is, ...others], isCounted, field) => (array, n) => {
 };
 
 // What functions.txt says of an argument or of a member of a struct. type: koffi's. next: the name of the next argument.
-// told: it only tells an error.
+// told: it only tells an error. Where C writes a number, or a pointer, is an array of one.
 function parameter(field, text, next, isMember) {
     const [, owned, , out, name, shape, optional, range] =
         /^(kept |taken )?(const )?(out |inout )?(\w+)(?:\[([^\]]*)\])?(\?)?(?: (\S*\.\.\S*))?(?: .*)?$/.exec(text);
-    const of = structs[name], isObject = OBJECTS.includes(name), isList = shape !== undefined;
+    const of = structs[name], isObject = OBJECTS.includes(name), isList = shape !== undefined || name === 'c' || (out && name in NUMBERS);
     const made = (type, take, told = false) => {
         const none = type === 'uintptr_t' ? 0 : null, orNone = (value, n) => (value === null || value === undefined ? none : take(value, n));
-        return { name, field, owned, out, of, isObject, isList, shape, type, told, take: optional && !told ? orNone : take };
+        return { name, field, owned, out, of, isObject, isList, shape, range, type, told, take: optional && !told ? orNone : take };
     };
     const pointer = (type, way = 'in') => koffi[way](koffi.pointer(type)), each = (take) => (all) => all.map((one) => take(one));
     if (name === 'char' && isMember) return made(koffi.array('char', Number(shape)), null);
@@ -299,7 +307,7 @@ function fn(name, result, parameters = {}) {
     const [, how, kind, least = 0, whose] = /^(new |lent )?(\w+)(?: (-?\d+)\.\.)?(?: of (\w+))?$/.exec(result);
     const type = structs[kind]?.type ?? (how ? 'uintptr_t' : { status: 'int', text: 'const char *', void: 'void' }[kind] ?? NUMBERS[kind][0]);
     const raw = needed('library', `${library} has no samp_${name}`, () => lib.func(`samp_${name}`, type, all.map((one) => one.type)));
-    const given = all.filter((one) => !one.told && !lengthIn(all, one.field)), numbers = given.filter((one) => one.name in NUMBERS && !one.isList);
+    const given = all.filter((one) => !one.told && !lengthIn(all, one.field)), numbers = given.filter((one) => one.name in NUMBERS && !one.isList && !/\d\.\.\d/.test(one.range)); // the others are right
     const blamed = numbers.length > 0 && numbers.length < 4 ? numbers.map((one) => one.field).join(' or ') : null;
     const fails = ['status', 'int', 'i32', 'i64', 'token'].includes(kind) ? Number(least) : -Infinity;
     const done = (value, field = null) => {
@@ -353,7 +361,7 @@ function owning(raw, valuesOf, all, given, how, kind, whose, done) {
         if (!how) return done(result, values[at('field')]?.[0]);
         try {
             const { status = values[at('status')]?.[0], line, column, message } = values[at('text_error')] ?? {};
-            if (message) throw wrong(text === 'text' ? kind : text, `line ${line}, column ${column}: ${message}`, status);
+            if (message) throw wrong(text === 'pattern' ? text : kind, `line ${line}, column ${column}: ${message}`, status);
             if (owner && kind === 'sampler') c.status(owner);
             else if (status < 0) throw new SamplingError(status);
             if (!owner) throw new SamplingError(E_NOMEM);
@@ -382,7 +390,11 @@ fn('sample', 'token', { s: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size 1..
 fn('sample_batch', 'status', { rows: 'sampler[logits.n_rows]', logits: 'logits', out: 'out token[logits.n_rows]' });
 fn('verify', 'i32', { s: 'sampler', logits: 'f32[draft.n+1 x n_vocab]', n_vocab: 'size 1..4194304', draft: 'draft',
     method: 'verify_method', out: 'out token[draft.n+1]' });
+fn('guide', 'status', { cond: 'f32[n]', uncond: 'f32[n]', n: 'size 1..4194304', scale: 'f32', out: 'out f32[n]' });
 fn('error_text', 'int', { status: 'int', field: 'text?', buf: 'out char[size]?', size: 'size' });
+fn('params_error_text', 'int', { params: 'params', buf: 'out char[size]?', size: 'size' });
+fn('logits_error_text', 'int', { logits: 'logits', row: 'size 0..logits.n_rows-1', buf: 'out char[size]?',
+    size: 'size' });
 fn('version', 'int');
 fn('check_params', 'status', { params: 'params', field: 'out field?' });
 fn('chain_from_params', 'new sampler of params', { params: 'params', status: 'out status?' });
@@ -510,8 +522,34 @@ struct('request', { error: 'text_error', field: 'char[64]', seeded: 'bool', with
     thinking_budget: 'i32 -1.. tokens', min_tokens: 'i32 0.. tokens', mask_ends: 'bool' });
 fn('settings_from', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',
     request: 'out request?' });
+fn('settings_from_lenient', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',
+    request: 'out request?', left_out: 'out char[size]?', size: 'size' });
+struct('text_options', { stop_tokens: 'token[n_stop_tokens]? 0..', n_stop_tokens: 'size 0..4194304',
+    min_tokens: 'i32 0.. tokens', include_stop: 'bool', raw_bytes: 'bool', strip_space: 'bool' });
+fn('text_init', 'new text_stream', { vocab: 'kept const vocab', stops: 'texts[n_stops]', n_stops: 'size 0..65536',
+    options: 'text_options?', status: 'out status?' });
+fn('text_from_settings', 'new text_stream', { settings: 'const settings', vocab: 'kept const vocab',
+    status: 'out status?' });
+fn('text_add_pattern', 'status', { text: 'text_stream', pattern: 'text', max_bytes: 'size 1..4096' });
+fn('text_push', 'status', { text: 'text_stream', token: 'token 0..n_vocab-1', out: 'c', n: 'out size' });
+fn('text_flush', 'status', { text: 'text_stream', out: 'c', n: 'out size' });
+fn('text_stop', 'i32 -1..', { text: 'const text_stream' });
+fn('text_stop_at', 'status', { text: 'const text_stream', token: 'out i32?', byte: 'out size?' });
+fn('text_rollback', 'status', { text: 'text_stream', n: 'i32 0.. tokens' });
+fn('text_clone', 'new text_stream of text', { text: 'const text_stream' });
+fn('text_reset', 'void', { text: 'text_stream' });
+fn('text_free', 'void', { text: 'taken text_stream?' });
 fn('verify_block', 'i32', { s: 'sampler', logits: 'f32[draft.n+1 x n_vocab]', n_vocab: 'size 1..4194304',
     draft: 'draft', out: 'out token[draft.n+1]' });
+fn('ngram_init', 'new ngram', { n_min: 'i32 1..64 tokens', n_max: 'i32 n_min..64 tokens',
+    max_tokens: 'size n_max..67108864' });
+fn('ngram_free', 'void', { ngram: 'taken ngram?' });
+fn('ngram_reset', 'void', { ngram: 'ngram?' });
+fn('ngram_accept', 'status', { ngram: 'ngram', token: 'token 0..' });
+fn('ngram_rollback', 'status', { ngram: 'ngram', n: 'i32 0.. tokens' });
+fn('ngram_draft', 'i64', { ngram: 'const ngram', out: 'out token[n_max]?', n_max: 'size' });
+fn('vocab_from_tokenizer_json', 'new vocab', { text: 'char[n]', n: 'size 0..67108864', error: 'out text_error?' });
+fn('vocab_from_gguf', 'new vocab', { file: 'byte[n]', n: 'size', error: 'out text_error?' });
 // ---- end of C's side ----
 
 if (Math.floor(c.version() / 100) !== VERSION)
@@ -675,12 +713,23 @@ class Made {
 
 let isVocab, indexOf; // indexOf: made when a grammar needs it for the first time, and kept
 
-// The tokens' bytes, for dry, infill and grammars: strings, Uint8Arrays, or null for control tokens.
+const ofVocab = koffi.struct({ // samp_vocab
+    n_vocab: 'int32_t', token_bytes: 'void *', tokenize: 'void *', user: 'void *', eog: 'void *', n_eog: 'size_t', eos: 'int32_t', eot: 'int32_t',
+});
+
+// The tokens' bytes, for dry, infill, grammars and texts: strings, Uint8Arrays, or null for control tokens.
 class Vocab extends Owner {
     #index = null;
     #length;
-    #eog;
+    #ends;
     constructor(tokens, given) {
+        const holder = tokens instanceof Made ? tokens.holder : Vocab.#make(tokens, given);
+        super(holder);
+        const { n_vocab, eos, eot, eog, n_eog } = koffi.decode(BigInt(holder.handle), ofVocab), one = (token) => (token < 0 ? null : token);
+        this.#length = n_vocab;
+        this.#ends = { eos: one(eos), eot: one(eot), eog: n_eog ? [...koffi.decode(eog, 'int32_t', Number(n_eog))] : [] };
+    }
+    static #make(tokens, given) {
         const { eos, eot, eog } = options(given, { eos: null, eot: null, eog: null });
         const pieces = listOf(tokens, 'tokens').map((piece) => {
             if (piece === null) return NONE.subarray(0, 0);
@@ -697,15 +746,34 @@ class Vocab extends Owner {
             bytes.set(piece, at);
             at += lengths[i];
         });
-        super(c.vocab_init(bytes, lengths, last, ...ends));
-        this.#length = pieces.length;
-        this.#eog = last;
+        return c.vocab_init(bytes, lengths, last, ...ends);
+    }
+    static #from(read, file) {
+        const own = typeof file === 'string' ? Buffer.from(file) : file;
+        if (tagOf(own) !== 'Uint8Array') throw wrong('file', `${said(file)} is no Uint8Array`, E_DTYPE);
+        return new Vocab(new Made(read(isShared(own) ? new Uint8Array(own) : own)));
+    }
+    // Of Hugging Face's tokenizer.json, as text or bytes.
+    static fromTokenizerJson(file) {
+        return Vocab.#from(c.vocab_from_tokenizer_json, file);
+    }
+    // Of llama.cpp's GGUF: the file's bytes, or those of its beginning with all settings. They are read where they are.
+    static fromGguf(file) {
+        if (typeof file === 'string') throw wrong('file', 'bytes, not a string', E_DTYPE);
+        return Vocab.#from(c.vocab_from_gguf, file);
     }
     get length() {
         return this.#length;
     }
+    // null: there is none.
+    get eos() {
+        return this.#ends.eos;
+    }
+    get eot() {
+        return this.#ends.eot;
+    }
     get eog() {
-        return [...this.#eog];
+        return [...this.#ends.eog];
     }
     close() {
         this.#index?.close();
@@ -750,11 +818,15 @@ class Grammar extends Owner {
 
 const STAGES = ['not', 'open', 'soft', 'note', 'grace', 'ends'];
 
+function acceptEach(accept, text, token) {
+    if (typeof token === 'object') for (const one of integers(token, 'token', 0)) accept(text, one);
+    else accept(text, token);
+}
+
 class Sampler extends Owner {
     // Tell of a token that was not sampled here, or of several: a prompt's. Those before one that is refused stay accepted.
     accept(token) {
-        if (typeof token === 'object') for (const one of integers(token, 'token', 0)) c.accept(this, one);
-        else c.accept(this, token);
+        acceptEach(c.accept, this, token);
     }
     reset() {
         c.reset(this);
@@ -1114,6 +1186,109 @@ class Watermark {
 const takeKey = takeNumber('u64', '..', 'keys');
 const resultOf = (of) => ({ score: of.score, pValue: of.p_value, nScored: Number(of.n_scored), lnP: of.ln_p });
 
+// ---- tokens to text ----
+
+const STATES = ['goes_on', 'stopped', 'ended'], START = new Addresses(1), LENGTH = new Addresses(1), PLACE = new Int32Array(1);
+
+// Tokens become the text that may be shown: whole characters, and no byte of a stop. stops: strings that end the text, however
+// they fall into tokens; stopTokens: tokens that do so besides vocab.eog. minTokens: the first so many end nothing. includeStop:
+// the stop is shown. rawBytes: Uint8Arrays, with broken characters as they are. stripSpace: a space at the beginning is left out.
+class Text extends Owner {
+    #raw;
+    #last;
+    #state;
+    constructor(vocab, stops = [], how) {
+        const { holder, raw, last, state = 'goes_on' } = vocab instanceof Made ? vocab : Text.#make(vocab, stops, how);
+        super(holder);
+        [this.#raw, this.#last, this.#state] = [raw, last, state];
+    }
+    static #make(vocab, stops, how) {
+        const { stopTokens, minTokens, includeStop, rawBytes, stripSpace } = options(how, {
+            stopTokens: [], minTokens: 0, includeStop: false, rawBytes: false, stripSpace: false,
+        });
+        const holder = blaming('stops', () => c.text_init(vocab, listOf(stops, 'stops'), {
+            stop_tokens: integers(stopTokens, 'stop_tokens', 0, 2 ** 22 - 1), min_tokens: minTokens, include_stop: includeStop,
+            raw_bytes: rawBytes, strip_space: stripSpace,
+        }));
+        return new Made(holder, { raw: rawBytes, last: vocab.length - 1 });
+    }
+    #shown() {
+        const bytes = LENGTH[0] ? koffi.decode(BigInt(START[0]), 'uint8_t', Number(LENGTH[0])) : new Uint8Array(0);
+        return this.#raw ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+    }
+    // What may be shown now; state tells whether more can follow.
+    push(token) {
+        this.#state = STATES[c.text_push(this, whole(token, 'token', 0, this.#last), START, LENGTH)];
+        return this.#shown();
+    }
+    // No token follows: what was held back.
+    flush() {
+        c.text_flush(this, START, LENGTH);
+        if (this.#state === 'goes_on') this.#state = 'ended';
+        return this.#shown();
+    }
+    // 'goes_on', 'stopped' (a stop is complete), 'ended' (by a token, or by flush).
+    get state() {
+        return this.#state;
+    }
+    // Which stop has ended the text, of stops and behind them of patterns; null: none.
+    get stop() {
+        const stop = c.text_stop(this);
+        return stop < 0 ? null : stop;
+    }
+    // Where the stop begins, or which token has ended the text: { token, byte }, its number and a place in its bytes. null: nothing has.
+    get stopAt() {
+        try {
+            c.text_stop_at(this, PLACE, LENGTH);
+        } catch (error) {
+            if (error.status !== E_EMPTY) throw error;
+            return null;
+        }
+        return { token: PLACE[0], byte: Number(LENGTH[0]) };
+    }
+    // A regular expression that ends the text, too, where it matches maxBytes bytes at most. Before the first token.
+    addPattern(pattern, maxBytes = 1024) {
+        blaming('pattern', () => c.text_add_pattern(this, patternOf(pattern), maxBytes));
+    }
+    // Take back the last n tokens; what they have shown is yours to take back. 0: only a flush.
+    rollback(n = 1) {
+        c.text_rollback(this, n);
+        if (this.stopAt === null) this.#state = 'goes_on';
+    }
+    clone() {
+        return new Text(new Made(c.text_clone(this), { raw: this.#raw, last: this.#last, state: this.#state }));
+    }
+    // An empty text with the same stops.
+    reset() {
+        c.text_reset(this);
+        this.#state = 'goes_on';
+    }
+}
+
+// A text that proposes how it goes on: as it did where its last tokens, nMax to nMin of them, came before, within maxTokens tokens.
+class Ngram extends Owner {
+    #most;
+    constructor(nMin = 2, nMax = 5, maxTokens = 8192) {
+        const least = whole(nMin, 'n_min', 1, 64), longest = whole(nMax, 'n_max', least, 64), most = whole(maxTokens, 'max_tokens', longest, 2 ** 26);
+        super(c.ngram_init(least, longest, most));
+        this.#most = most;
+    }
+    // A token, or several: of the prompt, and what the chain has accepted.
+    accept(token) {
+        acceptEach(c.ngram_accept, this, token);
+    }
+    rollback(n = 1) {
+        c.ngram_rollback(this, n);
+    }
+    // n tokens at most: a draft for Chain's verify.
+    draft(n = 64) {
+        return tokensOf(n, this.#most, (out, most) => c.ngram_draft(this, out, most));
+    }
+    reset() {
+        c.ngram_reset(this);
+    }
+}
+
 // ---- settings ----
 
 // What vLLM, transformers, llama-cpp-python and node-llama-cpp call the settings; and the samplers' names, for a first value.
@@ -1168,6 +1343,14 @@ function valuesOf(settings) {
     return values;
 }
 
+function checkParams(params) {
+    try {
+        c.check_params(params);
+    } catch (error) {
+        throw error.field === 'params' ? error : new SamplingError(error.status, error.field, textOf((buffer, size) => c.params_error_text(params, buffer, size)));
+    }
+}
+
 // use(settings) with a samp_settings that has these values.
 function withSettings(values, vocab, use) {
     const settings = c.settings_new();
@@ -1175,7 +1358,7 @@ function withSettings(values, vocab, use) {
         if (isVocab(vocab)) c.settings_use_vocab(settings, vocab);
         else if (vocab !== null) c.settings_set(settings, 'n_vocab', String(whole(vocab, 'vocab')));
         for (const [name, { texts }] of values) for (const text of texts) c.settings_set(settings, name, text);
-        c.check_params(c.settings_params(settings));
+        checkParams(c.settings_params(settings));
         return use(settings);
     } finally {
         settings.release();
@@ -1200,22 +1383,24 @@ class Chain extends Sampler {
     #vocab;
     #values;
     #marks;
+    #request; // reads it into settings
     constructor(vocab = null, settings = {}) {
         const made = vocab instanceof Made ? vocab : Chain.#make(vocab, settings);
         super(made.holder);
         this.#vocab = made.vocab;
         this.#values = made.values;
         this.#marks = made.marks;
+        this.#request = made.request ?? null;
     }
     static #make(vocab, settings) {
         const others = Object.create(null), more = options(settings, { grammar: null, constraints: [], watermark: null }, 'settings', others);
         return Chain.#build(vocab, valuesOf(others), more, () => []);
     }
-    // read(settings): more constraints, the first ones.
+    // read(settings, vocab): more constraints, the first ones.
     static #build(given, values, { grammar, constraints, watermark }, read) {
         const vocab = typeof given !== 'object' || given === null || isVocab(given) ? given : new Vocab(given), own = listOf(constraints, 'constraints');
         const holder = withSettings(values, vocab, (settings) => {
-            const all = [...read(settings), ...own], chain = c.chain_from_params(c.settings_params(settings));
+            const all = [...read(settings, vocab), ...own], chain = c.chain_from_params(c.settings_params(settings));
             try {
                 all.forEach((one, i) => {
                     if (!(one instanceof Constraint)) throw wrong('constraints', `${said(one)} is no Constraint`, E_NULL);
@@ -1250,50 +1435,80 @@ class Chain extends Sampler {
         return isVocab(this.#vocab) ? this.#vocab.length : this.#vocab;
     }
     clone() {
-        return new Chain(new Made(c.clone(this), { vocab: this.#vocab, values: this.#values, marks: this.#marks }));
+        return new Chain(new Made(c.clone(this), { vocab: this.#vocab, values: this.#values, marks: this.#marks, request: this.#request }));
     }
-    // What a request to another program asks for, by its names, defaults and ranges. handled: fields that you see to.
-    // thinking: what makes a Constraint of a number of tokens to think, if the request says one. .withPrompt tells whether the
-    // prompt is to be accepted too.
+    // What a request to another program asks for, by its names, defaults and ranges. handled: fields that you see to. lenient:
+    // fields that the program does not have are left out; .leftOut has their names. thinking: what makes a Constraint of a
+    // number of tokens to think, if the request says one. nPrompt: how many tokens of a prompt you will accept, behind which
+    // the request's least number of tokens begins. .withPrompt tells whether the prompt is to be accepted.
     static fromRequest(peer, request, more) {
-        const { vocab, handled, seed, thinking, ...others } = options(more, {
-            vocab: null, grammar: null, handled: [], seed: null, thinking: null, constraints: [], watermark: null,
+        const { vocab, handled, lenient, seed, thinking, nPrompt, ...others } = options(more, {
+            vocab: null, grammar: null, handled: [], lenient: false, seed: null, thinking: null, nPrompt: 0, constraints: [], watermark: null,
         }, 'more');
-        const text = jsonOf(request, 'request'), names = listOf(handled, 'handled'), told = {};
+        const text = jsonOf(request, 'request'), names = listOf(handled, 'handled'), isLenient = takeBool('lenient')(lenient), begin = whole(nPrompt, 'n_prompt');
         if (thinking !== null && typeof thinking !== 'function') throw wrong('thinking', `${said(thinking)} is no function`);
-        const made = Chain.#build(vocab, valuesOf({ seed }), others, (settings) => {
+        const left = Buffer.alloc(64 + (isLenient ? 8 * Buffer.byteLength(text) : 0)), own = []; // no name is 8 times as long as its JSON
+        const read = (settings, told) => {
             try {
-                c.settings_from(settings, peer, text, names, told);
+                if (isLenient) c.settings_from_lenient(settings, peer, text, names, told, left, left.length);
+                else c.settings_from(settings, peer, text, names, told);
             } catch (error) {
                 if (!told.error?.message) throw error;
                 throw wrong(told.field || 'request', told.error.message, error.status);
             }
-            if (told.thinking_budget < 0) return [];
-            if (!thinking) throw wrong('thinking_budget', 'say thinking, or see to it yourself, by handled', E_UNSUPPORTED);
-            return [thinking(told.thinking_budget)];
+            return told;
+        };
+        const told = {};
+        try {
+            const made = Chain.#build(vocab, valuesOf({ seed }), others, (settings, of) => {
+                const ends = isVocab(of) ? of.eog : [], { min_tokens, mask_ends, thinking_budget } = read(settings, told);
+                for (const name of ['min_tokens', 'mask_ends']) if (told[name] && !ends.length) throw wrong(name, 'it needs a Vocab that has eog', E_UNSUPPORTED);
+                if (mask_ends) own.push(Constraint.suppressedTokens(ends));
+                if (min_tokens) own.push(Constraint.minTokens(ends, min_tokens, begin));
+                if (thinking_budget < 0) return own;
+                if (!thinking) throw wrong('thinking_budget', 'say thinking, or see to it yourself, by handled', E_UNSUPPORTED);
+                return [...own, thinking(thinking_budget)];
+            });
+            const chain = new Chain(Object.assign(made, { values: null, request: (settings) => read(settings, {}) }));
+            chain.withPrompt = told.with_prompt;
+            chain.leftOut = left.toString('utf8', 0, left.indexOf(0)).split(';').filter((name) => name);
+            return chain;
+        } finally {
+            for (const one of own) one.close();
+        }
+    }
+    // A Text with the stops of the request that the chain was made of; of another chain only vocab.eog ends it.
+    text(vocab = this.#vocab) {
+        c.status(this);
+        const holder = withSettings(this.#values ?? new Map(), vocab, (settings) => {
+            this.#request?.(settings);
+            return blaming('stop', () => c.text_from_settings(settings, vocab));
         });
-        const chain = new Chain(Object.assign(made, { values: null }));
-        chain.withPrompt = told.with_prompt;
-        return chain;
+        return new Text(new Made(holder, { raw: false, last: vocab.length - 1 }));
     }
     // The next token, which the chain has then accepted. mask: a Uint32Array of bits, or a bool for each token. logprobs:
     // the n most likely tokens too; then { token, logprobs }. dtype: of a Uint16Array, 'float16' or 'bfloat16'.
     sample(logits, given) {
-        if (given === undefined && tagOf(logits) === 'Float32Array' && !isShared(logits)) { // the same, faster
-            const n = lengthOf(logits);
-            this.#fits(n);
-            return c.sample(this, logits);
-        }
+        if (given === undefined && tagOf(logits) === 'Float32Array' && !isShared(logits)) return this.#draw(logits); // the same, faster
         const { mask, logprobs, dtype } = options(given, { mask: null, logprobs: null, dtype: undefined }), at = floats(logits, dtype);
         if (at.rows !== undefined) throw wrong('logits', 'this is no row; sampleBatch takes many');
+        if (mask === null && logprobs === null && at.dtype === 'f32') return this.#draw(at.data);
         const n = lengthOf(at.data);
         this.#fits(n);
-        if (mask === null && logprobs === null && at.dtype === 'f32') return c.sample(this, at.data);
         try {
             const told = batch([this], at, { nVocab: n, stride: n, mask, logprobs, index: null, nThreads: 1 });
             return logprobs === null ? told[0] : { token: told.tokens[0], logprobs: told.logprobs[0] };
         } catch (error) {
             throw error instanceof BatchError ? error.errors.get(0) : error;
+        }
+    }
+    #draw(row) {
+        const n = lengthOf(row);
+        this.#fits(n);
+        try {
+            return c.sample(this, row);
+        } catch (error) {
+            throw because(error, oneRow(row, n));
         }
     }
     // How much of a draft is right? The tokens that are accepted, and one more. logits: a row more than the draft has
@@ -1310,10 +1525,15 @@ class Chain extends Sampler {
         if (q && lengthOf(q) !== (which ? which.length : n * nVocab)) throw wrong('probs', `${lengthOf(q)} do not fit`);
         if (which && (!q || which.length % n)) throw wrong('ids', 'they do not fit probs and the draft');
         const of = { tokens, probs: q, ids: which, n_top: which && n ? which.length / n : 1 }, out = new Int32Array(n + 1).fill(-1);
-        const accepted = method === 'block' ? c.verify_block(this, row, nVocab, of, out) : c.verify(this, row, nVocab, of, method, out);
-        const taken = [...out.subarray(0, accepted)];
-        if (out[accepted] < 0) throw new BatchError(taken, new Map([[accepted, new SamplingError(out[accepted])]]));
-        return [...taken, out[accepted]];
+        const rows = { ...oneRow(row, nVocab), n_rows: n + 1 };
+        try {
+            const accepted = method === 'block' ? c.verify_block(this, row, nVocab, of, out) : c.verify(this, row, nVocab, of, method, out);
+            const taken = [...out.subarray(0, accepted)];
+            if (out[accepted] < 0) throw new BatchError(taken, new Map([[accepted, because(new SamplingError(out[accepted]), rows, accepted)]]));
+            return [...taken, out[accepted]];
+        } catch (error) {
+            throw error instanceof BatchError ? error : because(error, rows);
+        }
     }
     // Other values for these settings, between two tokens; what the chain has seen stays. null: the default.
     update(settings) {
@@ -1357,6 +1577,16 @@ class Chain extends Sampler {
     }
 }
 
+// One row, as a samp_logits.
+const oneRow = (data, n) => ({ data, dtype: 'f32', n_rows: 1, n_vocab: n, stride: n, row_index: null, mask: null, mask_stride: 0, logprobs: null, n_threads: 1 });
+
+// An error of a row of these logits, which says what is wrong with them.
+function because(error, logits, row = 0) {
+    if (error.status !== E_NAN && error.status !== E_EMPTY) return error;
+    const text = textOf((buffer, size) => c.logits_error_text(logits, row, buffer, size));
+    return text === 'ok' ? error : new SamplingError(error.status, null, text);
+}
+
 // Room for the log-probabilities of some rows, which C writes: { at, read(r), free() }.
 function roomForLogprobs(rows, n) {
     const { logprobs: { type }, logprob_set: { type: ofSet }, logprob: { type: ofOne } } = structs;
@@ -1388,14 +1618,15 @@ function batch(chains, { data, dtype }, { nVocab, stride, index, mask, logprobs,
     const room = logprobs === null ? null : roomForLogprobs(rows, whole(logprobs, 'logprobs', 0, 1024));
     try {
         const out = new Int32Array(rows);
-        c.sample_batch(chains, {
+        const logits = {
             data, dtype, n_rows: rows, n_vocab: nVocab, stride, row_index: index, mask: words, mask_stride: words ? lengthOf(words) / rows : 0,
             logprobs: room && room.at, n_threads: nThreads,
-        }, out);
+        };
+        c.sample_batch(chains, logits, out);
         const tokens = [...out], told = room && tokens.map((token, r) => (token < 0 ? null : room.read(r)));
         if (tokens.some((token) => token < 0)) {
             const errors = new Map();
-            tokens.forEach((token, r) => token < 0 && errors.set(r, new SamplingError(token)));
+            tokens.forEach((token, r) => token < 0 && errors.set(r, because(new SamplingError(token), logits, r)));
             throw new BatchError(tokens.map((token) => (token < 0 ? null : token)), errors, told);
         }
         return room ? { tokens, logprobs: told } : tokens;
@@ -1425,6 +1656,24 @@ function sampleBatch(chains, logits, given) {
     return batch(all, at, { nVocab, stride: step, index, mask, logprobs, nThreads });
 }
 
+// Classifier-free guidance: what the model says with a prompt (cond) and without it (uncond), as one row, into out (a Float32Array)
+// if it is given. scale 1: cond's; above: further from uncond.
+function guide(cond, uncond, scale, out) {
+    const [a, b] = [[cond, 'cond'], [uncond, 'uncond']].map(([row, field]) => widened(floats(row, undefined, field))), n = lengthOf(a);
+    if (lengthOf(b) !== n) throw wrong('uncond', `there are ${lengthOf(b)}, not ${n}`);
+    const to = out === undefined ? new Float32Array(n) : out;
+    try {
+        c.guide(a, b, scale, to, n);
+    } catch (error) {
+        for (const [row, field] of [[a, 'cond'], [b, 'uncond']]) {
+            const { message } = error.field ? error : because(error, oneRow(row, n));
+            if (message !== error.message) throw wrong(field, message, error.status);
+        }
+        throw error;
+    }
+    return to;
+}
+
 // Which values a setting takes, for a user to read.
 const takes = (name) => textOf((buffer, size) => c.settings_takes(nameOf(name), buffer, size), name);
 // The seed of sample i of several from one request.
@@ -1432,5 +1681,6 @@ const childSeed = (seed, i) => BigInt(c.child_seed(seed, i));
 const version = () => c.version();
 
 module.exports = {
-    BatchError, Chain, Constraint, Grammar, Matcher, Sampler, SamplingError, Vocab, Watermark, aliases, childSeed, sampleBatch, takes, version,
+    BatchError, Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes,
+    version,
 };

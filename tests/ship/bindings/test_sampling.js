@@ -3,7 +3,7 @@
 const assert = require('assert');
 const fs = require('fs');
 const koffi = require('koffi');
-const { BatchError, Chain, Constraint, Grammar, Matcher, SamplingError, Vocab, Watermark, aliases, childSeed, sampleBatch, takes } = require('./sampling.js');
+const { BatchError, Chain, Constraint, Grammar, Matcher, Ngram, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes } = require('./sampling.js');
 const sampling = require('./sampling.js');
 
 const N = 40;
@@ -48,7 +48,8 @@ const tests = {
         fails(() => chain.sample(null), 'neither');
         fails(() => chain.sample(7), 'neither');
         fails(() => new Chain().sample([]), 'no token is left');
-        fails(() => new Chain().sample([1, NaN]), 'NaN');
+        fails(() => new Chain().sample([1, NaN]), 'logit 1 is NaN');
+        fails(() => new Chain().sample(Float64Array.of(1, Infinity)), 'logit 1 is +infinity');
         fails(() => new Chain().sample(['a', 1]), '"a" is no number');
         assert.equal(new Chain(null, { topK: 1 }).sample([1, 3, 2]), 1);
         // it is read where it is: C's memchr finds a typed array at one and the same place
@@ -83,7 +84,8 @@ const tests = {
         bad[3][7] = Infinity;
         chains.forEach((chain) => chain.reset());
         const before = chains.map((chain) => chain.save());
-        const error = fails(() => sampleBatch(chains, bad, { logprobs: 1 }), 'row 2: NaN', BatchError);
+        const error = fails(() => sampleBatch(chains, bad, { logprobs: 1 }), 'row 2: logit 5 is NaN', BatchError);
+        assert.equal(error.errors.get(3).message, 'logit 7 is +infinity');
         assert.deepEqual(error.tokens, [alone[0], alone[1], null, null]);
         assert.deepEqual([...error.errors.keys()], [2, 3]);
         assert(error.code === 'SAMP_E_NAN' && error.status === -3 && error.logprobs[0] && !error.logprobs[2]);
@@ -103,7 +105,7 @@ const tests = {
         assert.equal(sampleBatch(two, [ROW, ROW], { mask: [Uint32Array.of(1, 0), Uint32Array.of(0, 2)] })[1], 33);
         fails(() => chain.sample(ROW, { mask: Uint32Array.of(1) }), 'mask: 1 words');
         fails(() => chain.sample(ROW, { mask: bools.slice(1) }), 'mask: 39');
-        fails(() => chain.sample(ROW, { mask: new Uint32Array(2) }), 'no token is left');
+        fails(() => chain.sample(ROW, { mask: new Uint32Array(2) }), 'all 40 tokens are masked');
     },
     logprobs() {
         const chain = new Chain(N, { seed: 3, topK: 5, temperature: 1 }), total = ROW.reduce((sum, x) => sum + Math.exp(x), 0);
@@ -366,7 +368,154 @@ const tests = {
         fails(() => chain.verify(flat, want.slice(0, 4), { ids: [1, 1, 1, 1] }), 'ids');
         const broken = Float32Array.from(flat);
         broken[2 * N] = NaN;
-        assert.deepEqual(fails(() => fresh().verify(broken, want.slice(0, 4)), 'row 2: NaN', BatchError).tokens, want.slice(0, 2));
+        assert.deepEqual(fails(() => fresh().verify(broken, want.slice(0, 4)), 'row 2: logit 0 is NaN', BatchError).tokens, want.slice(0, 2));
+    },
+    // Random texts, cut at random places, against a twin that looks at the whole text.
+    texts() {
+        let seed = 7;
+        const random = (n) => ((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0), Math.floor(seed / 2 ** 32 * n)), some = (list) => list[random(list.length)];
+        const CHARACTERS = ['a', 'a', 'b', ' ', 'é', '€', '😀'], word = (most) => Array.from({ length: 1 + random(most) }, () => some(CHARACTERS)).join('');
+        const decoder = new TextDecoder('utf-8', { ignoreBOM: true }), totals = { goes_on: 0, stopped: 0, ended: 0 };
+        for (let trial = 0; trial < 2000; trial++) {
+            let bytes = Buffer.from(word(30));
+            if (random(2)) bytes = Buffer.from(bytes.map((one) => (random(8) ? one : some([0, 0xC3, 0xE2, 0xF0, 0x82, 0xFF])))); // broken
+            const cuts = [...new Set([0, ...Array.from({ length: random(bytes.length + 1) }, () => random(bytes.length)), bytes.length])].sort((a, b) => a - b);
+            const tokens = cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut)), vocab = new Vocab([...tokens, null], { eos: tokens.length });
+            const stops = Array.from({ length: random(4) }, () => word(3)), includeStop = !random(4), stripSpace = !random(2), minTokens = random(4) ? 0 : random(4);
+            // the twin: the stop whose last byte comes first, of those the one that begins first, of those the first
+            const skip = stripSpace && bytes[0] === 32 ? 1 : 0, at = (byte) => cuts.findLastIndex((cut) => cut <= byte);
+            let found = null;
+            for (let end = skip + 1; end <= bytes.length && !found; end++)
+                stops.forEach((stop, i) => {
+                    const begin = end - Buffer.byteLength(stop);
+                    if (begin >= skip && at(end - 1) >= minTokens && bytes.subarray(begin, end).equals(Buffer.from(stop)) && (!found || begin < found.begin)) found = { begin, end, i };
+                });
+            const whole = bytes.subarray(skip, found ? (includeStop ? found.end : found.begin) : bytes.length), longest = Math.max(1, ...stops.map((stop) => Buffer.byteLength(stop)));
+            const text = new Text(vocab, stops, { includeStop, stripSpace, minTokens }), raw = new Text(vocab, stops, { includeStop, stripSpace, minTokens, rawBytes: true }), copy = text.clone();
+            const shown = [], rawly = [], length = () => rawly.reduce((n, one) => n + one.length, 0);
+            for (let i = 0; i < tokens.length && text.state === 'goes_on'; i++) {
+                shown.push(text.push(i));
+                rawly.push(raw.push(i));
+                assert.equal(raw.state, text.state);
+                const held = Math.min(cuts[i + 1], found?.end ?? Infinity) - skip - length();
+                if (text.state === 'goes_on') assert(held <= longest - 1 + 3 && (!includeStop || held <= 3), `${held} bytes are held`);
+                assert(decoder.decode(whole).startsWith(shown.join('')) && whole.subarray(0, length()).equals(Buffer.concat(rawly)));
+                if (!random(5)) { // back, and again
+                    const n = random(i + 2);
+                    for (const one of [text, raw]) one.rollback(n);
+                    [shown.length, rawly.length] = [i + 1 - n, i + 1 - n];
+                    assert.equal(text.state, n || !found || i < at(found.end - 1) ? 'goes_on' : 'stopped');
+                    i -= n;
+                }
+            }
+            totals[text.state]++;
+            assert.deepEqual([text.state, text.stop], found ? ['stopped', found.i] : ['goes_on', null]);
+            assert.deepEqual(text.stopAt, found && { token: at(found.begin), byte: found.begin - cuts[at(found.begin)] });
+            if (!found && tokens.length >= minTokens && random(2)) {
+                shown.push(text.push(tokens.length)); // the end
+                assert.deepEqual([text.state, text.stopAt], ['ended', { token: tokens.length, byte: 0 }]);
+                assert(text.push(0) === '' && text.state === 'ended');
+            } else shown.push(text.flush());
+            rawly.push(raw.flush());
+            totals[text.state]++;
+            assert.equal(shown.join(''), decoder.decode(whole));
+            assert(whole.equals(Buffer.concat(rawly)) && text.flush() === '' && copy.state === 'goes_on' && copy.push(0) === shown[0]);
+            text.reset();
+            assert(text.state === 'goes_on' && text.push(0) === shown[0]);
+            for (const one of [text, raw, copy, vocab]) one.close();
+        }
+        assert(Object.values(totals).every((n) => n > 500), JSON.stringify(totals));
+        const vocab = new Vocab(LETTERS, { eos: END }), say = (text, said) => letters(said).map((token) => text.push(token)).join('');
+        const text = new Text(vocab, ['stop'], { stopTokens: letters('#') });
+        text.addPattern(/x[0-9]+y/, 5);
+        assert.deepEqual([say(text, 'x1234'), say(text, '56x7'), say(text, 'y'), text.state, text.stop, text.stopAt], ['x1234', '56', '', 'stopped', 1, { token: 7, byte: 0 }]);
+        text.reset();
+        assert.deepEqual([say(text, 'a st#'), text.state, text.stop], ['a st', 'ended', null]);
+        text.rollback();
+        assert.deepEqual([say(text, 'op'), text.state, text.stop, new Text(vocab, ['b'], { minTokens: 2 }).push(END)], ['', 'stopped', 0, '']);
+        fails(() => text.addPattern('z'), 'pattern');
+        fails(() => new Text(vocab).addPattern('('), 'pattern');
+        fails(() => new Text(vocab, ['']), 'stops');
+        fails(() => text.push(96), 'token: 96 is not a whole number in [0, 95]');
+        fails(() => text.rollback(99), 'n: ');
+        text.close();
+        for (const used of [() => text.push(1), () => text.flush(), () => text.stop, () => text.stopAt, () => text.clone()]) fails(used, 'text: it is closed');
+    },
+    ngrams() {
+        const text = new Ngram(), line = [5, 6, 7, 8, 9];
+        text.accept([...line, ...line, 5, 6]);
+        assert.deepEqual([text.draft(), text.draft(2), text.draft(0)], [[7, 8, 9, 5, 6], [7, 8], []]);
+        text.rollback(2);
+        text.accept(3);
+        assert.deepEqual(text.draft(), []);
+        text.rollback();
+        text.accept(5n);
+        text.accept(Int32Array.of(6));
+        assert.deepEqual(text.draft(1), [7]);
+        text.reset();
+        assert.deepEqual(text.draft(), []);
+        fails(() => text.rollback(), 'n: ');
+        fails(() => new Ngram(5, 2), 'n_max: 2 is not a whole number in [5, 64]');
+        fails(() => new Ngram(2, 5, 4), 'max_tokens');
+        text.close();
+        fails(() => text.draft(), 'ngram: it is closed');
+    },
+    guides() {
+        const [cond, uncond] = rows(2), soft = (row) => row.map((x) => x - Math.log(row.reduce((sum, one) => sum + Math.exp(one), 0)));
+        for (const scale of [0, 1, 1.5, -2]) {
+            const [c, u] = [soft(cond), soft(uncond)], out = guide(cond, Float64Array.from(uncond), scale);
+            out.forEach((x, i) => assert(Math.abs(x - (u[i] + scale * (c[i] - u[i]))) < 1e-5));
+            const into = Float32Array.from(cond);
+            assert(guide(into, uncond, scale, into) === into);
+            assert.deepEqual(into, out);
+        }
+        assert.equal(fails(() => guide([1, NaN], [1, 2], 1), 'cond: logit 1 is NaN').field, 'cond');
+        fails(() => guide([1, 2], [-Infinity, -Infinity], 1), 'uncond: all 2 tokens are masked');
+        fails(() => guide([1, 2], [1], 1), 'uncond: there are 1, not 2');
+        fails(() => guide([1, 2], [1, 2], NaN), 'scale');
+        fails(() => guide([1, 2], [1, 2], 1, new Float32Array(1)), 'out');
+    },
+    files() {
+        const model = { added_tokens: [{ id: 3, content: '</s>', special: true }, { id: 5, content: '<|im_end|>', special: true }], model: { type: 'BPE', vocab: { a: 0, 'Ġb': 1, 'Ã©': 2 }, merges: [] }, decoder: { type: 'ByteLevel' } };
+        const string = (of) => [...new Uint8Array(BigUint64Array.of(BigInt(of.length)).buffer), ...Buffer.from(of)], word = (n) => [...new Uint8Array(Uint32Array.of(n).buffer)], long = (n) => [...word(n), ...word(0)];
+        const list = (type, all) => [...word(9), ...word(type), ...long(all.length), ...all.flat()];
+        const gguf = Uint8Array.from([...Buffer.from('GGUF'), ...word(3), ...long(0), ...long(4), ...string('tokenizer.ggml.model'), ...word(8), ...string('gpt2'),
+            ...string('tokenizer.ggml.tokens'), ...list(8, ['a', 'Gb', '??', '</s>', 'x', '<|im_end|>'].map(string)), ...string('tokenizer.ggml.token_type'), ...list(5, [1, 1, 1, 3, 1, 3].map(word)),
+            ...string('tokenizer.ggml.eos_token_id'), ...word(4), ...word(3)]);
+        const json = JSON.stringify(model), of = [Vocab.fromTokenizerJson(json), Vocab.fromTokenizerJson(Buffer.from(json)), Vocab.fromGguf(gguf), Vocab.fromGguf(gguf.subarray(0))];
+        for (const vocab of of) assert.deepEqual([vocab.length, vocab.eos, vocab.eot, vocab.eog], [6, 3, 5, [3, 5]]);
+        const say = (vocab, tokens) => tokens.map((token) => new Text(vocab).push(token)).join('');
+        assert.deepEqual([say(of[0], [0, 1, 2, 3, 5]), say(of[2], [0, 1, 2])], ['a bé', 'aGb??']);
+        const error = fails(() => Vocab.fromTokenizerJson('{"model": 5'), 'vocab: line 1, column ');
+        assert(error.field === 'vocab' && error.code === 'SAMP_E_FORMAT');
+        fails(() => Vocab.fromTokenizerJson(JSON.stringify({ ...model, model: { type: 'WordPiece', vocab: {} } })), 'WordPiece');
+        for (let n = 0; n < gguf.length - 9; n += 7) fails(() => Vocab.fromGguf(gguf.subarray(0, n)), 'vocab: line 1, column ');
+        assert.deepEqual([new Vocab(['a', null], { eos: 1 }), new Vocab(['a'], { eog: [0] })].map(({ eos, eot, eog }) => [eos, eot, eog]), [[1, null, [1]], [null, null, [0]]]);
+    },
+    requests() {
+        const vocab = new Vocab(LETTERS, { eos: END }), ask = (peer, request, more) => Chain.fromRequest(peer, request, { vocab, ...more }), wants = Float32Array.from({ length: 96 }, (_, i) => (i === END ? 9 : i === 66 ? 5 : 0));
+        const chain = ask('openai', { stop: ['##', 'b'], colour: 1, proxy: { mood: 2 }, temperature: 0 }, { lenient: true }), say = (text, said) => letters(said).map((token) => text.push(token)).join('');
+        assert.deepEqual([chain.leftOut, ask('openai', {}).leftOut], [['colour', 'proxy'], []]);
+        fails(() => ask('openai', { colour: 1 }), 'colour');
+        fails(() => ask('openai', { temperature: 'x', colour: 1 }, { lenient: true }), 'temperature');
+        for (const text of [chain.text(), chain.clone().text(vocab)]) assert.deepEqual([say(text, 'a#x#'), say(text, '#'), text.state, text.stop], ['a#x', '', 'stopped', 0]);
+        const plain = new Chain(vocab).text();
+        assert.deepEqual([say(plain, 'b##'), plain.push(END), plain.state], ['b##', '', 'ended']);
+        const shows = ask('vllm', { stop: 'b', include_stop_str_in_output: true, stop_token_ids: letters('!') }).text();
+        assert.deepEqual([say(shows, 'ab'), shows.state], ['ab', 'stopped']);
+        const pattern = ask('sglang', { sampling_params: { stop_regex: 'x[0-9]+' } }).text();
+        assert.deepEqual([say(pattern, 'ax1'), pattern.state], ['a', 'stopped']);
+        const least = { min_tokens: 2, temperature: 0 }, drawn = (of, n) => Array.from({ length: n }, () => of.sample(wants));
+        assert.deepEqual(drawn(ask('vllm', least), 4), [66, 66, END, END]);
+        const prompted = ask('vllm', least, { nPrompt: 3 });
+        prompted.accept([1, 2, 3]);
+        assert.deepEqual(drawn(prompted, 3), [66, 66, END]);
+        assert.deepEqual(drawn(ask('llama_server', { ignore_eos: true, temperature: 0 }), 3), [66, 66, 66]);
+        for (const [peer, request, name] of [['vllm', least, 'min_tokens'], ['llama_server', { ignore_eos: true }, 'mask_ends']])
+            for (const of of [96, null, new Vocab(LETTERS)]) assert(fails(() => Chain.fromRequest(peer, request, { vocab: of }), name).code === 'SAMP_E_UNSUPPORTED');
+        assert.deepEqual(drawn(ask('vllm', least, { vocab: 96, handled: ['min_tokens'] }), 1), [END]);
+        fails(() => new Chain(96).text(), 'vocab');
+        assert.equal(fails(() => new Chain(N, { logitBias: { 50: 1 } }), 'logit_bias: token 50 is outside its range: a whole number in [0, 39]').field, 'logit_bias');
     },
     states() {
         const make = () => new Chain(N, { seed: 2n ** 64n - 1n, penalty_repeat: 1.5, mirostat: 2 }), chain = make(), data = rows(30);

@@ -1,5 +1,5 @@
 // What the types of sampling.d.ts refuse: each comment must be needed. Nobody runs this.
-import { Chain, Constraint, Grammar, Matcher, Vocab, Watermark, sampleBatch } from './sampling.js';
+import { Chain, Constraint, Grammar, Matcher, Ngram, Text, Vocab, Watermark, guide, sampleBatch } from './sampling.js';
 
 const chain = new Chain(3);
 // @ts-expect-error a number
@@ -22,5 +22,18 @@ Constraint.bannedPattern('a+');
 Constraint.thinking([[1], [2]], 5);
 // @ts-expect-error no such kind
 new Watermark(5n, 'green');
+const vocab = new Vocab(['a']), bytes: Uint8Array = new Text<Uint8Array>(vocab, ['a'], { rawBytes: true }).push(0), shown: string = new Text(vocab).push(0);
+// @ts-expect-error a string
+const notBytes: Uint8Array = new Text(vocab, ['a']).push(0);
+// @ts-expect-error stops are a list of strings
+new Text(vocab, [1]);
+// @ts-expect-error no such option
+new Text(vocab, ['a'], { stop: 1 });
+// @ts-expect-error numbers
+new Ngram('2');
+// @ts-expect-error a scale is needed
+guide([1], [2]);
+// @ts-expect-error a GGUF is no text
+Vocab.fromGguf('GGUF');
 // @ts-expect-error a list of settings is one of names and values
 new Chain(3, 'top_k');
