@@ -70,6 +70,15 @@ function said(value) {
     }
 }
 
+// A proxy may be revoked.
+function isA(value, Class) {
+    try {
+        return value instanceof Class;
+    } catch {
+        return false;
+    }
+}
+
 // ---- the library ----
 
 // What use() finds; what it lacks is an error that says what to do.
@@ -128,7 +137,7 @@ const registry = new FinalizationRegistry((holder) => holder.release());
 class Owner {
     #holder;
     constructor(holder) {
-        if (!(holder instanceof Holder)) throw wrong('constructor', 'this class is not to be made by hand', E_UNSUPPORTED);
+        if (!isA(holder, Holder)) throw wrong('constructor', 'this class is not to be made by hand', E_UNSUPPORTED);
         this.#holder = holder;
         registry.register(this, holder, holder);
     }
@@ -145,7 +154,7 @@ class Owner {
         try {
             return value.#holder; // faster than to ask first
         } catch {
-            return value instanceof Holder ? value : undefined;
+            return isA(value, Holder) ? value : undefined;
         }
     }
 }
@@ -307,7 +316,8 @@ function fn(name, result, parameters = {}) {
     const [, how, kind, least = 0, whose] = /^(new |lent )?(\w+)(?: (-?\d+)\.\.)?(?: of (\w+))?$/.exec(result);
     const type = structs[kind]?.type ?? (how ? 'uintptr_t' : { status: 'int', text: 'const char *', void: 'void' }[kind] ?? NUMBERS[kind][0]);
     const raw = needed('library', `${library} has no samp_${name}`, () => lib.func(`samp_${name}`, type, all.map((one) => one.type)));
-    const given = all.filter((one) => !one.told && !lengthIn(all, one.field)), numbers = given.filter((one) => one.name in NUMBERS && !one.isList && !/\d\.\.\d/.test(one.range)); // the others are right
+    const given = all.filter((one) => !one.told && !lengthIn(all, one.field));
+    const numbers = given.filter((one) => one.name in NUMBERS && !one.isList && !/\d\.\.\d/.test(one.range)); // the others are right
     const blamed = numbers.length > 0 && numbers.length < 4 ? numbers.map((one) => one.field).join(' or ') : null;
     const fails = ['status', 'int', 'i32', 'i64', 'token'].includes(kind) ? Number(least) : -Infinity;
     const done = (value, field = null) => {
@@ -700,7 +710,7 @@ function jsonOf(of, field) {
     if (text === undefined) throw wrong(field, `${said(of)} is no JSON`, E_FORMAT);
     return text;
 }
-const patternOf = (pattern) => (pattern instanceof RegExp ? pattern.source : pattern);
+const patternOf = (pattern) => reading('pattern', () => (isA(pattern, RegExp) ? pattern.source : pattern));
 
 // ---- vocabularies and grammars ----
 
@@ -723,7 +733,7 @@ class Vocab extends Owner {
     #length;
     #ends;
     constructor(tokens, given) {
-        const holder = tokens instanceof Made ? tokens.holder : Vocab.#make(tokens, given);
+        const holder = isA(tokens, Made) ? tokens.holder : Vocab.#make(tokens, given);
         super(holder);
         const { n_vocab, eos, eot, eog, n_eog } = koffi.decode(BigInt(holder.handle), ofVocab), one = (token) => (token < 0 ? null : token);
         this.#length = n_vocab;
@@ -900,7 +910,7 @@ class Matcher extends Sampler {
     #grammar;
     #words;
     constructor(vocab, grammar, triggers) {
-        const made = vocab instanceof Made ? vocab : new Made(Matcher.#make(vocab, grammar, triggers), { vocab, grammar });
+        const made = isA(vocab, Made) ? vocab : new Made(Matcher.#make(vocab, grammar, triggers), { vocab, grammar });
         super(made.holder);
         this.#vocab = made.vocab;
         this.#grammar = made.grammar;
@@ -1040,7 +1050,7 @@ class Constraint extends Sampler {
             count, from: start, to: stop, begin, where, spans: spansOf(spans), inside: inside === null ? 0 : whole(inside, 'inside') + 1,
             until: integers(until, 'until'), vocab, loop: loop && [loopOf(loop)],
         };
-        return Constraint.#of(c.init_schedule(of, what instanceof Constraint ? c.clone(what) : stepsOf(what, vocab)));
+        return Constraint.#of(c.init_schedule(of, isA(what, Constraint) ? c.clone(what) : stepsOf(what, vocab)));
     }
     // Finds loops and changes nothing: loopLength() tells.
     static loopWatch(loop) {
@@ -1198,7 +1208,7 @@ class Text extends Owner {
     #last;
     #state;
     constructor(vocab, stops = [], how) {
-        const { holder, raw, last, state = 'goes_on' } = vocab instanceof Made ? vocab : Text.#make(vocab, stops, how);
+        const { holder, raw, last, state = 'goes_on' } = isA(vocab, Made) ? vocab : Text.#make(vocab, stops, how);
         super(holder);
         [this.#raw, this.#last, this.#state] = [raw, last, state];
     }
@@ -1385,7 +1395,7 @@ class Chain extends Sampler {
     #marks;
     #request; // reads it into settings
     constructor(vocab = null, settings = {}) {
-        const made = vocab instanceof Made ? vocab : Chain.#make(vocab, settings);
+        const made = isA(vocab, Made) ? vocab : Chain.#make(vocab, settings);
         super(made.holder);
         this.#vocab = made.vocab;
         this.#values = made.values;
@@ -1403,11 +1413,11 @@ class Chain extends Sampler {
             const all = [...read(settings, vocab), ...own], chain = c.chain_from_params(c.settings_params(settings));
             try {
                 all.forEach((one, i) => {
-                    if (!(one instanceof Constraint)) throw wrong('constraints', `${said(one)} is no Constraint`, E_NULL);
+                    if (!isA(one, Constraint)) throw wrong('constraints', `${said(one)} is no Constraint`, E_NULL);
                     c.chain_insert(chain, i, c.clone(one));
                 });
                 if (watermark !== null) Chain.#mark(chain, watermark, all.length);
-                if (grammar instanceof Matcher) c.chain_insert(chain, 0, c.clone(grammar));
+                if (isA(grammar, Matcher)) c.chain_insert(chain, 0, c.clone(grammar));
                 else if (grammar !== null) {
                     if (!isVocab(vocab)) throw wrong('vocab', "a grammar needs a Vocab, to know the tokens' bytes", E_NULL);
                     c.chain_insert(chain, 0, c.init_grammar(indexOf(vocab), grammar));

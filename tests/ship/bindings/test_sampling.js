@@ -598,8 +598,12 @@ async function memory() {
     await settle(0);
     assert(live() > 0 && [END, ...letters('ab')].includes(keep.sample(new Float32Array(96))));
     let copy = keep.clone();
+    let text = copy.text(), other = text.clone(); // they keep the Vocab, which nothing else refers to
     keep = null;
     await settle(0);
+    text.close();
+    assert.equal(other.push(letters('a')[0]), 'a');
+    text = other = null;
     assert([END, ...letters('ab')].includes(copy.sample(new Float32Array(96))));
     copy.close();
     copy = null;

@@ -7,7 +7,7 @@ const fs = require('fs');
 const os = require('os');
 const path = require('path');
 const { spawnSync } = require('child_process');
-const { Chain, Constraint, Grammar, Matcher, Sampler, SamplingError, Vocab, Watermark, childSeed, sampleBatch, takes } = require('./sampling.js');
+const { Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, childSeed, sampleBatch, takes } = require('./sampling.js');
 const sampling = require('./sampling.js');
 const live = (({ load }) => { const of = load(process.env.SAMPLING_LIBRARY).func('long counted_live()'); return () => Number(of()); })(require('koffi'));
 
@@ -33,7 +33,7 @@ const strange = () => [Symbol('x'), () => 1, {}, { valueOf: () => 1, toString: (
 const noNumber = () => [null, true, '1', '', [1], [], ...strange()];
 const int = (of, value = 1) => ({ value, wrong: () => [NaN, Infinity, -Infinity, 0.5, 3.9, 2 ** 32 + 5.5, 2 ** 53, 1e300, 2n ** 64n, ...noNumber(), ...beyond(...of.split('.'))] });
 const real = (of, value = 0.5) => ({ value, wrong: () => [NaN, ...noNumber(), ...beyond(...of.split('.'))] });
-const noText = () => ['a\0b', '\0', 'a\uD800', '\uDC00b', 5, 5n, NaN, true, null, ['a'], Buffer.from('a'), ...strange()];
+const noText = () => [new Proxy(/a/, {}), 'a\0b', '\0', 'a\uD800', '\uDC00b', 5, 5n, NaN, true, null, ['a'], Buffer.from('a'), ...strange()];
 const text = (value, ...more) => ({ value, wrong: () => [...noText(), ...more] });
 const word = (value) => ({ value, wrong: () => ['', 'x', 'toString', 'constructor', '__proto__', 0, 1, null, true, [value], ...strange()] });
 const flag = (value = true) => ({ value, wrong: () => [0, 1, 'true', null, [], {}, NaN] });
@@ -44,7 +44,7 @@ const lists = (value, one, ...more) => ({ value, wrong: () => [...noList(), ...o
 const texts = (value) => ({ value, wrong: () => [...noList(), ...noText().map((one) => [value[0], one])] });
 const floats = (value, ...more) => ({ value, wrong: () => [...noList(), new Uint8Array(4 * N), Buffer.alloc(N), new Uint16Array(N), new BigInt64Array(N), detached(),
     ...[NaN, '1', null, undefined, true, {}, Symbol('x')].map((one) => [...ROW.subarray(1), one]), ROW.subarray(1), [], fake(), ...more] });
-const object = (make, ...others) => ({ make, wrong: () => [5, 'a', true, {}, { handle: 1, release: () => 1, clone: () => ({ release: () => 1 }) }, closed(make()), ...strange(), ...others] });
+const object = (make, ...others) => ({ make, wrong: () => [5, 'a', true, {}, { handle: 1, release: () => 1, clone: () => ({ release: () => 1 }) }, closed(make()), revoked(), ...strange(), ...others] });
 const plain = (value) => ({ options: value, wrong: () => [5, 'a', true, [], new Map(), new Uint32Array(2), vocab(), { noSuch: 1 }, JSON.parse('{ "__proto__": 1 }'), Symbol('x')] });
 const or = (none, kind) => ({ ...kind, wrong: () => kind.wrong().filter((one) => one !== none) }); // it may be that, too
 const any = (value) => ({ value, wrong: () => [] });
@@ -61,6 +61,10 @@ const detached = () => {
 const fake = () => Object.setPrototypeOf(Object.defineProperty(new Uint8Array(2), 'length', { value: N }), Float32Array.prototype);
 const closed = (one) => (one.close?.(), one.close ? one : null);
 
+const text_ = () => new Text(vocab(), ['a']), ngram = () => new Ngram();
+const JSON_FILE = '{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[]},"decoder":{"type":"ByteLevel"}}', noFile = () => [null, undefined, 5, true, [], {}, new ArrayBuffer(9), new Float32Array(9), detached(), revoked(), Symbol('x')];
+const GGUF_FILE = Buffer.concat([Buffer.from('GGUF'), Buffer.from(Uint32Array.of(3, 0, 0, 2, 0, 20, 0).buffer), Buffer.from('tokenizer.ggml.model'), Buffer.from(Uint32Array.of(8, 4, 0).buffer), Buffer.from('gpt2'),
+    Buffer.from(Uint32Array.of(21, 0).buffer), Buffer.from('tokenizer.ggml.tokens'), Buffer.from(Uint32Array.of(9, 8, 1, 0, 1, 0).buffer), Buffer.from('a')]);
 const GRAMMAR = object(grammar, vocab()), VOCAB = object(vocab, grammar()), spans = lists([[[1], [2]]], [null, 5, [], [[1]], [[1], [2], [3], [4]], ['1', '2'], [[1], [0.5]], [[], []]]);
 const loop = () => plain(Object.fromEntries([['minPeriod', 4], ['maxPeriod', 128], ['copies', 3], ['lastN', 512], ['every', 16]].map(([name, value]) => [name, int(`loop.${name.replace(/[A-Z]/, (one) => `_${one.toLowerCase()}`)}`, value)])));
 const options = () => plain({ mask: or(null, lists(Array(N).fill(true), [1], Uint32Array.of(), [...Array(N - 1).fill(true), 'false'], Array(N).fill(2), new Float32Array(N).fill(0.5))),
@@ -75,7 +79,7 @@ const settings = () => plain({
     order: or(null, { value: ['top_k', 'temperature'], wrong: () => [5, true, [5], [null], ['a\0'], {}, ['no_such']] }), dryBreakers: or(null, { value: ['a'], wrong: () => [5, true, ['\0'], [''], [5], [null], {}] }),
     logitBias: or(null, { value: { 1: 2 }, wrong: () => [5, true, { 1: NaN }, { 1: '2,3+4' }, { 1: null }, { x: 1 }, { 1.5: 1 }, { [N]: 1 }, [[1]], [[1, 2, 3]], [[0.5, 1]], [['1,2+3', 1]], new Map([[-1, 1]]), [5], new Uint8Array(2), vocab()] }),
     rng: or(null, word('philox')), topKTies: or(null, { value: true, wrong: () => [2, 0.5, 'yes', []] }) });
-const CONSTRAINTS = lists([], [null, 5, {}, vocab(), chain(), closed(ban()), { clone: () => ({ release: () => 1 }), keep: null }]), MARK = or(null, object(() => new Watermark(5), vocab(), chain()));
+const CONSTRAINTS = lists([], [null, 5, {}, revoked(), vocab(), chain(), closed(ban()), { clone: () => ({ release: () => 1 }), keep: null }]), MARK = or(null, object(() => new Watermark(5), vocab(), chain()));
 const MATCHER = or(null, { make: matcher, wrong: () => [...GRAMMAR.wrong(), ban(), closed(matcher()), closed(grammar())] });
 const withMore = () => plain({ ...settings().options, grammar: or(null, { ...any(null), wrong: () => MATCHER.wrong() }), constraints: CONSTRAINTS, watermark: { ...MARK, wrong: () => MARK.wrong().filter((one) => one !== null) } });
 const numbers = () => plain({ seed: or(null, int('watermark.seed')), contextWidth: or(null, int('watermark.context_width', 2)), scope: or(null, word('always')), history: or(null, int('watermark.history', 9)),
@@ -88,7 +92,14 @@ const how = () => plain({ rewind: flag(false), anyCase: flag(false) }), SEQUENCE
 
 // Each method: what it is called on, and its arguments. What has no arguments needs an object that can.
 const calls = {
-    'new Vocab': [PIECE, ends()], 'Vocab.length': vocab, 'Vocab.eog': vocab, 'Vocab.close': vocab,
+    'new Vocab': [PIECE, ends()], 'Vocab.length': vocab, 'Vocab.eos': vocab, 'Vocab.eot': vocab, 'Vocab.eog': vocab, 'Vocab.close': vocab,
+    'Vocab.fromTokenizerJson': [{ value: JSON_FILE, wrong: () => [...noFile(), '', '{', '\0', '{}', JSON_FILE.slice(1), Buffer.alloc(0)] }], 'Vocab.fromGguf': [{ value: GGUF_FILE, wrong: () => [...noFile(), JSON_FILE, GGUF_FILE.subarray(1), GGUF_FILE.subarray(0, 60), new Uint8Array(0)] }],
+    'new Text': [VOCAB, lists(['a'], noText()), plain({ stopTokens: tokens([1], [-1], [2 ** 22]), minTokens: int('text_options.min_tokens', 0), includeStop: flag(false), rawBytes: flag(false), stripSpace: flag(false) })],
+    'Text.push': [text_, { value: 1, wrong: () => [NaN, 0.5, -1, 8, 2 ** 31, '1', null, undefined, true, [1], {}, 2n ** 40n] }], 'Text.flush': text_, 'Text.state': text_, 'Text.stop': text_, 'Text.stopAt': text_, 'Text.clone': text_, 'Text.reset': text_, 'Text.close': text_,
+    'Text.addPattern': [text_, { ...text('b', '(', 'a*', ''), wrong: () => [...text('b', '(', 'a*', '').wrong().filter((x) => !(x instanceof RegExp)), /b*/] }, int('text_add_pattern.max_bytes')], 'Text.rollback': [text_, { ...int('text_rollback.n', 0), wrong: () => [...int('text_rollback.n').wrong(), 1] }],
+    'new Ngram': [int('ngram_init.n_min'), { ...int('ngram_init.n_max', 3), wrong: () => [...int('ngram_init.n_max').wrong(), 0, -1] }, int('ngram_init.max_tokens', 9)], 'Ngram.accept': [ngram, { value: 5, wrong: () => [...int('ngram_accept.token').wrong(), ...tokens().wrong(), [-1], -1].filter((one) => one !== 5 && !['[1]', '[]'].includes(say(one))) }],
+    'Ngram.rollback': [ngram, { ...int('ngram_rollback.n', 0), wrong: () => [...int('ngram_rollback.n').wrong(), 1] }], 'Ngram.draft': [ngram, int('ngram_draft.n_max')], 'Ngram.reset': ngram, 'Ngram.close': ngram,
+    guide: [floats(ROW, [...ROW, 1], [[1]]), floats(ROW, [...ROW, 1]), real('guide.scale'), { value: new Float32Array(N), wrong: () => [null, 5, 'a', true, {}, [...ROW], new Float64Array(N), new Float32Array(N - 1), new Uint32Array(N), detached(), fake(), revoked()] }],
     'new Grammar': [text('root ::= "a"', '('), word('gbnf'), or(null, text('root', 'no_such'))], 'Grammar.close': grammar,
     'Grammar.fromString': [text('a ::= "a"', '('), or(null, text('a', 'b'))], 'Grammar.fromRegex': [text('a', '(')].map((one) => ({ ...one, wrong: () => one.wrong().filter((x) => !(x instanceof RegExp)) })),
     'Grammar.fromJsonSchema': [{ value: {}, wrong: () => [5, null, undefined, 5n, Symbol('x'), () => 1, '{', '{}\0', '{"type":"object"}\0 rubbish', circular(), []] }, or(null, text('compact', 'no-such'))],
@@ -105,7 +116,7 @@ const calls = {
     'Sampler.position': [chain, int('set_position.position')], 'Sampler.seed': chain, 'Sampler.describe': chain, 'Sampler.rewindLength': thinking, 'Sampler.loopLength': thinking, 'Sampler.thinkingLeft': thinking,
     'Sampler.thinkingNow': thinking, 'Sampler.thinkingUsed': thinking, 'Sampler.thinkingEnd': thinking, 'Sampler.scheduleHolds': thinking, 'Sampler.close': chain,
     'new Constraint': [any()], 'Constraint.clone': ban, 'Constraint.thinking': [spans, int('init_thinking.budget', 5), plan()], 'Constraint.loopWatch': [loop()],
-    'Constraint.schedule': [{ make: ban, wrong: () => [5, null, 'a', [], { no_such: 1 }, { seed: 1 }, { mirostat: 2 }, { temp: true }, { temp: NaN }, vocab(), chain(), closed(ban()), { handle: 1 }] }, when()],
+    'Constraint.schedule': [{ make: ban, wrong: () => [5, null, revoked(), 'a', [], { no_such: 1 }, { seed: 1 }, { mirostat: 2 }, { temp: true }, { temp: NaN }, vocab(), chain(), closed(ban()), { handle: 1 }] }, when()],
     'Constraint.loopBreaker': [loop(), real('init_loop_breaker.penalty', 1)],
     'Constraint.loopBreakerCusum': [plain({ n: int('init_loop_breaker_cusum.n', 6), lastN: int('init_loop_breaker_cusum.last_n', 9), loss: real('init_loop_breaker_cusum.loss'), alarm: real('init_loop_breaker_cusum.alarm', 15), penalty: real('init_loop_breaker_cusum.penalty', 1) })],
     'Constraint.bannedPattern': [VOCAB, { ...text('a', '(', 'a*', ''), wrong: () => [...text('a', '(', 'a*', '').wrong().filter((x) => !(x instanceof RegExp)), /a*/] }, how()],
@@ -119,10 +130,10 @@ const calls = {
     'Constraint.noRepeatNgram': [int('init_no_repeat_ngram.n', 2), int('init_no_repeat_ngram.last_n', 9)],
     'new Watermark': [int('watermark.key'), word('gumbel'), numbers()], 'Watermark.forDraft': () => new Watermark(5, 'gumbel_dual'), 'Watermark.detect': [() => new Watermark(5), tokens([1, 2], [-1])],
     'Watermark.detectKeys': [() => new Watermark(5), lists([5n], [-1, 2 ** 53, 2n ** 64n, 0.5, NaN, '5', null, true]), tokens([1, 2], [-1])], 'Watermark.find': [() => new Watermark(5), tokens([1, 2], [-1]), int('watermark_find.window', 2)],
-    'new Chain': [{ value: N, wrong: () => [NaN, 0.5, -1, 2 ** 31, 2n ** 40n, '8', 'abc', true, {}, grammar(), chain(), closed(vocab()), Symbol('x'), [5], () => 8] }, withMore()],
+    'new Chain': [{ value: N, wrong: () => [NaN, revoked(), 0.5, -1, 2 ** 31, 2n ** 40n, '8', 'abc', true, {}, grammar(), chain(), closed(vocab()), Symbol('x'), [5], () => 8] }, withMore()],
     'Chain.fromRequest': [word('vllm'), { value: { top_k: 5 }, wrong: () => [5, null, undefined, 5n, Symbol('x'), '{', '{"top_k":5}\0 rubbish', '{}{}', { no_such: 1 }, { top_k: 'x' }, circular(), []] },
-        plain({ vocab: or(null, { value: N, wrong: () => [NaN, -1, 0.5, '8', {}, true] }), grammar: or(null, { ...any(null), wrong: () => MATCHER.wrong() }), handled: texts(['a']), seed: or(null, settings().options.seed), thinking: or(null, { value: () => ban(), wrong: () => [5, 'a', {}] }), constraints: CONSTRAINTS, watermark: MARK })],
-    'Chain.vocab': chain, 'Chain.nVocab': chain, 'Chain.settings': chain, 'Chain.clone': chain, 'Chain.sample': [chain, floats(ROW, [...ROW, 1], [[...ROW]]), options()],
+        plain({ vocab: or(null, { value: N, wrong: () => [NaN, -1, 0.5, '8', {}, true] }), grammar: or(null, { ...any(null), wrong: () => MATCHER.wrong() }), handled: texts(['a']), lenient: flag(false), nPrompt: int('init_min_tokens.begin', 0), seed: or(null, settings().options.seed), thinking: or(null, { value: () => ban(), wrong: () => [5, 'a', {}] }), constraints: CONSTRAINTS, watermark: MARK })],
+    'Chain.vocab': chain, 'Chain.nVocab': chain, 'Chain.settings': chain, 'Chain.clone': chain, 'Chain.text': [() => new Chain(vocab()), { make: vocab, wrong: () => VOCAB.wrong().filter((one) => one !== undefined) }], 'Chain.sample': [chain, floats(ROW, [...ROW, 1], [[...ROW]]), options()],
     'Chain.verify': [chain, floats(Float32Array.of(...ROW, ...ROW)), tokens([1], [8], [-1], [1, 1]), plain({ probs: or(null, floats(Float32Array.from(ROW, () => 0.125), [NaN], [2])), method: word('ratio'), dtype: { value: 'float32', wrong: () => ['x', null, 5, 'float16'] } })],
     'Chain.update': [chain, settings()], 'Chain.get': [chain, text('temp', 'no_such', 'toString')], 'Chain.prev': [chain, int('prev.n')],
     sampleBatch: [lists([chain()], [null, 5, {}, matcher(), ban(), closed(chain()), { handle: 1, nVocab: N, fits: () => 1 }]), floats(ROW), batchOptions()], takes: [text('temp', 'no_such')],
@@ -361,6 +372,7 @@ async function circles() {
         const of = { vocab: vocab(), grammar: grammar() };
         of.matcher = new Matcher(of.vocab, of.grammar);
         of.ban = Constraint.bannedStrings(of.vocab, ['a']);
+        [of.text, of.ngram] = [new Text(of.vocab, ['a']), new Ngram()];
         of.chain = new Chain(of.vocab, { grammar: of.matcher, constraints: [of.ban] });
         for (const one of Object.values(of)) one.of = of;
     };
