@@ -132,13 +132,14 @@ _owned = {}  # a weak reference to each holder: what frees its object, where the
 class _Held(c_void_p):
     """A pointer to an object of C. The object is freed when nothing refers to its holder any more."""
     kind, keeps, __hash__ = None, frozenset(), object.__hash__
+    _held = property(lambda self: self)  # as users' objects have one
 
     @classmethod
-    def of(cls, kind, pointer, keeps):
+    def of(cls, pointer, keeps):
         cell = c_void_p(pointer)
         self = cls.from_buffer(cell)  # the same pointer, which _release can reach
-        self.kind, self.keeps = kind, set(keeps)
-        _owned[weakref.ref(self, _release)] = _FREE[kind], cell, self.keeps
+        self.keeps = keeps
+        _owned[weakref.ref(self, _release)] = _FREE[cls.kind], cell, keeps
         return self
 
 
@@ -148,6 +149,7 @@ def _release(reference, owned=_owned):
     free(pointer)
 
 
+_HELD = {kind: type("_Held", (_Held,), {"kind": kind}) for kind in (*_FREE, "params")}  # one comparison tells the kind
 _CLOSED = _Held()
 
 
@@ -182,6 +184,7 @@ class _Object(_Value):
 # ---- what C's arguments may be --------------------------------------------------------------------------------------
 
 _BOOLS = {"bool", "bool_"}  # Python's, numpy's
+_NEITHER = {"list", *_BOOLS}
 _BAD = TypeError, ValueError, OverflowError, BufferError, AttributeError, RuntimeError
 
 
@@ -246,14 +249,19 @@ def _word(of, name, words):
 
 def _piece(of, name):
     """Bytes, or a text's."""
-    with _reading(name, _FORMAT):
-        if not isinstance(of, (str, bytes, bytearray, memoryview)):
-            raise TypeError(f"{_said(of)} is no text")
-        return str.encode(of) if isinstance(of, str) else bytes(of)
+    try:
+        if isinstance(of, (str, bytes, bytearray, memoryview)):
+            return str.encode(of) if isinstance(of, str) else bytes(of)
+        why = f"{_said(of)} is no text"
+    except _BAD as error:
+        why = error
+    raise SamplingError(_FORMAT, name, f"{name}: {why}")
 
 
 def _text(of, name):
     """A text as C takes it, which ends with a byte 0."""
+    if type(of) is str and of.isascii() and "\0" not in of:
+        return of.encode()
     if of is None:
         raise SamplingError(_NULL, name, f"{name}: there is none")
     text = _piece(of, name)
@@ -285,9 +293,9 @@ def _is(of, classes, name):
 
 def _holder(of, name, kind):
     """The holder of an object that C is to get."""
-    held = getattr(of, "_held", of)
-    if type(held) is not _Held or held.kind != kind or not held:
-        closed = type(held) is _Held and not held
+    held = getattr(of, "_held", None)
+    if type(held) is not _HELD[kind] or not held:
+        closed = isinstance(held, _Held) and not held
         why = f"the {type(of).__name__} is closed" if closed else f"{_said(of)} is no {kind}"
         raise SamplingError(_NULL, name, f"{name}: {why}")
     return held
@@ -548,7 +556,7 @@ def _bits(mask, rows, n_vocab):
 # line, which checks arguments and raises errors. Lengths of arrays that are passed are no arguments in Python, nor is
 # what only tells an error. Arrays that C writes are passed as they are.
 
-c = types.SimpleNamespace()
+c = types.ModuleType("c")
 _WHOLE = {"i32": (c_int32, -2**31, 2**31 - 1), "i64": (c_int64, -2**63, 2**63 - 1), "u32": (c_uint32, 0, 2**32 - 1),
           "u64": (c_uint64, 0, 2**64 - 1), "size": (c_size_t, 0, 2 * sys.maxsize + 1),
           "int": (c_int, -2**31, 2**31 - 1), "unsigned": (c_uint, 0, 2**32 - 1)}
@@ -563,6 +571,7 @@ _TOLD = {"status": c_int, "field": c_char_p, "text_error": lambda: c.text_error(
 class _Kind:
     """What an argument, a member or a result is."""
     FORM = re.compile(r"((?:(?:out|inout|const|kept|taken|new|lent|value) )*)(\w+)(?:\[([^]]*)\])?(\?)?(?: of (\w+))?")
+    RANGE = re.compile(r" (-?\d+)?\.\.(\d+)?(?= |$)")
 
     def __init__(self, text):
         words, self.base, self.size, self.optional, self.whose = self.FORM.match(text).groups()
@@ -574,6 +583,10 @@ class _Kind:
         self.struct, self.enum = (named, None) if isinstance(named, type) else (None, named)
         self.held = self.base in _FREE and not self.array
         self.number = (self.base in _WHOLE or self.base in _REAL) and not self.writes
+        if self.base in _WHOLE:  # the type's range, and the table's where it says numbers
+            self.low, self.high = _WHOLE[self.base][1:]
+            low, high = self.RANGE.search(text).groups() if self.RANGE.search(text) else ("", "")
+            self.low, self.high = max(self.low, int(low or self.low)), min(self.high, int(high or self.high))
 
     def ctype(self, member=False):
         if member and self.base == "char":
@@ -591,7 +604,7 @@ class _Kind:
             return lambda of, name: (of if isinstance(of, (_Array, _Buffer, _Copied)) else
                                      _Nothing if of is None and self.optional else make(of, name))
         if self.number:
-            check, (_, *ends) = (_whole, _WHOLE[base]) if base in _WHOLE else (_real, _REAL[base])
+            check, ends = (_whole, (self.low, self.high)) if base in _WHOLE else (_real, _REAL[base][1:])
             return lambda of, name: check(of, name, *ends)
         if self.enum:
             return lambda of, name: _word(of, name, self.enum)
@@ -615,9 +628,9 @@ class _Struct(Structure):
             self.values.append(value)
             if kind.array and kind.size in cls.kinds:
                 setattr(self, kind.size, value.n)
-            if type(value) is _Held:
+            if isinstance(value, _Held):
                 self.keeps.add(value)
-            setattr(self, name, value.address if kind.array else value.value if type(value) is _Held else value)
+            setattr(self, name, value.address if kind.array else value.value if isinstance(value, _Held) else value)
         return self
 
 
@@ -637,7 +650,10 @@ def _function(name, result, /, **kinds):
     told = {kind.base: a for a, kind in kinds.items() if kind.told}
     given = [a for a, kind in kinds.items() if not kind.told and a not in lengths]
     raw = _raw(name, result.ctype(True), *[kind.ctype() for kind in kinds.values()])
-    scope = {"raw": raw, "byref": byref, "fail": _fail, "made": _made, "lent": _lent, "Held": _Held,
+    if all(kind.held or kind.base in ("i32", "token") and kind.number for kind in kinds.values()):
+        raw.argtypes = None  # pointers and ints go as they are, which is faster
+    scope = {"raw": raw, "byref": byref, "fail": _fail, "made": _made, "lent": _lent, "whole": _whole,
+             **{f"Held_{kind}": held for kind, held in _HELD.items()},
              **{f"new_{kind}": _TOLD[kind] for kind in told}, **{f"_{a}": kinds[a].converter() for a in given}}
     body, passed, borrowed = [f"{a} = new_{kind}()" for kind, a in told.items()], [], []
     for a, kind in kinds.items():
@@ -651,11 +667,11 @@ def _function(name, result, /, **kinds):
             passed.append(f"{a}.address" if kind.array else a)
             checked = f"_{a}({a}, {a!r})"
             if kind.held and not kind.optional:  # what is right needs no call
-                body += [f"held = getattr({a}, '_held', {a})",
-                         f"{a} = held if type(held) is Held and held.kind == {kind.base!r} and held else {checked}"]
+                body += [f"try: held = {a}._held", "except AttributeError: held = None",
+                         f"{a} = held if type(held) is Held_{kind.base} and held else {checked}"]
             elif kind.base in _WHOLE and not kind.array:
-                low, high = _WHOLE[kind.base][1:]
-                body.append(f"if type({a}) is not int or not {low} <= {a} <= {high}: {a} = {checked}")
+                body.append(f"if type({a}) is not int or not {kind.low} <= {a} <= {kind.high}: "
+                            f"{a} = whole({a}, {a!r}, {kind.low}, {kind.high})")
             else:
                 body.append(f"{a} = {checked}")
         if "kept" in kind.words and kind.held:
@@ -685,7 +701,7 @@ def _function(name, result, /, **kinds):
 
 def _made(pointer, kind, keeps, status, error, names):
     """The holder of a new object, if C has made one and it carries no error."""
-    held, field = _Held.of(kind, pointer, keeps) if pointer else None, c_char_p()
+    held = _HELD[kind].of(pointer, keeps) if pointer else None
     if error is not None and error.status not in (0, _NOMEM):
         what = "pattern" if pointer or kind == "sampler" else kind
         raise SamplingError(error.status, what, f"{what}: line {error.line}, column {error.column}: "
@@ -693,6 +709,7 @@ def _made(pointer, kind, keeps, status, error, names):
     if held is None:
         _fail(status.value if status else _NOMEM, None, names)
     if kind == "sampler":
+        field = c_char_p()
         code = _status(held, byref(field))
         if code < 0:
             _fail(code, field.value, names)
@@ -703,8 +720,8 @@ def _lent(pointer, kind, owner, names):
     """A holder that frees nothing, and keeps its object's owner."""
     if not pointer:
         _fail(_RANGE, None, names)
-    held = _Held(pointer)
-    held.kind, held.keeps, held.owner = kind, owner.keeps, owner
+    held = _HELD[kind](pointer)
+    held.keeps, held.owner = owner.keeps, owner
     return held
 
 
@@ -978,20 +995,27 @@ def _values(name, value):
         return [_text(of, name) for of in (value if isinstance(value, (list, tuple)) else (value,))]
     if type(value).__name__ in _BOOLS:
         return [str(int(value))]
-    with _reading(name):
-        if not hasattr(value, "__index__") and not hasattr(value, "__float__"):
-            raise TypeError(f"{_said(value)} is neither a number nor a text")
-        return [_text(str(value), name)]
+    try:
+        if type(value) in (int, float):
+            return [str(value)]
+        if hasattr(value, "__index__") or hasattr(value, "__float__"):
+            return [_text(str(value), name)]
+        why = f"{_said(value)} is neither a number nor a text"
+    except _BAD as error:
+        why = error
+    raise SamplingError(_RANGE, name, f"{name}: {why}")
 
 
 def _own(values):
     """Settings that nobody else changes, or uses up."""
     own = {}
     for name, value in values.items():
-        with _reading(name):
-            if hasattr(value, "items"):
-                value = dict(value.items())
-            own[name] = list(value) if isinstance(value, list) or hasattr(value, "__next__") else value
+        if type(value) not in (int, float, str):
+            with _reading(name):
+                if hasattr(value, "items"):
+                    value = dict(value.items())
+                value = list(value) if isinstance(value, list) or hasattr(value, "__next__") else value
+        own[name] = value
     return own
 
 
@@ -1004,8 +1028,9 @@ def _settings(values, vocab):
         c.settings_set(settings, "n_vocab", str(vocab))
     for name, value in values.items():
         if value is not None:
-            for text in _values(_setting(name), value):
-                c.settings_set(settings, _setting(name), text)
+            name = _setting(name)
+            for text in _values(name, value):
+                c.settings_set(settings, name, text)
     c.check_params(c.settings_params(settings))
     return settings
 
@@ -1018,8 +1043,12 @@ class Sampler(_Object):
 
     def accept(self, token):
         """Tell of a token that was not sampled here, or of several: a prompt's."""
-        if type(token) is int and -2**31 <= token < 2**31 and _accept(self._held, token) >= 0:
-            return  # the usual case, with the least work
+        try:  # the usual case, with the least work
+            one = token if type(token) is int else -1 if type(token).__name__ in _NEITHER else operator.index(token)
+            if 0 <= one < 2**31 and _accept(self._held, one) >= 0:
+                return
+        except _BAD:
+            pass
         if not hasattr(token, "__iter__") or isinstance(token, (str, bytes, bytearray, dict)) or (
                 getattr(token, "shape", None) == ()):
             c.accept(self, token)
@@ -1028,7 +1057,7 @@ class Sampler(_Object):
             tokens = iter(token)
         held = _holder(self, "s", "sampler")
         for one in tokens:
-            if type(one) is not int or not -2**31 <= one < 2**31 or _accept(held, one) < 0:
+            if type(one) is not int or not 0 <= one < 2**31 or _accept(held, one) < 0:
                 c.accept(held, one)
 
     def reset(self):
