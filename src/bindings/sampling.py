@@ -1,5 +1,5 @@
-"""sampling.h from Python: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts, states.
-python.md has examples.
+"""sampling.h from Python: chains, batches, masks, log-probabilities, grammars, constraints, watermarks, drafts, texts
+and their stops, states. python.md has examples.
 
     chain = Chain(top_k=40, temperature=0.8)
     token = chain.sample(logits)            # an array of numpy's, of array's or a tensor of torch's is read where it is
@@ -25,8 +25,8 @@ from ctypes import (POINTER, Structure, byref, c_bool, c_char, c_char_p, c_doubl
                     c_size_t, c_ssize_t, c_uint, c_uint32, c_uint64, c_void_p)
 
 __all__ = ["BatchError", "Chain", "Constraint", "Grammar", "GrammarStats", "LibraryError", "Logprob", "LogprobSet",
-           "Logprobs", "Loop", "Matcher", "Sampler", "SamplingError", "Vocab", "Watermark", "WatermarkResult",
-           "WatermarkSpan", "aliases", "child_seed", "sample_batch", "takes", "version"]
+           "Logprobs", "Loop", "Matcher", "Ngram", "Sampler", "SamplingError", "Text", "Vocab", "Watermark",
+           "WatermarkResult", "WatermarkSpan", "aliases", "child_seed", "guide", "sample_batch", "takes", "version"]
 
 VERSION = 2, 0  # major and minor version that the declarations below are those of
 
@@ -34,7 +34,7 @@ VERSION = 2, 0  # major and minor version that the declarations below are those 
 
 _NAMES = dict(enumerate("OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT "
                         "E_FULL E_NAME E_ADDRESS".split()))
-_NULL, _RANGE, _NAN, _NOMEM, _DTYPE, _UNSUPPORTED, _FORMAT = -1, -2, -3, -5, -7, -9, -10
+_NULL, _RANGE, _NAN, _EMPTY, _NOMEM, _DTYPE, _UNSUPPORTED, _FORMAT = -1, -2, -3, -4, -5, -7, -9, -10
 
 
 class SamplingError(ValueError):
@@ -125,7 +125,7 @@ if _version // 100 != VERSION[0] * 100 + VERSION[1]:
 
 _FREE = {kind: _raw(free, None, c_void_p) for kind, free in (
     ("sampler", "free"), ("settings", "settings_free"), ("vocab", "vocab_free"), ("vocab_index", "vocab_index_free"),
-    ("grammar", "grammar_free"))}
+    ("grammar", "grammar_free"), ("text_stream", "text_free"), ("ngram", "ngram_free"))}
 _owned = {}  # a weak reference to each holder: what frees its object, where the pointer is, the holders it keeps
 
 
@@ -562,7 +562,7 @@ _WHOLE = {"i32": (c_int32, -2**31, 2**31 - 1), "i64": (c_int64, -2**63, 2**63 - 
           "int": (c_int, -2**31, 2**31 - 1), "unsigned": (c_uint, 0, 2**32 - 1)}
 _WHOLE["token"], _WHOLE["status"] = _WHOLE["i32"], _WHOLE["int"]
 _REAL = {"f32": (c_float, (2 - 2**-23) * 2.0**127), "f64": (c_double, math.inf)}
-_CTYPES = {"text": c_char_p, "bool": c_bool, "void": None, "params": c_void_p, "texts": c_void_p,
+_CTYPES = {"text": c_char_p, "bool": c_bool, "void": None, "params": c_void_p, "texts": c_void_p, "c": c_void_p,
            **dict.fromkeys(_FREE, c_void_p), **{base: kind[0] for base, kind in {**_WHOLE, **_REAL}.items()}}
 _ELEMENTS = {"token": "int32", "i32": "int32", "u32": "uint32", "u64": "uint64"}
 _TOLD = {"status": c_int, "field": c_char_p, "text_error": lambda: c.text_error()}  # what only tells an error
@@ -576,7 +576,7 @@ class _Kind:
     def __init__(self, text):
         words, self.base, self.size, self.optional, self.whose = self.FORM.match(text).groups()
         self.text, self.words, self.array = text, set(words.split()), self.size is not None
-        self.writes = bool(self.words & {"out", "inout"})
+        self.writes = bool(self.words & {"out", "inout"}) or self.base == "c"  # as C has it
         self.told = self.writes and not self.array and self.base in _TOLD
         find = vars(c).get if self.array or self.told else vars(c).__getitem__
         named = None if self.base in _CTYPES else find(self.base)
@@ -650,7 +650,7 @@ def _function(name, result, /, **kinds):
     told = {kind.base: a for a, kind in kinds.items() if kind.told}
     given = [a for a, kind in kinds.items() if not kind.told and a not in lengths]
     raw = _raw(name, result.ctype(True), *[kind.ctype() for kind in kinds.values()])
-    if all(kind.held or kind.base in ("i32", "token") and kind.number for kind in kinds.values()):
+    if all(kind.held or kind.base in ("i32", "token") and kind.number and not kind.array for kind in kinds.values()):
         raw.argtypes = None  # pointers and ints go as they are, which is faster
     scope = {"raw": raw, "byref": byref, "fail": _fail, "made": _made, "lent": _lent, "whole": _whole,
              **{f"Held_{kind}": held for kind, held in _HELD.items()},
@@ -754,7 +754,11 @@ _function("sample", "token", s="sampler", logits="f32[n_vocab]", n_vocab="size 1
 _function("sample_batch", "status", rows="sampler[logits.n_rows]", logits="logits", out="out token[logits.n_rows]")
 _function("verify", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304", draft="draft",
           method="verify_method", out="out token[draft.n+1]")
+_function("guide", "status", cond="f32[n]", uncond="f32[n]", n="size 1..4194304", scale="f32", out="out f32[n]")
 _function("error_text", "int", status="int", field="text?", buf="out char[size]?", size="size")
+_function("params_error_text", "int", params="params", buf="out char[size]?", size="size")
+_function("logits_error_text", "int", logits="logits", row="size 0..logits.n_rows-1", buf="out char[size]?",
+          size="size")
 _function("check_params", "status", params="params", field="out field?")
 _function("chain_from_params", "new sampler of params", params="params", status="out status?")
 _function("chain_update", "status", chain="sampler", params="kept params")
@@ -876,8 +880,32 @@ _struct("request", error="text_error", field="char[64]", seeded="bool", with_pro
         thinking_budget="i32 -1.. tokens", min_tokens="i32 0.. tokens", mask_ends="bool")
 _function("settings_from", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
           request="out request?")
+_function("settings_from_lenient", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
+          request="out request?", left_out="out char[size]?", size="size")
+_struct("text_options", stop_tokens="token[n_stop_tokens]? 0..", n_stop_tokens="size 0..4194304",
+        min_tokens="i32 0.. tokens", include_stop="bool", raw_bytes="bool", strip_space="bool")
+_function("text_init", "new text_stream", vocab="kept const vocab", stops="texts[n_stops]", n_stops="size 0..65536",
+          options="text_options?", status="out status?")
+_function("text_from_settings", "new text_stream", settings="const settings", vocab="kept const vocab",
+          status="out status?")
+_function("text_add_pattern", "status", text="text_stream", pattern="text", max_bytes="size 1..4096")
+_function("text_push", "status", text="text_stream", token="token 0..n_vocab-1", out="c", n="out size")
+_function("text_flush", "status", text="text_stream", out="c", n="out size")
+_function("text_stop", "i32 -1..", text="const text_stream")
+_function("text_stop_at", "status", text="const text_stream", token="out i32?", byte="out size?")
+_function("text_rollback", "status", text="text_stream", n="i32 0.. tokens")
+_function("text_clone", "new text_stream of text", text="const text_stream")
+_function("text_reset", "void", text="text_stream")
 _function("verify_block", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304",
           draft="draft", out="out token[draft.n+1]")
+_function("ngram_init", "new ngram", n_min="i32 1..64 tokens", n_max="i32 n_min..64 tokens",
+          max_tokens="size n_max..67108864")
+_function("ngram_reset", "void", ngram="ngram?")
+_function("ngram_accept", "status", ngram="ngram", token="token 0..")
+_function("ngram_rollback", "status", ngram="ngram", n="i32 0.. tokens")
+_function("ngram_draft", "i64", ngram="const ngram", out="out token[n_max]?", n_max="size")
+_function("vocab_from_tokenizer_json", "new vocab", text="char[n]", n="size 0..67108864", error="out text_error?")
+_function("vocab_from_gguf", "new vocab", file="byte[n]", n="size", error="out text_error?")
 # ---- end of C's side ----
 
 
@@ -888,22 +916,43 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_once.acquire, after_in_parent=_once.release, after_in_child=_once.release)
 
 
+class _VocabData(Structure):
+    """The struct samp_vocab, which tells its ends."""
+    _fields_ = [("n_vocab", c_int32), ("token_bytes", c_void_p), ("tokenize", c_void_p), ("user", c_void_p),
+                ("eog", POINTER(c_int32)), ("n_eog", c_size_t), ("eos", c_int32), ("eot", c_int32)]
+
+
 class Vocab(_Object):
-    """The tokens' bytes, for dry, infill and grammars: Vocab([b"a", b"bc", None], eos=2).
+    """The tokens' bytes, for texts, grammars, dry and infill: Vocab([b"a", b"bc", None], eos=2), or of a model's file.
 
     tokens: bytes or str each, None for control tokens. eos, eot: the tokens that end a text and a turn; eog: all that
     end a generation (else eos and eot)."""
-    eog, _n, _trie = (), 0, None
+    eos = eot = _trie = None
+    eog, _n = (), 0
 
     def __init__(self, tokens, *, eos=None, eot=None, eog=None):
         pieces = [b"" if of is None else _piece(of, "tokens") for of in _list(tokens, "tokens")]
-        self._n = len(pieces)
-        eos, eot = (-1 if of is None else _whole(of, name, -1, self._n - 1)
+        eos, eot = (-1 if of is None else _whole(of, name, -1, len(pieces) - 1)
                     for of, name in ((eos, "eos"), (eot, "eot")))
         ends = _integers([of for of in (eos, eot) if of >= 0] if eog is None else eog, "eog")
-        self.eog = tuple(map(int, ends.of))
-        lengths = _Copied(map(len, pieces), (self._n,), "uint32")
-        self._held = c.vocab_init(b"".join(pieces), lengths, ends, eos, eot)
+        lengths = _Copied(map(len, pieces), (len(pieces),), "uint32")
+        self._take(c.vocab_init(b"".join(pieces), lengths, ends, eos, eot))
+
+    def _take(self, held):
+        of, self._held = _VocabData.from_address(held.value), held
+        self._n, self.eog = of.n_vocab, tuple(of.eog[:of.n_eog])
+        self.eos, self.eot = (token if token >= 0 else None for token in (of.eos, of.eot))
+        return self
+
+    @classmethod
+    def from_tokenizer_json(cls, text):
+        """The vocabulary of a tokenizer.json as Hugging Face has it, a text or bytes. Ends are found by their names."""
+        return _of_file(text, "text", lambda of: cls.__new__(cls)._take(c.vocab_from_tokenizer_json(of)))
+
+    @classmethod
+    def from_gguf(cls, file):
+        """The vocabulary of a model's GGUF file: its bytes, or the first of them; an mmap is read where it is."""
+        return _of_file(file, "file", lambda of: cls.__new__(cls)._take(c.vocab_from_gguf(of)))
 
     def __len__(self):
         return self._n
@@ -919,6 +968,21 @@ class Vocab(_Object):
     def close(self):
         super().close()
         self._trie = None
+
+
+def _of_file(of, name, make):
+    """What is made of a file's bytes, which are let go of even if that fails."""
+    views = []
+    try:
+        with _reading(name):
+            views.append(memoryview(str.encode(of) if isinstance(of, str) else of))
+            views.append(views[0].cast("B"))
+            at = _Buffer(views[1])
+            views.append(at.view)
+        return make(at)
+    finally:
+        for view in views:
+            view.release()
 
 
 class Grammar(_Object):
@@ -1031,34 +1095,48 @@ def _settings(values, vocab):
             name = _setting(name)
             for text in _values(name, value):
                 c.settings_set(settings, name, text)
-    c.check_params(c.settings_params(settings))
+    params = c.settings_params(settings)
+    try:
+        c.check_params(params)
+    except SamplingError as error:
+        why = _written(lambda *to: c.params_error_text(params, *to))
+        raise SamplingError(error.status, error.field, why) from None
     return settings
 
 
-_accept, _sample = c.accept.raw, c.sample.raw
+_sample = c.sample.raw
 
 
-class Sampler(_Object):
-    """What chains, matchers and constraints have in common."""
+def _accepting(checked):
+    """The method accept of what takes tokens by this function of C's."""
+    raw = checked.raw
 
     def accept(self, token):
         """Tell of a token that was not sampled here, or of several: a prompt's."""
         try:  # the usual case, with the least work
             one = token if type(token) is int else -1 if type(token).__name__ in _NEITHER else operator.index(token)
-            if 0 <= one < 2**31 and _accept(self._held, one) >= 0:
+            if 0 <= one < 2**31 and raw(self._held, one) >= 0:
                 return
         except _BAD:
             pass
         if not hasattr(token, "__iter__") or isinstance(token, (str, bytes, bytearray, dict)) or (
                 getattr(token, "shape", None) == ()):
-            c.accept(self, token)
+            checked(self, token)
             return
         with _reading("token"):
             tokens = iter(token)
-        held = _holder(self, "s", "sampler")
+        held = _is(self, _Object, "self")._held
         for one in tokens:
-            if type(one) is not int or not 0 <= one < 2**31 or _accept(held, one) < 0:
-                c.accept(held, one)
+            if type(one) is not int or not 0 <= one < 2**31 or raw(held, one) < 0:
+                checked(held, one)
+
+    return accept
+
+
+class Sampler(_Object):
+    """What chains, matchers and constraints have in common."""
+
+    accept = _accepting(c.accept)
 
     def reset(self):
         """As new: for another text."""
@@ -1481,8 +1559,8 @@ class Chain(Sampler):
     (aliases). None is the default. A request as a whole, with its program's defaults: from_request.
     constraints: copies of these stand behind the grammar. watermark: a Watermark, which draws in place of the last
     sampler, or stands behind the constraints."""
-    _vocab = _settings = None
-    _marks = False
+    _vocab = _settings = _request = None
+    _marks, left_out = False, ()
 
     def __init__(self, vocab=None, grammar=None, *, constraints=(), watermark=None, **settings):
         self._vocab, self._settings = _vocabulary(vocab), _own(settings)
@@ -1517,19 +1595,28 @@ class Chain(Sampler):
                                                            "mirostat, no adaptive_target")
 
     @classmethod
-    def from_request(cls, peer, request, vocab=None, grammar=None, *, handled=(), seed=None, thinking=None,
-                     constraints=(), watermark=None):
+    def from_request(cls, peer, request, vocab=None, grammar=None, *, handled=(), lenient=False, seed=None,
+                     thinking=None, n_prompt=None, constraints=(), watermark=None):
         """What a request to another program asks for, by its names, defaults and ranges.
 
         peer: "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang". request: a dict, or JSON.
-        handled: fields that you see to. seed: if the request has none. thinking: what makes a Constraint of a number of
-        tokens to think, if the request says one: lambda budget: Constraint.thinking(spans, budget). .with_prompt tells
-        whether the prompt is to be accepted too."""
+        handled: fields that you see to. lenient: fields that the program does not have are left out; .left_out has
+        their names. seed: if the request has none. thinking: what makes a Constraint of a number of tokens to think, if
+        the request says one: lambda budget: Constraint.thinking(spans, budget). .with_prompt tells whether the prompt is
+        to be accepted too; n_prompt: its length, which a least number of tokens needs. .text() has the request's
+        stops."""
         self = cls.__new__(cls)
         self._vocab = _vocabulary(vocab)
         settings, told = _settings({"seed": seed}, self._vocab), c.request()
+        json_, n_prompt = _text(_json(request, "request"), "request"), _maybe(
+            lambda n: _whole(n, "n_prompt", 0, 2**31 - 1), n_prompt)
         try:
-            c.settings_from(settings, peer, _text(_json(request, "request"), "request"), handled, told)
+            if _flag(lenient, "lenient"):
+                names = ctypes.create_string_buffer(8 * len(json_) + 64)  # "options." before each of many short ones
+                c.settings_from_lenient(settings, peer, json_, handled, told, names, len(names))
+                self.left_out = names.value.decode(errors="replace").split(";") if names.value else []
+            else:
+                c.settings_from(settings, peer, json_, handled, told)
         except SamplingError as error:
             if told.error.status == 0:
                 raise
@@ -1543,9 +1630,31 @@ class Chain(Sampler):
             if not callable(thinking):
                 raise SamplingError(_RANGE, "thinking", f"thinking: {_said(thinking)} makes no Constraint")
             constraints = [thinking(told.thinking_budget), *_list(constraints, "constraints")]
+        if told.min_tokens > 0:
+            if n_prompt is None and told.with_prompt:
+                raise SamplingError(_UNSUPPORTED, "min_tokens",
+                                    "min_tokens: say n_prompt=, how many tokens of the prompt the chain accepts")
+            least = Constraint.min_tokens(self._ends("min_tokens"), told.min_tokens, told.with_prompt and n_prompt or 0)
+            constraints = [least, *_list(constraints, "constraints")]
+        if told.mask_ends:
+            never = Constraint.suppressed_tokens(self._ends("ignore_eos"))
+            constraints = [never, *_list(constraints, "constraints")]
+        self._request = settings
         self._build(grammar, settings, constraints, watermark)
         self.with_prompt = told.with_prompt
         return self
+
+    def _ends(self, field):
+        if not isinstance(self._vocab, Vocab) or not self._vocab.eog:
+            raise SamplingError(_UNSUPPORTED, field, f"{field}: this needs a Vocab that knows the end tokens")
+        return self._vocab.eog
+
+    def text(self, vocab=None):
+        """A Text that ends where the chain's request says; without a request only end tokens end it. vocab: if the
+        chain has none."""
+        settings = _is(self, Chain, "self")._request
+        return Text._of(c.text_from_settings(c.settings_new() if settings is None else settings,
+                                             self._vocab if vocab is None else vocab))
 
     @property
     def n_vocab(self):
@@ -1580,7 +1689,11 @@ class Chain(Sampler):
             raise SamplingError(_RANGE, "logits", f"logits: {at.shape} is no row; sample_batch takes many")
         self._fits(at.shape[0])
         if mask is None and logprobs is None and at.dtype == "float32":
-            return c.sample(held, at)
+            token = _sample(held, at.address, at.n)
+            if token >= 0:
+                return token
+            if token not in (_NAN, _EMPTY):
+                _fail(token)
         try:
             tokens = _batch([self], at, mask, logprobs, None, 1)
         except BatchError as error:
@@ -1608,12 +1721,16 @@ class Chain(Sampler):
             raise SamplingError(_RANGE, "ids", "ids: they do not fit probs and the draft")
         c_draft = c.draft(n, tokens.address, q and q.address, which and which.address, which.shape[-1] if which else 0)
         out = (c_int32 * (n + 1))(*[-1] * (n + 1))
-        if method == "block":
-            accepted = c.verify_block(self, at, at.shape[1], c_draft, out)
-        else:
-            accepted = c.verify(self, at, at.shape[1], c_draft, method, out)
+        rows = c.logits(at.address, 0, n + 1, at.shape[1], at.shape[1])
+        try:
+            if method == "block":
+                accepted = c.verify_block(self, at, at.shape[1], c_draft, out)
+            else:
+                accepted = c.verify(self, at, at.shape[1], c_draft, method, out)
+        except SamplingError as error:
+            raise _refused(error, rows, 0) from None
         if out[accepted] < 0:
-            raise BatchError(out[:accepted], {accepted: SamplingError(out[accepted])})
+            raise BatchError(out[:accepted], {accepted: _refused(SamplingError(out[accepted]), rows, accepted)})
         return out[:accepted + 1]
 
     def update(self, **settings):
@@ -1660,6 +1777,15 @@ def _read(of, top):
                       [Logprob(one.token, one.rank, one.logprob) for one in top[:of.n_top_found]])
 
 
+def _refused(error, logits, row, name="logits"):
+    """The error of a row, which says why no token can be drawn from it: "logit 17 is NaN"."""
+    if error.status in (_NAN, _EMPTY):
+        why = _written(lambda *to: c.logits_error_text(logits, row, *to))
+        if why != "ok":
+            return SamplingError(error.status, name, why)
+    return error
+
+
 def _batch(chains, at, mask, logprobs, index, n_threads):
     rows, n_vocab = len(chains), at.shape[-1]
     stride = at.strides[0] // at.size if len(at.shape) == 2 and at.shape[0] > 1 else 0
@@ -1683,7 +1809,7 @@ def _batch(chains, at, mask, logprobs, index, n_threads):
         for r, of in enumerate(sets)]
     if min(tokens) < 0:
         raise BatchError([t if t >= 0 else None for t in tokens],
-                         {r: SamplingError(t) for r, t in enumerate(tokens) if t < 0}, told)
+                         {r: _refused(SamplingError(t), logits, r) for r, t in enumerate(tokens) if t < 0}, told)
     return tokens if logprobs is None else (tokens, told)
 
 
@@ -1708,6 +1834,171 @@ def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_thr
     for chain in chains:
         chain._fits(at.shape[1])
     return _batch(chains, at, mask, logprobs, index, n_threads)
+
+
+def guide(cond, uncond, scale, out=None):
+    """Classifier-free guidance: a row of float32 made of one with the prompt and one without it, in a new array or in
+    out, which may be one of both. scale 1 gives cond's log-probabilities; 1.5 is usual."""
+    rows = [(_dense_f32(of, name), name) for of, name in ((cond, "cond"), (uncond, "uncond"))]
+    (a, _), (b, _) = rows
+    scale = _real(scale, "scale", _REAL["f32"][1])
+    if len(a.shape) != 1 or a.shape != b.shape:
+        raise SamplingError(_RANGE, "uncond", f"uncond: {b.shape} and cond: {a.shape} are not two rows of one length")
+    if not a.n:
+        raise SamplingError(_EMPTY, "cond")
+    if not math.isfinite(scale):
+        raise SamplingError(_RANGE, "scale", f"scale: {scale} is not finite")
+    if out is None:
+        out = array.array("f", bytes(4 * a.n))
+    with _reading("out"):
+        to = _Buffer(out, writable=True)
+    if to.dtype != "float32" or to.shape != a.shape or not to.is_dense() or any(
+            0 < abs(to.address - of.address) < 4 * a.n for of, _ in rows):
+        raise SamplingError(_RANGE, "out", f"out: {to.dtype} {to.shape}, not float32 {a.shape} side by side, which is "
+                                           "one of both rows or apart from them")
+    try:
+        c.guide(a, b, scale, to.address)
+    except SamplingError as error:
+        for at, name in rows:
+            error = _refused(error, c.logits(at.address, 0, 1, at.n, at.n), 0, name)
+        raise error from None
+    return out
+
+
+# ---- texts and drafts from them -------------------------------------------------------------------------------------
+
+
+class Text(_Object):
+    """Tokens become the text that may be shown: whole characters, and nothing that may be the beginning of a stop.
+
+    stops: strings that end the text. stop_tokens: so do these tokens, and vocab.eog. min_tokens: so many tokens come
+    before any end. include_stop: the stop is shown too. raw_bytes: push() returns bytes, broken characters as they are;
+    else a str. strip_space: the text's first blank is not part of it. Chain.text() makes one of a request's stops."""
+    _state, _raw = 0, False
+
+    def __init__(self, vocab, stops=(), *, stop_tokens=(), min_tokens=0, include_stop=False, raw_bytes=False,
+                 strip_space=False):
+        options = c.text_options.of(stop_tokens=stop_tokens, min_tokens=min_tokens, include_stop=include_stop,
+                                    raw_bytes=raw_bytes, strip_space=strip_space)
+        try:
+            self._take(c.text_init(vocab, stops, options))
+        except SamplingError as error:
+            raise error if error.field else SamplingError(error.status, "stops or stop_tokens") from None
+        self._raw = options.raw_bytes
+
+    def _take(self, held):
+        self._held, self._found = held, (c_size_t * 2)()  # where C's text is, and how long
+        self._at = ctypes.addressof(self._found)
+        return self
+
+    @classmethod
+    def _of(cls, held):
+        return cls.__new__(cls)._take(held)
+
+    def add_pattern(self, pattern, max_bytes):
+        """A regular expression as a stop, whose matches have max_bytes bytes at most."""
+        held, text = _holder(self, "text", "text_stream"), _text(pattern, "pattern")
+        status = _add_pattern(held, text, _whole(max_bytes, "max_bytes", 1, 4096))
+        if status < 0:
+            _fail(status, "pattern")
+
+    def push(self, token):
+        """What to show now that this token has come; .state tells whether the text goes on."""
+        at = self._at
+        state = _push(self._held, token, at, at + _SIZE) if type(token) is int and 0 <= token < 2**31 else -1
+        if state < 0:
+            held, token = _holder(self, "text", "text_stream"), _whole(token, "token", 0, 2**31 - 1)
+            state = _push(held, token, at, at + _SIZE)
+            if state == _RANGE:
+                raise SamplingError(_RANGE, "token", f"token: {token} is not in the vocabulary")
+            if state < 0:
+                _fail(state)
+        self._state = self._state or state
+        return self._shown()
+
+    def _shown(self):
+        shown = ctypes.string_at(*self._found) if self._found[1] else b""
+        return shown if self._raw else shown.decode()
+
+    def flush(self):
+        """What was held back, as no token follows: the text ends."""
+        c.text_flush(self, self._at, self._at + _SIZE)
+        self._state = self._state or _FLUSHED
+        return self._shown()
+
+    @property
+    def state(self):
+        """What the last token did: "goes_on", "stopped" (by a stop), "ended" (by a token, or flush())."""
+        return ("goes_on", "stopped", "ended", "ended")[self._state]
+
+    @property
+    def stop(self):
+        """The number of the stop that has ended the text: of stops, and behind them of the patterns; else None."""
+        stop = c.text_stop(self)
+        return stop if stop >= 0 else None
+
+    @property
+    def stop_at(self):
+        """Where the stop begins, or which token ends the text: (which token of the text, which byte of it), or None."""
+        token, byte = c_int32(), c_size_t()
+        try:
+            c.text_stop_at(self, byref(token), byref(byte))
+        except SamplingError as error:
+            if error.status != _EMPTY:
+                raise
+            return None
+        return token.value, byte.value
+
+    def rollback(self, n=1):
+        """Take back the last n tokens; what was shown for them is yours to take back. 0: take back flush()."""
+        c.text_rollback(self, n)
+        if n or self._state == _FLUSHED:
+            self._state = 0
+
+    def clone(self):
+        """A copy that goes on as this one would."""
+        held, other = c.text_clone(self), object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other._take(held)
+
+    def __copy__(self):
+        return self.clone()
+
+    def reset(self):
+        """As new, with the same stops."""
+        c.text_reset(self)
+        self._state = 0
+
+
+_push, _add_pattern, _SIZE, _FLUSHED = c.text_push.raw, c.text_add_pattern.raw, ctypes.sizeof(c_size_t), 3
+
+
+class Ngram(_Object):
+    """A text that proposes how it goes on: with what followed its last tokens, n_max to n_min of them, earlier in the
+    last max_tokens tokens. It accepts what the chain accepts, and Chain.verify() judges its drafts."""
+
+    def __init__(self, n_min=2, n_max=5, max_tokens=8192):
+        n_min = _whole(n_min, "n_min", 1, 64)
+        n_max = _whole(n_max, "n_max", n_min, 64)
+        self._most = _whole(max_tokens, "max_tokens", n_max, 2**26)
+        self._held = c.ngram_init(n_min, n_max, self._most)
+
+    accept = _accepting(c.ngram_accept)
+
+    def rollback(self, n=1):
+        """Take back the last n tokens."""
+        c.ngram_rollback(self, n)
+
+    def draft(self, n):
+        """n tokens at most that may follow: a draft for Chain.verify."""
+        return _filled(lambda *to: c.ngram_draft(self, *to), n, self._most)
+
+    def reset(self):
+        """Forget all tokens."""
+        c.ngram_reset(self)
+
+    def __copy__(self):
+        raise SamplingError(_UNSUPPORTED, None, f"a {type(self).__name__} can't be copied")
 
 
 # ---- the rest -------------------------------------------------------------------------------------------------------

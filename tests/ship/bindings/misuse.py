@@ -11,10 +11,12 @@ import itertools
 import math
 import os
 import re
+import struct
 import sys
 
 import sampling
-from sampling import Chain, Constraint, Grammar, Loop, Matcher, Sampler, SamplingError, Vocab, Watermark
+from sampling import (Chain, Constraint, Grammar, Loop, Matcher, Ngram, Sampler, SamplingError, Text, Vocab,
+                      Watermark)
 
 try:
     import numpy
@@ -23,6 +25,9 @@ except ImportError:
 
 VOCAB = Vocab([b"a", b"b", b"\n", None], eos=3)
 GRAMMAR = Grammar.from_regex("[ab]*")
+TOKENIZER = '{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "decoder": {"type": "ByteLevel"}}'
+GGUF = b"GGUF" + struct.pack("<IQQQ20sIQ5sQ21sIIQQ1s", 3, 0, 2, 20, b"tokenizer.ggml.model", 8, 5, b"llama", 21,
+                             b"tokenizer.ggml.tokens", 9, 8, 1, 1, b"a")
 ROW, SPANS = [0.5, 1.0, 2.0, 0.0], [([0], [1])]
 CLOSED = {cls: make() for cls, make in ((Vocab, lambda: Vocab([b"a"])), (Grammar, lambda: Grammar.from_regex("a")),
                                         (Chain, Chain), (Matcher, lambda: Matcher(VOCAB, GRAMMAR)),
@@ -45,6 +50,8 @@ def thinking():
 # name: an object, if it is a method, and arguments that are accepted
 CALLS = {
     "Vocab": lambda: (Vocab, dict(tokens=[b"a", "b", None], eos=2, eot=1, eog=[2])),
+    "Vocab.from_tokenizer_json": lambda: (Vocab.from_tokenizer_json, dict(text=TOKENIZER)),
+    "Vocab.from_gguf": lambda: (Vocab.from_gguf, dict(file=GGUF)),
     "Grammar": lambda: (Grammar, dict(text='r ::= "a"', kind="gbnf", root="r")),
     "Grammar.from_string": lambda: (Grammar.from_string, dict(gbnf='r ::= "a"', root="r")),
     "Grammar.from_json_schema": lambda: (Grammar.from_json_schema, dict(schema={"type": "null"}, style="compact")),
@@ -119,8 +126,10 @@ CALLS = {
         seed=3, dry_multiplier=1.0, dry_breakers=["a"], logit_bias={1: 2.0}, order=["top_k", "temperature"], temp=0.5)),
     "Chain ": lambda: (Chain, dict(vocab=4, n_ctx_train=9)),
     "Chain.from_request": lambda: (Chain.from_request, dict(
-        peer="vllm", request={"thinking_token_budget": 3}, vocab=VOCAB, grammar=GRAMMAR, handled=["n"], seed=3,
-        thinking=lambda n: Constraint.thinking(SPANS, n), constraints=[], watermark=Watermark(5))),
+        peer="vllm", request={"thinking_token_budget": 3, "min_tokens": 2}, vocab=VOCAB, grammar=GRAMMAR, handled=["n"],
+        lenient=True, seed=3, thinking=lambda n: Constraint.thinking(SPANS, n), n_prompt=3, constraints=[],
+        watermark=Watermark(5))),
+    "Chain.text": lambda: (Chain.from_request("vllm", {"stop": "a"}).text, dict(vocab=VOCAB)),
     "Chain.sample": lambda: (chain().sample,
                              dict(logits=ROW, mask=[True, True, False, True], logprobs=2, dtype="float32")),
     "Chain.verify": lambda: (chain().verify, dict(
@@ -132,6 +141,20 @@ CALLS = {
     "sample_batch": lambda: (sampling.sample_batch, dict(
         chains=[chain(), chain()], logits=[ROW, ROW], mask=[[True] * 4] * 2, logprobs=1, row_index=[1, 0], n_threads=1,
         dtype="float32")),
+    "guide": lambda: (sampling.guide, dict(cond=ROW, uncond=ROW, scale=1.5, out=array.array("f", ROW))),
+    "Text": lambda: (Text, dict(vocab=VOCAB, stops=["ab"], stop_tokens=[1], min_tokens=1, include_stop=False,
+                                raw_bytes=True, strip_space=True)),
+    "Text.add_pattern": lambda: (text().add_pattern, dict(pattern="a+b", max_bytes=9)),
+    "Text.push": lambda: (text().push, dict(token=1)),
+    "Text.flush": lambda: (text().flush, {}),
+    "Text.rollback": lambda: (text().rollback, dict(n=0)),
+    "Text.clone": lambda: (text().clone, {}),
+    "Text.reset": lambda: (text().reset, {}),
+    "Ngram": lambda: (Ngram, dict(n_min=2, n_max=64, max_tokens=99)),
+    "Ngram.accept": lambda: (Ngram().accept, dict(token=1)),
+    "Ngram.rollback": lambda: (Ngram().rollback, dict(n=0)),
+    "Ngram.draft": lambda: (Ngram().draft, dict(n=3)),
+    "Ngram.reset": lambda: (Ngram().reset, {}),
     "child_seed": lambda: (sampling.child_seed, dict(seed=1, i=2)),
     "takes": lambda: (sampling.takes, dict(name="top_k")),
     "version": lambda: (sampling.version, {}),
@@ -140,6 +163,10 @@ CALLS = {
 
 def matcher():
     return Matcher(VOCAB, GRAMMAR)
+
+
+def text():
+    return Text(VOCAB, ["ab"])
 
 
 def setter(of, name):
@@ -171,9 +198,15 @@ KINDS = {
     "temp": "setting f32 0..1048576?", "dry_multiplier": "setting f32 0..?", "n_ctx_train": "setting i32 0..4194304?",
     "order": "order?", "dry_breakers": "breakers?",
     "logit_bias": "logit_bias?", "position": "u64", "ramp": "ramp?", "keys": "u64[n]", "peer": "peer",
-    "n_threads": "i32 0..", "text": "text",
+    "n_threads": "i32 0..", "n_prompt": "i32 0..?", "lenient": "bool", "text": "text",
 }
-SPECIAL = {("Vocab", "tokens"): "pieces", ("Matcher", "vocab"): "vocab", ("Matcher", "grammar"): "grammar",
+SPECIAL = {("Vocab.from_tokenizer_json", "text"): "file text", ("Vocab.from_gguf", "file"): "file",
+           ("guide", "cond"): "guided", ("guide", "uncond"): "guided", ("guide", "scale"): "f32", ("guide", "out"): "floats?",
+           ("Text", "stops"): "stops", ("Text.push", "token"): "token 0..3", ("Text.add_pattern", "pattern"): "text",
+           ("Text.add_pattern", "max_bytes"): "size 1..4096", ("Ngram.accept", "token"): "accepted",
+           ("Ngram", "n_min"): "i32 1..64", ("Ngram", "n_max"): "i32 2..64",
+           ("Ngram", "max_tokens"): "size 64..67108864", ("Chain.text", "vocab"): "vocab?",
+           ("Vocab", "tokens"): "pieces", ("Matcher", "vocab"): "vocab", ("Matcher", "grammar"): "grammar",
            ("Sampler.rollback", "n"): "i32 0..", ("Sampler.set_rollback", "depth"): "i32 0..",
            ("Constraint.loop_watch", "loop"): "loop", ("Constraint.loop_breaker", "loop"): "loop",
            ("Watermark.detect", "text"): "token[n] 0..", ("Constraint.sequence_bias", "biases"): "biases",
@@ -331,6 +364,22 @@ def wrong(kind):
         loop = {}
         loop["a"] = loop
         yield loop
+    elif kind.startswith("file"):
+        yield from (5, 1.5, True, [71], object(), {}, b"", b"GG", b"{", bytes(99), Bad(TypeError("bad")), [GGUF])
+        yield from (memoryview(TOKENIZER.encode())[::2], "\ud800", GGUF) if kind == "file text" else (
+            TOKENIZER, memoryview(GGUF)[::-1], array.array("d", [1]))
+    elif kind == "stops":
+        yield from ("ab", b"ab", 5, True, [5], [None], [""], ["a\0b"], ["\ud800"], object(), {"a": 1}, [["a"]],
+                    ["a" * 65537], ["a"] * 65537, Bad(TypeError("bad")))
+    elif kind == "guided":
+        yield from rows(ROW)
+        yield from ([ROW], [math.nan] + ROW[1:], [-math.inf] * 4)
+    elif kind == "floats":
+        yield from (5, "a", [0.5] * 4, bytes(16), array.array("f"), array.array("f", ROW * 2), array.array("d", ROW),
+                    memoryview(bytes(16)).cast("f"), object(), (ctypes.c_float * 3)(), Bad(TypeError("bad")))
+        if numpy:
+            yield from (numpy.zeros((1, 4), "f4"), numpy.zeros(8, "f4")[::2], numpy.zeros(4, ">f4"),
+                        numpy.zeros(4, "f8"), numpy.zeros(17, "u1")[1:].view("f4"))
     elif kind.startswith("texts"):
         yield from ("ab", b"ab", 5, 1.5, True, [5], [None], ["a\0b"], [b"a\0"], ["\ud800"], object(), {"a": 1}, [["a"]],
                     Bad(TypeError("bad")))

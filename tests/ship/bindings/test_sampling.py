@@ -7,18 +7,22 @@ import ctypes
 import gc
 import inspect
 import itertools
+import json
 import math
+import mmap
 import os
 import pickle
+import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 
 import sampling
-from sampling import (BatchError, Chain, Constraint, Grammar, Loop, Matcher, Sampler, SamplingError, Vocab, Watermark,
-                      child_seed, sample_batch)
+from sampling import (BatchError, Chain, Constraint, Grammar, Loop, Matcher, Ngram, Sampler, SamplingError, Text, Vocab,
+                      Watermark, child_seed, guide, sample_batch)
 
 try:
     import numpy
@@ -124,15 +128,15 @@ def test_arrays():
 
 
 def half(x):
-    return int.from_bytes(__import__("struct").pack("<e", x), "little")
+    return int.from_bytes(struct.pack("<e", x), "little")
 
 
 def brain(x):
-    return int.from_bytes(__import__("struct").pack("<f", x), "little") >> 16
+    return int.from_bytes(struct.pack("<f", x), "little") >> 16
 
 
 def unpack(bits, name):
-    unpack_ = __import__("struct").unpack
+    unpack_ = struct.unpack
     return unpack_("<e", bits.to_bytes(2, "little"))[0] if name == "float16" else unpack_(
         "<f", (bits << 16).to_bytes(4, "little"))[0]
 
@@ -163,7 +167,7 @@ def test_batches():
     for chain in chains:
         chain.reset()
     before = [chain.save() for chain in chains]
-    error = fails(lambda: sample_batch(chains, bad, logprobs=1), "row 2: NaN", BatchError)
+    error = fails(lambda: sample_batch(chains, bad, logprobs=1), "row 2: logit ", BatchError)
     assert error.tokens[:2] == alone[:2] and error.tokens[2:] == [None, None] and sorted(error.errors) == [2, 3]
     assert error.status == -3 and error.name == "SAMP_E_NAN" and error.logprobs[2] is None and error.logprobs[0]
     assert chains[2].save() == before[2] and chains[0].save() != before[0]
@@ -190,7 +194,7 @@ def test_masks():
     fails(lambda: chain.sample(ROW, mask=array.array("I", [1])), "mask: uint32 (1, 1), not uint32 (1, 2)")
     fails(lambda: chain.sample(ROW, mask=as_bools[:-1]), "mask")
     fails(lambda: chain.sample(ROW, mask=array.array("d", [1] * N)), "mask: float64")
-    fails(lambda: chain.sample(ROW, mask=array.array("I", [0, 0])), "no token is left")
+    fails(lambda: chain.sample(ROW, mask=array.array("I", [0, 0])), "all 40 tokens are masked")
     if numpy is not None:
         chain.reset()
         words = numpy.array([[7, 7], list(bits)], dtype=numpy.int32)
@@ -322,7 +326,7 @@ def test_grammar_drafts():
         "type": "triggered_tags", "triggers": ["<f="], "tags": [
             {"begin": "<f=a>", "content": {"type": "json_schema", "json_schema": {"enum": [1]}}, "end": "</f>"}]}}
     of = Vocab(LETTERS, eos=END)
-    for grammar in Grammar.from_structural_tag(tag), Grammar(__import__("json").dumps(tag), "structural_tag"):
+    for grammar in Grammar.from_structural_tag(tag), Grammar(json.dumps(tag), "structural_tag"):
         matcher = Matcher(of, grammar)
         matcher.accept(letters("free <f="))
         assert matcher.forced() == b"a>1" and not matcher.is_complete()
@@ -497,7 +501,7 @@ def test_drafts():
     fails(lambda: chain.verify(data, want[:4], None, ids=[[1]] * 4), "ids")
     broken = [list(row) for row in data]
     broken[2][0] = math.nan
-    error = fails(lambda: Chain(N, seed=8).verify(broken, want[:4]), "row 2: NaN", BatchError)
+    error = fails(lambda: Chain(N, seed=8).verify(broken, want[:4]), "row 2: logit ", BatchError)
     assert error.tokens == want[:2] and list(error.errors) == [2]
     if numpy is not None:
         for kind in "f4", "f8", "f2":
@@ -1056,6 +1060,294 @@ def test_stub():
     names = {n.name for n in stub.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))} | {
         n.target.id for n in stub.body if isinstance(n, ast.AnnAssign)}
     assert set(sampling.__all__) <= names, set(sampling.__all__) - names
+
+
+def test_why():
+    """An error of a row, or of settings, says what C can say of it."""
+    bad = array.array("f", ROW)
+    bad[7] = math.nan
+    chains = [Chain(N), Chain(N)]
+    for what in (lambda: chains[0].sample(bad), lambda: chains[0].sample(list(bad)), lambda: chains[0].verify([bad], []),
+                 lambda: chains[0].sample(array.array("d", bad)), lambda: chains[0].sample(bad, logprobs=1),
+                 lambda: sample_batch(chains[:1], [bad])):
+        error = fails(what, "logit 7 is NaN")
+        assert error.name == "SAMP_E_NAN" and error.field == "logits"
+    fails(lambda: chains[0].sample([-math.inf] * N), "all 40 tokens are masked")
+    fails(lambda: chains[0].sample([math.inf] * N), "logit 0 is +infinity")
+    error = fails(lambda: sample_batch(chains, [bad, [math.inf] * N]), "row 0: logit 7 is NaN", BatchError)
+    assert str(error.errors[1]) == "logit 0 is +infinity"
+    nothing = Chain(N, constraints=[Constraint.suppressed_tokens(range(N))])
+    assert fails(lambda: nothing.sample(ROW), "no token is left").name == "SAMP_E_EMPTY"  # the row itself is good
+    error = fails(lambda: Chain(N, logit_bias={50: 1.0}), "token 50")
+    assert error.field == "logit_bias" and "[0, 39]" in str(error)
+    fails(lambda: Chain(N).accept(-1), "token: -1 is not in [0, 2147483647]")
+
+
+WORDS = ["a", "b", "ab", "\u00e9", "\u20ac", "\U0001f600", " ", "\n"]
+
+
+def twin(pieces, tokens, stops, end, least=0, shows=False):
+    """The whole text, and which stop ends it where, in one look at all bytes: what Text does, told otherwise."""
+    data, owner = b"", []
+    for i, token in enumerate(tokens):
+        if token == end and i >= least:
+            break
+        data, owner = data + pieces[token], owner + [i] * len(pieces[token])
+    found = [(at + len(stop), at, i) for i, stop in enumerate(stops) for at in range(len(data) - len(stop) + 1)
+             if data.startswith(stop, at) and owner[at + len(stop) - 1] >= least]
+    if not found:
+        return data, None
+    till, at, which = min(found)
+    token = owner[at]
+    return data[:till if shows else at], (which, (token, at - owner.index(token)))
+
+
+def test_texts():
+    """The stream shows what a look at the whole text shows, however it is cut, and never too much or too late."""
+    chance = random.Random(5)
+    for case in range(1500):
+        whole = "".join(chance.choices(WORDS[:chance.randint(2, 8)], k=chance.randint(1, 30))).encode()
+        if case % 3 == 0:  # broken characters
+            whole = bytes(chance.choice(whole + b"\xff\xe2") for _ in whole)
+        cuts = sorted(chance.sample(range(1, len(whole)), min(len(whole) - 1, chance.randint(0, 20)))) + [len(whole)]
+        pieces = [whole[a:b] for a, b in zip([0] + cuts, cuts)] + [b""]
+        tokens, end = [*range(len(pieces) - 1)], len(pieces) - 1
+        if case % 2:
+            tokens.append(end)
+        stops = []
+        for _ in range(chance.randint(0, 4)):
+            at = chance.randrange(len(whole))
+            stop = whole[at:at + chance.randint(1, 9)]
+            stops.append(bytes(stop) if chance.random() < 0.7 else stop + b"b")
+        least, shows, longest = chance.choice((0, 0, 3)), chance.random() < 0.2, max(map(len, stops), default=1)
+        vocab = Vocab(pieces, eos=end)
+        want, stopped = twin(pieces, tokens, stops, end, least, shows)
+        for raw in False, True:
+            text = Text(vocab, stops, min_tokens=least, include_stop=shows, raw_bytes=raw)
+            said, i, n_back = [], 0, 3
+            while i < len(tokens) and text.state == "goes_on":
+                if n_back and i and chance.random() < 0.2:  # back, or on with a copy
+                    k, n_back = chance.randint(0, i), n_back - 1
+                    text.rollback(k)
+                    i, said = i - k, said[:i - k]
+                    text = text.clone()
+                    continue
+                said.append(text.push(tokens[i]))
+                i += 1
+                if raw and text.state == "goes_on" and (i <= least or tokens[i - 1] != end):
+                    come, shown = b"".join(pieces[token] for token in tokens[:i]), b"".join(said)
+                    assert want.startswith(shown) and len(come) - len(shown) <= longest - 1 + 3, (case, come, shown)
+            got = (b"" if raw else "").join(said + [text.flush()])
+            assert got == (want if raw else want.decode(errors="replace")), (case, pieces, stops, got, want)
+            if stopped:
+                assert (text.state, text.stop, text.stop_at) == ("stopped", *stopped), (case, text.stop_at, stopped)
+            else:
+                assert text.state == "ended" and text.stop is None
+                assert text.stop_at == ((i - 1, 0) if i and tokens[i - 1] == end and i > least else None)
+    # a flush is taken back by rollback(0), a stop is not; stop tokens; patterns; the first blank
+    vocab = Vocab(LETTERS, eos=END)
+
+    def said(text, what):
+        return [text.push(token) for token in letters(what)]
+
+    text = Text(vocab, ["stop"])
+    assert said(text, "a st") == ["a", " ", "", ""] and text.flush() == "st" and text.state == "ended"
+    assert text.push(letters("a")[0]) == "" and text.state == "ended"
+    text.rollback(0)
+    assert text.state == "goes_on" and said(text, "op") == ["", ""] and text.state == "stopped"
+    text.rollback(0)
+    assert text.state == "stopped" and text.push(END) == "" and text.state == "stopped"
+    text.rollback()
+    assert text.state == "goes_on" and text.push(letters("a")[0]) == "stoa"
+    text.reset()
+    assert text.state == "goes_on" and said(text, "stop")[-1] == "" and (text.stop, text.stop_at) == (0, (0, 0))
+    text = Text(vocab, stop_tokens=letters("x"), strip_space=True)
+    text.add_pattern("[0-9]+!", 8)
+    assert said(text, " a1x") == ["", "a", "", "1"] and text.state == "ended" and text.stop_at == (3, 0)
+    text.reset()
+    assert said(text, "a12!") == ["a", "", "", ""] and (text.state, text.stop, text.stop_at) == ("stopped", 0, (1, 0))
+    fails(lambda: text.add_pattern("a", 3), "pattern")  # the text has tokens
+    for pattern, status in ("a*", -2), ("(", -10), ("a$", -9), ("a\0", -10):
+        error = fails(lambda: Text(vocab).add_pattern(pattern, 9), "pattern: ")
+        assert (error.field, error.status) == ("pattern", status)
+    fails(lambda: Text(vocab).push(96), "token: 96 is not in the vocabulary")
+    fails(lambda: Text(vocab, [""]), "stops")
+    fails(lambda: Text(vocab, "stop"), "stops: 'stop' is no list")
+    text.close()
+    for use in (lambda: text.push(1), text.flush, lambda: text.stop, lambda: text.stop_at, text.clone, text.reset,
+                text.rollback, lambda: text.add_pattern("a", 1)):
+        assert fails(use, "the Text is closed").name == "SAMP_E_NULL"
+
+
+def test_requests():
+    """A request's stops, least number of tokens and masked ends; fields of others."""
+    vocab = Vocab(LETTERS, eos=END)
+    chain = Chain.from_request("vllm", {"stop": ["no", "xy"], "include_stop_str_in_output": True, "temperature": 0}, vocab)
+    text = chain.text()
+    assert [text.push(token) for token in letters("axy")] == ["a", "x", "y"] and text.stop == 1
+    assert chain.clone().text().push(END) == "" and Chain(vocab).text().push(letters("a")[0]) == "a"
+    assert Chain.from_request("sglang", {"stop_regex": ["[xy]+!"]}, 96).text(vocab).push(letters("x")[0]) == ""
+    fails(lambda: Chain(96).text(), "vocab")
+    fails(lambda: chain.text(5), "vocab")
+    likes_end = [9.0 if i == END else 0.0 for i in range(96)]
+    least = {"min_tokens": 3, "temperature": 0}
+    assert fails(lambda: Chain.from_request("vllm", least, vocab), "n_prompt").field == "min_tokens"
+    for n, chain in ((2, Chain.from_request("vllm", least, vocab, n_prompt=2)),
+                     (0, Chain.from_request("vllm", {**least, "presence_penalty": 0.1}, vocab))):
+        assert chain.with_prompt == (n > 0)  # penalties that look at what is generated alone
+        chain.accept(letters("ab")[:n])
+        assert [chain.sample(likes_end) == END for _ in range(4)] == [False] * 3 + [True]
+    never = Chain.from_request("llama_server", {"ignore_eos": True, "temperature": 0}, vocab)
+    assert END not in said(never, 5, likes_end) and never.text().push(END) == ""
+    for request, peer, field in (({"min_tokens": 3}, "vllm", "min_tokens"),
+                                 ({"ignore_eos": True}, "llama_server", "ignore_eos")):
+        for unknown in None, 96, Vocab(LETTERS):
+            error = fails(lambda: Chain.from_request(peer, request, unknown, n_prompt=0), f"{field}: ")
+            assert error.name == "SAMP_E_UNSUPPORTED" and error.field == field
+        Chain.from_request(peer, request, handled=[field])
+    many = {"proxy": 1, "options": {"mood": 2, "\u20ac": [], "top_k": 3}}
+    chain = Chain.from_request("ollama", many, 96, lenient=True)
+    assert chain.left_out == ["proxy", "options.mood", "options.\u20ac"] and "top-k(k=3" in chain.describe()
+    short = {chr(97 + i % 26) + "z" * (i // 26): 0 for i in range(500)}
+    assert len(Chain.from_request("ollama", {"options": short}, lenient=True).left_out) == 500
+    assert Chain.from_request("ollama", {}, lenient=True).left_out == [] and list(Chain().left_out) == []
+    fails(lambda: Chain.from_request("ollama", many), "proxy")
+    fails(lambda: Chain.from_request("ollama", {"no": 1, "options": {"top_k": "x"}}, lenient=True), "top_k")
+
+
+def test_ngrams():
+    """A draft is what a search through the whole text finds."""
+    chance = random.Random(3)
+    for _ in range(100):
+        n_min, text, most = chance.randint(1, 3), [], chance.randint(1, 8)
+        n_max = n_min + chance.randint(0, 3)
+        ngram = Ngram(n_min, n_max, 1000)
+        for _ in range(60):
+            if text and chance.random() < 0.1:
+                n = chance.randint(0, len(text))
+                ngram.rollback(n)
+                text = text[:len(text) - n]
+            new = chance.choices(range(3), k=chance.randint(1, 3))
+            ngram.accept(new if len(new) > 1 else new[0])
+            text, want = text + new, []
+            for k in range(n_max, n_min - 1, -1):
+                ends = [e for e in range(k, len(text)) if text[e - k:e] == text[-k:]]
+                if ends:
+                    e = max([e for e in ends if len(text) - e >= most] or [ends[0]])
+                    want = text[e:e + most]
+                    break
+            assert ngram.draft(most) == want, (text, n_min, n_max, most)
+    assert ngram.draft(0) == [] and len(ngram.draft(2**64 - 1)) <= len(text)
+    if numpy is not None:
+        ngram.accept(numpy.int64(1))
+        ngram.accept(numpy.array([2, 1]))
+    ngram.reset()
+    assert ngram.draft(5) == []
+    for what, field in ((lambda: Ngram(0), "n_min"), (lambda: Ngram(6), "n_max"), (lambda: Ngram(2, 65), "n_max"),
+                        (lambda: Ngram(2, 5, 4), "max_tokens"), (lambda: Ngram(2, 5, 2**26 + 1), "max_tokens"),
+                        (lambda: ngram.rollback(1), "n"), (lambda: ngram.accept(-1), "token")):
+        error = fails(what, f"{field}: ")
+        assert error.name == "SAMP_E_RANGE" and error.field == field
+    fails(lambda: copy.copy(ngram), "can't be copied")
+    ngram.close()
+    for use in (lambda: ngram.accept(1), lambda: ngram.accept([]), lambda: ngram.draft(1), ngram.reset, ngram.rollback):
+        fails(use, "the Ngram is closed")
+
+
+def test_guide():
+    other = rows(1, 7)[0]
+    soft = [[x - math.log(sum(map(math.exp, row))) for x in row] for row in (ROW, other)]
+    got = guide(ROW, other, 1.5)
+    assert got.typecode == "f" and all(abs(g - (u + 1.5 * (c - u))) < 1e-5 for g, c, u in zip(got, *soft))
+    out = array.array("f", ROW)
+    assert guide(out, other, 1.5, out) is out and out == got  # in place
+    both = memoryview(array.array("f", list(ROW) + other))
+    assert guide(list(ROW), array.array("d", other), 1.5, both[N:]) is not None and both[N:] == got
+    fails(lambda: guide(ROW, other[1:], 1.5), "one length")
+    fails(lambda: guide(both[:N], other, 1.5, both[1:N + 1]), "out")  # it overlaps
+    for out in array.array("d", ROW), ROW[1:], bytes(4 * N), both[::2]:
+        assert fails(lambda: guide(ROW, other, 1.5, out), "out").field == "out"
+    bad = list(ROW)
+    bad[3] = math.nan
+    for what, text in ((lambda: guide(ROW, bad, 1), "logit 3 is NaN"), (lambda: guide([], [], 1), "no token is left"),
+                       (lambda: guide(ROW, [-math.inf] * N, 1), "all 40 tokens are masked")):
+        assert fails(what, text).field in ("uncond", "cond")
+    fails(lambda: guide(ROW, other, math.nan), "scale")
+    if numpy is not None:
+        to = numpy.zeros(N, "f4")
+        assert guide(numpy.array(ROW), numpy.array(other), numpy.float32(1.5), to) is to and list(to) == list(got)
+
+
+def gguf(**settings):
+    """A GGUF file without tensors."""
+    def text(of):
+        return struct.pack("<Q", len(of)) + of
+
+    data = struct.pack("<4sIQQ", b"GGUF", 3, 0, len(settings))
+    for name, value in settings.items():
+        data += text(b"tokenizer.ggml." + name.encode())
+        if isinstance(value, int):
+            data += struct.pack("<II", 4, value)
+        elif isinstance(value, bytes):
+            data += struct.pack("<I", 8) + text(value)
+        else:
+            words = isinstance(value[0], bytes)
+            data += struct.pack("<IIQ", 9, 8 if words else 5, len(value)) + b"".join(
+                text(of) if words else struct.pack("<i", of) for of in value)
+    return data
+
+
+def test_vocabularies():
+    """Vocabularies of models' own files."""
+    tokenizer = json.dumps({
+        "model": {"type": "BPE", "vocab": {"a": 0, "\u0120b": 1, "\u00c3\u00a9": 2}, "merges": []},
+        "decoder": {"type": "ByteLevel"}, "added_tokens": [
+            {"id": 3, "content": "<|endoftext|>", "special": True}, {"id": 4, "content": "<|im_end|>", "special": True}]})
+    for text in tokenizer, tokenizer.encode(), bytearray(tokenizer.encode()):
+        vocab = Vocab.from_tokenizer_json(text)
+        assert (len(vocab), vocab.eos, vocab.eot, sorted(vocab.eog)) == (5, 3, 4, [3, 4])
+        assert "".join(map(Text(vocab).push, (0, 1, 2))) == "a b\u00e9" and Chain(vocab, Grammar.from_regex("a")).sample(
+            [0.0, 9.0, 9.0, 0.0, 0.0]) == 0
+    error = fails(lambda: Vocab.from_tokenizer_json('{"model": {"type": "WordPiece", "vocab": {}}}'), "WordPiece")
+    assert error.name == "SAMP_E_UNSUPPORTED" and error.field == "vocab"
+    fails(lambda: Vocab.from_tokenizer_json("{"), "vocab: line 1, column ")
+    file = gguf(model=b"llama", tokens=[b"\xe2\x96\x81a", b"<0x0A>", b"</s>", b"b"], token_type=[1, 6, 3, 1],
+                eos_token_id=2)
+    for of in file, bytearray(file), memoryview(file + bytes(9)):
+        vocab = Vocab.from_gguf(of)
+        assert (len(vocab), vocab.eos, vocab.eot, vocab.eog) == (4, 2, None, (2,))
+        assert "".join(map(Text(vocab, strip_space=True).push, (0, 1, 3))) == "a\nb"
+    with tempfile.TemporaryFile() as of:  # a mapped file, which is let go of, also where it is refused
+        of.write(file + bytes(4096))
+        of.flush()
+        for change in (False, True):
+            with mmap.mmap(of.fileno(), 0) as mapped:
+                mapped[:4] = b"GGUG" if change else b"GGUF"
+                if change:
+                    fails(lambda: Vocab.from_gguf(mapped), "vocab: ")
+                else:
+                    assert len(Vocab.from_gguf(mapped)) == 4
+    for bad in b"", file[:20], b"GGUF":
+        fails(lambda: Vocab.from_gguf(bad), "vocab")
+    assert Vocab([b"a", None, None], eos=1, eot=2).eot == 2 and Vocab([b"a"]).eos is None
+
+
+def test_texts_kept():
+    """What a text borrows stays; copies of it, of a chain that made it; in whatever order the collector comes by."""
+    for order in itertools.permutations((Vocab, Chain, Text, Ngram)):
+        made = {cls: cls.__new__(cls) for cls in order}
+        vocab, chain, text, ngram = (made[cls] for cls in (Vocab, Chain, Text, Ngram))
+        vocab.__init__(LETTERS, eos=END)
+        chain.__init__(vocab)
+        text.__init__(vocab, ["b"])
+        ngram.__init__()
+        cyclic(*made.values(), text.clone(), chain.text())
+        del made, vocab, chain, ngram
+        alone = copy.deepcopy(text)
+        del text
+        gc.collect()
+        junk = [Vocab(LETTERS[::-1], eos=0) for _ in range(20)]  # where the vocabulary has been
+        assert [alone.push(token) for token in letters("aab")] == ["a", "a", ""] and alone.state == "stopped" and junk
 
 
 def test_memory():

@@ -1,5 +1,5 @@
 """What the types of sampling.pyi refuse: each comment must be needed. Nobody runs this."""
-from sampling import Chain, Constraint, Grammar, Matcher, Vocab, Watermark, sample_batch
+from sampling import Chain, Constraint, Grammar, Matcher, Ngram, Text, Vocab, Watermark, sample_batch
 
 chain = Chain(3)
 number: str = chain.sample([1.0])  # type: ignore
@@ -13,3 +13,6 @@ Constraint.banned_pattern("a+")  # type: ignore
 Constraint.thinking([([1], [2])], "5")  # type: ignore
 Watermark(5, "green")  # type: ignore
 chain.rollback("1")  # type: ignore
+Ngram().accept("12")  # type: ignore
+Text(5, ["stop"])  # type: ignore
+Text(Vocab(["a"])).push([1])  # type: ignore
