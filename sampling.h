@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9733 samplers/dist.h                 24783 grammar/states.h
-     312 api/config.h                     9764 samplers/gumbel.h               24941 grammar/items.h
-     343 api/types.h                      9831 watermark/function.h            25065 grammar/masks.h
-     640 api/missing.h                    9944 watermark/text.h                25268 grammar/runs.h
-     655 api/sample.h                    10130 watermark/draw.h                25480 grammar/entries.h
-     792 api/chains.h                    10335 samplers/mirostat.h             25989 grammar/accepting.h
-    1089 api/samplers.h                  10573 samplers/adaptive_p.h           26321 grammar/history.h
-    1418 api/gumbel.h                    10722 samplers/custom.h               26422 grammar/waiting.h
-    1447 api/operator.h                  10781 config/describe.h               26729 grammar/room.h
-    1506 api/kv.h                        10949 config/from_params.h            27083 grammar/sampler.h
-    1703 api/llama_cpp.h                 11001 config/orders.h                 27337 grammar/forced.h
-    1751 api/text_error.h                11273 config/numbers.h                27524 grammar/hooks.h
-    1770 api/grammar.h                   11418 config/set.h                    27652 schema/head.h
-    2079 api/shards.h                    11594 config/texts.h                  27827 schema/errors.h
-    2191 api/peers.h                     11772 config/settings.h               27942 schema/collections.h
-    2312 api/drafts.h                    11887 life/rollback.h                 27975 schema/references.h
-    2471 api/constraints.h               12125 life/chain.h                    28290 schema/strings.h
-    2838 api/watermark.h                 12408 life/members.h                  28351 schema/numbers.h
-    3012 api/stop.h                      12517 life/update.h                   28553 schema/sets.h
-    3151 api/vocab.h                     12700 life/copy.h                     28806 schema/formats.h
-    3193 api/parts.h                     12861 rows/row.h                      29075 schema/scalars.h
-    3241 base/switches.h                 13096 rows/reserve.h                  29381 schema/goals.h
-    3544 base/random.h                   13164 rows/pieces.h                   29624 schema/alternatives.h
-    3564 base/mt19937.h                  13273 rows/thresholds.h               30164 schema/objects.h
-    3636 base/exact.h                    13373 rows/compact.h                  30747 schema/arrays.h
-    3853 base/bits128.h                  13534 rows/sums.h                     31113 schema/satisfiable.h
-    3929 base/elements.h                 13661 rows/changes.h                  31261 schema/whole.h
-    4055 watermark/colours.h             13738 rows/cuts.h                     31416 tags/head.h
-    4118 kernels/llama_cpp/contract.h    14161 rows/typical.h                  31544 tags/words.h
-    4160 kernels/contract.h              14469 rows/tail_free.h                31658 tags/inside.h
-    4247 kernels/scalar.h                14537 rows/selecting.h                31797 tags/formats.h
-    4451 kernels/llama_cpp/scalar.h      14668 rows/mirostat.h                 32203 grammar/grammars.h
-    4472 kernels/sets.h                  14748 watermark/rows.h                32271 peers/tables.h
-    4521 kernels/vectors.h               14858 rows/flat.h                     32692 peers/values.h
-    4603 kernels/avx512.h                14907 rows/logprobs.h                 33152 peers/llama_server.h
-    4688 kernels/avx2.h                  14991 rows/step.h                     33220 peers/stops.h
-    4752 kernels/sse2.h                  15007 rows/llama_cpp/sums.h           33280 peers/fields.h
-    4769 kernels/neon.h                  15310 rows/llama_cpp/samplers.h       33569 peers/requests.h
-    4792 kernels/wasm.h                  15779 rows/llama_cpp/step.h           33745 vocab/pieces.h
-    4808 kernels/generic.h               15809 run/apply.h                     33923 vocab/tokenizer_json.h
-    4828 kernels/shared.h                15878 run/writing.h                   34129 vocab/gguf.h
-    4952 kernels/passes.h                16002 run/arrays.h                    34303 shards/head.h
-    5636 kernels/llama_cpp/passes.h      16078 run/arrays_llama_cpp.h          34392 shards/bytes.h
-    5718 kernels/check.h                 16275 run/walk.h                      34489 shards/merging.h
-    5740 kernels/dispatch.h              16378 run/finish.h                    34778 shards/row.h
-    5939 core/array.h                    16413 run/draw_llama_cpp.h            34913 shards/answers.h
-    6253 core/table.h                    16485 run/draw.h                      35431 shards/logprobs.h
-    6436 core/windows.h                  16556 run/sample.h                    35575 shards/taking.h
-    6524 constraints/record.h            16651 watermark/making.h              35727 shards/asking.h
-    6590 watermark/record.h              16881 watermark/tails.h               35856 shards/prefix.h
-    6609 rows/work.h                     16978 watermark/detect.h              36393 shards/plans.h
-    6637 life/past.h                     17203 run/verify.h                    36879 samplers/plans.h
-    6696 core/record.h                   17293 run/batch.h                     37141 shards/way.h
-    6831 core/plans.h                    17462 run/guide.h                     37286 shards/memory.h
-    6858 core/fields.h                   17503 life/state.h                    37355 shards/batch.h
-    6961 core/owners.h                   17664 operator/weights.h              37754 drafts/head.h
-    7028 core/mt19937.h                  17740 operator/search.h               37805 drafts/block.h
-    7083 core/no_mt19937.h               17871 operator/run.h                  37988 drafts/tree.h
-    7115 core/making.h                   18031 kv/cells.h                      38110 drafts/relaxed.h
-    7238 core/streams.h                  18055 kv/making.h                     38191 drafts/ngram.h
-    7274 life/state_fields.h             18275 kv/slot.h                       38326 text/automaton.h
-    7362 samplers/llama_cpp.h            18407 kv/sequences.h                  38397 grammar/patterns.h
-    7435 samplers/logit_bias.h           18537 kv/data.h                       38546 constraints/automaton.h
-    7528 samplers/patch.h                18667 kv/update.h                     38578 constraints/making.h
-    7576 samplers/penalties.h            18785 kv/state.h                      38824 constraints/sampler.h
-    7726 samplers/dry.h                  18984 llama_cpp/functions.h           38922 constraints/constructors.h
-    8263 samplers/cut.h                  19046 llama_cpp/object.h              39292 constraints/patterns.h
-    8278 samplers/top_n_sigma.h          19099 llama_cpp/vocabulary.h          39381 constraints/looking.h
-    8388 samplers/top_k.h                19174 text/reading.h                  39451 constraints/thinking.h
-    8446 samplers/tail_free.h            19280 text/strings.h                  39694 constraints/schedule.h
-    8568 samplers/typical.h              19378 text/values.h                   39778 constraints/accepting.h
-    8642 samplers/top_p.h                19532 text/documents.h                39959 constraints/drawing.h
-    8686 samplers/min_p.h                19605 grammar/head.h                  40192 constraints/state.h
-    8728 samplers/by_sums.h              19609 grammar/tree.h                  40256 constraints/kind.h
-    8877 samplers/top_h.h                20251 grammar/building.h              40317 constraints/top_p_decay.h
-    8930 samplers/min_k.h                20647 grammar/finishing.h             40404 constraints/accessors.h
-    8988 samplers/xtc.h                  20950 grammar/reading.h               40511 stop/head.h
-    9072 samplers/infill.h               21039 grammar/gbnf.h                  40576 stop/search.h
-    9188 samplers/temperature.h          21332 grammar/regex.h                 40697 stop/making.h
-    9353 samplers/smoothing.h            21749 grammar/derivatives.h           40853 stop/text.h
-    9439 samplers/softmax.h              22565 grammar/vocabulary.h            41003 stop/patterns.h
-    9473 samplers/drafted.h              23019 grammar/triggers.h              41075 stop/settings.h
-    9498 samplers/greedy.h               23493 grammar/matcher.h               41106 core/kinds.h
-    9532 samplers/choose.h               23763 grammar/cache.h                 41156 base/restore.h
-    9592 samplers/ratio.h                24044 grammar/moving.h                41169 api/license.h
-    9656 samplers/draw.h                 24493 grammar/visits.h
+       2 api/opening.h                    9738 samplers/dist.h                 24798 grammar/states.h
+     312 api/config.h                     9769 samplers/gumbel.h               24956 grammar/items.h
+     343 api/types.h                      9836 watermark/function.h            25080 grammar/masks.h
+     642 api/missing.h                    9949 watermark/text.h                25283 grammar/runs.h
+     657 api/sample.h                    10135 watermark/draw.h                25495 grammar/entries.h
+     794 api/chains.h                    10340 samplers/mirostat.h             26004 grammar/accepting.h
+    1091 api/samplers.h                  10578 samplers/adaptive_p.h           26336 grammar/history.h
+    1420 api/gumbel.h                    10727 samplers/custom.h               26437 grammar/waiting.h
+    1449 api/operator.h                  10786 config/describe.h               26744 grammar/room.h
+    1508 api/kv.h                        10954 config/from_params.h            27098 grammar/sampler.h
+    1705 api/llama_cpp.h                 11006 config/orders.h                 27352 grammar/forced.h
+    1753 api/text_error.h                11278 config/numbers.h                27539 grammar/hooks.h
+    1772 api/grammar.h                   11423 config/set.h                    27667 schema/head.h
+    2081 api/shards.h                    11599 config/texts.h                  27842 schema/errors.h
+    2196 api/peers.h                     11777 config/settings.h               27957 schema/collections.h
+    2317 api/drafts.h                    11892 life/rollback.h                 27990 schema/references.h
+    2476 api/constraints.h               12130 life/chain.h                    28305 schema/strings.h
+    2843 api/watermark.h                 12413 life/members.h                  28366 schema/numbers.h
+    3017 api/stop.h                      12522 life/update.h                   28568 schema/sets.h
+    3156 api/vocab.h                     12705 life/copy.h                     28821 schema/formats.h
+    3198 api/parts.h                     12866 rows/row.h                      29090 schema/scalars.h
+    3246 base/switches.h                 13101 rows/reserve.h                  29396 schema/goals.h
+    3549 base/random.h                   13169 rows/pieces.h                   29639 schema/alternatives.h
+    3569 base/mt19937.h                  13278 rows/thresholds.h               30179 schema/objects.h
+    3641 base/exact.h                    13378 rows/compact.h                  30762 schema/arrays.h
+    3858 base/bits128.h                  13539 rows/sums.h                     31128 schema/satisfiable.h
+    3934 base/elements.h                 13666 rows/changes.h                  31276 schema/whole.h
+    4060 watermark/colours.h             13743 rows/cuts.h                     31431 tags/head.h
+    4123 kernels/llama_cpp/contract.h    14166 rows/typical.h                  31559 tags/words.h
+    4165 kernels/contract.h              14474 rows/tail_free.h                31673 tags/inside.h
+    4252 kernels/scalar.h                14542 rows/selecting.h                31812 tags/formats.h
+    4456 kernels/llama_cpp/scalar.h      14673 rows/mirostat.h                 32218 grammar/grammars.h
+    4477 kernels/sets.h                  14753 watermark/rows.h                32286 peers/tables.h
+    4526 kernels/vectors.h               14863 rows/flat.h                     32707 peers/values.h
+    4608 kernels/avx512.h                14912 rows/logprobs.h                 33167 peers/llama_server.h
+    4693 kernels/avx2.h                  14996 rows/step.h                     33235 peers/stops.h
+    4757 kernels/sse2.h                  15012 rows/llama_cpp/sums.h           33295 peers/fields.h
+    4774 kernels/neon.h                  15315 rows/llama_cpp/samplers.h       33584 peers/requests.h
+    4797 kernels/wasm.h                  15784 rows/llama_cpp/step.h           33760 vocab/pieces.h
+    4813 kernels/generic.h               15814 run/apply.h                     33938 vocab/tokenizer_json.h
+    4833 kernels/shared.h                15883 run/writing.h                   34144 vocab/gguf.h
+    4957 kernels/passes.h                16007 run/arrays.h                    34318 shards/head.h
+    5641 kernels/llama_cpp/passes.h      16083 run/arrays_llama_cpp.h          34407 shards/bytes.h
+    5723 kernels/check.h                 16280 run/walk.h                      34504 shards/merging.h
+    5745 kernels/dispatch.h              16383 run/finish.h                    34793 shards/row.h
+    5944 core/array.h                    16418 run/draw_llama_cpp.h            34928 shards/answers.h
+    6258 core/table.h                    16490 run/draw.h                      35446 shards/logprobs.h
+    6441 core/windows.h                  16561 run/sample.h                    35590 shards/taking.h
+    6529 constraints/record.h            16656 watermark/making.h              35742 shards/asking.h
+    6595 watermark/record.h              16886 watermark/tails.h               35871 shards/prefix.h
+    6614 rows/work.h                     16983 watermark/detect.h              36408 shards/plans.h
+    6642 life/past.h                     17208 run/verify.h                    36894 samplers/plans.h
+    6701 core/record.h                   17298 run/batch.h                     37156 shards/way.h
+    6836 core/plans.h                    17477 run/guide.h                     37301 shards/memory.h
+    6863 core/fields.h                   17518 life/state.h                    37370 shards/batch.h
+    6966 core/owners.h                   17679 operator/weights.h              37770 drafts/head.h
+    7033 core/mt19937.h                  17755 operator/search.h               37821 drafts/block.h
+    7088 core/no_mt19937.h               17886 operator/run.h                  38004 drafts/tree.h
+    7120 core/making.h                   18046 kv/cells.h                      38126 drafts/relaxed.h
+    7243 core/streams.h                  18070 kv/making.h                     38207 drafts/ngram.h
+    7279 life/state_fields.h             18290 kv/slot.h                       38342 text/automaton.h
+    7367 samplers/llama_cpp.h            18422 kv/sequences.h                  38413 grammar/patterns.h
+    7440 samplers/logit_bias.h           18552 kv/data.h                       38562 constraints/automaton.h
+    7533 samplers/patch.h                18682 kv/update.h                     38594 constraints/making.h
+    7581 samplers/penalties.h            18800 kv/state.h                      38840 constraints/sampler.h
+    7731 samplers/dry.h                  18999 llama_cpp/functions.h           38938 constraints/constructors.h
+    8268 samplers/cut.h                  19061 llama_cpp/object.h              39308 constraints/patterns.h
+    8283 samplers/top_n_sigma.h          19114 llama_cpp/vocabulary.h          39397 constraints/looking.h
+    8393 samplers/top_k.h                19189 text/reading.h                  39467 constraints/thinking.h
+    8451 samplers/tail_free.h            19295 text/strings.h                  39710 constraints/schedule.h
+    8573 samplers/typical.h              19393 text/values.h                   39794 constraints/accepting.h
+    8647 samplers/top_p.h                19547 text/documents.h                39975 constraints/drawing.h
+    8691 samplers/min_p.h                19620 grammar/head.h                  40208 constraints/state.h
+    8733 samplers/by_sums.h              19624 grammar/tree.h                  40272 constraints/kind.h
+    8882 samplers/top_h.h                20266 grammar/building.h              40333 constraints/top_p_decay.h
+    8935 samplers/min_k.h                20662 grammar/finishing.h             40420 constraints/accessors.h
+    8993 samplers/xtc.h                  20965 grammar/reading.h               40527 stop/head.h
+    9077 samplers/infill.h               21054 grammar/gbnf.h                  40592 stop/search.h
+    9193 samplers/temperature.h          21347 grammar/regex.h                 40713 stop/making.h
+    9358 samplers/smoothing.h            21764 grammar/derivatives.h           40869 stop/text.h
+    9444 samplers/softmax.h              22580 grammar/vocabulary.h            41019 stop/patterns.h
+    9478 samplers/drafted.h              23034 grammar/triggers.h              41091 stop/settings.h
+    9503 samplers/greedy.h               23508 grammar/matcher.h               41122 core/kinds.h
+    9537 samplers/choose.h               23778 grammar/cache.h                 41172 base/restore.h
+    9597 samplers/ratio.h                24059 grammar/moving.h                41185 api/license.h
+    9661 samplers/draw.h                 24508 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -591,6 +591,8 @@ typedef struct samp_logits {
                                  31) / 32 */
     samp_logprobs *logprobs;  /* [n_rows] out: log-probabilities; NULL: none are computed */
     int32_t n_threads;        /* the number of threads; 0: OpenMP chooses it. Without OpenMP there is one thread */
+    const size_t *n_vocab_of; /* [n_rows] row r has a vocabulary of its own: only its first n_vocab_of[r] logits, 1 ..
+                                 n_vocab, are read, and of the mask their words; NULL: all rows have n_vocab */
 } samp_logits;
 
 /* A draft for samp_verify: tokens that a cheaper source proposes, and the probabilities from which it drew them. */
@@ -678,15 +680,15 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
               may be in `rows` twice, nor a chain together with one of its members.
      out      [n_rows] each row's token or negative status: SAMP_E_NULL (rows [r] is NULL), SAMP_E_RANGE (the row's
-              row_index or n_top), or a status of samp_sample. If a row fails, its chain is unchanged, and other rows
-              are not affected.
+              row_index, n_vocab_of or n_top), or a status of samp_sample. If a row fails, its chain is unchanged, and
+              other rows are not affected.
      Returns  SAMP_OK, even if rows failed. After other statuses nothing has changed: SAMP_E_NULL; SAMP_E_DTYPE;
               SAMP_E_EMPTY (n_vocab 0); SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a
               sampler twice); SAMP_E_NOMEM.
-     Token    Each row's token is the one that samp_sample returns for the same row, in any batch, at any index, with
-              any number of threads. Each logit is converted to f32 when it is read (f64 is rounded; a value beyond
-              +-FLT_MAX becomes an infinity). The logit of a token that the mask excludes does not matter, even if it is
-              NaN.
+     Token    Each row's token is the one that samp_sample returns for the same row and its n_vocab, in any batch, at
+              any index, with any number of threads. Each logit is converted to f32 when it is read (f64 is rounded; a
+              value beyond +-FLT_MAX becomes an infinity). The logit of a token that the mask excludes does not matter,
+              even if it is NaN.
      Logprobs Log-probabilities are natural logarithms, l - max - ln (Z / 2^40), with the same bits on every machine.
               Because weights are integers, their error is at most half a unit in the float's last place plus 1e-12 + n
               2^-41 for n unmasked tokens (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1
@@ -694,9 +696,9 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               `processed` is about the candidates from which the chain's last sampler draws: with mirostat after its
               truncation, with adaptive_p by the logits that it computes; greedy removes no candidates.
               Log-probabilities cost three more passes over the row.
-     Memory   The batch needs one workspace per thread (see samp_reserve). It uses the workspaces that its chains
-              already have; if there are too few, other chains of the batch get one. Also, at each chain's first token,
-              the memory for samp_rollback is allocated. No other memory is allocated.
+     Memory   The batch needs one workspace per thread (see samp_reserve), for n_vocab tokens. It uses the workspaces
+              that its chains already have; if there are too few, other chains of the batch get one. Also, at each
+              chain's first token, the memory for samp_rollback is allocated. No other memory is allocated.
      Threads  If the implementation is compiled with OpenMP, n_threads threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
@@ -2127,12 +2129,15 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as the argument `logits` of samp_sample_batch, but only for
               the slice: n_vocab is the length of the slice (if it is 0, data is not read), stride and mask belong to
               the slice, and bit i of the mask is token first + i. logprobs must be given on all ranks or on none, with
-              the same n_top; each rank gets all log-probabilities. n_threads is not used.
+              the same n_top; each rank gets all log-probabilities. n_threads is not used. n_vocab_of must be NULL:
+              whole rows of several vocabularies are for samp_sample_batch, and each vocabulary in slices needs a shard
+              of its own.
      out      [n_rows] each row's token or status, the same on every rank: a status of samp_sample_batch, or
               SAMP_E_UNSUPPORTED: MT19937, a custom sampler, or a grammar that is not the chain's first member.
      Returns  SAMP_OK, even if rows failed. After an error, each row that has no token yet has the error in `out`, and
               its chain is unchanged. These errors are returned on all ranks: an error of samp_sample_batch in the call
-              of any rank; SAMP_E_RANGE: slices overlap or leave gaps, or ranks differ in n_vocab, n_ranks or n_rows;
+              of any rank; SAMP_E_UNSUPPORTED: n_vocab_of is not NULL on any rank; SAMP_E_RANGE: slices overlap or leave
+              gaps, or ranks differ in n_vocab, n_ranks or n_rows;
               SAMP_E_FORMAT: ranks differ in a chain, seed, position, n_top or the version of the library, or messages
               are damaged. These errors are returned only on the ranks where they occur: SAMP_E_NULL (shard, ranks, or
               both functions of ranks), and a status that a function of ranks returned.
@@ -17305,6 +17310,13 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
+/* Returns the number of logits of a row; 0 if it is not in 1 .. n_vocab. */
+static size_t sampi_row_length(const samp_logits *batch, size_t r)
+{
+    const size_t n = batch->n_vocab_of ? batch->n_vocab_of[r] : batch->n_vocab;
+    return n <= batch->n_vocab ? n : 0;
+}
+
 /* Does a batch have a sampler twice, or a chain together with one of its members? Then rows could not be sampled in
    parallel, and their order would change their tokens. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
@@ -17352,7 +17364,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     if (!rows[r]) return SAMP_E_NULL;
     int status = samp_status(rows[r], NULL);
     if (status) return status;
-    if (batch->row_index && batch->row_index[r] < 0) return SAMP_E_RANGE;
+    if ((batch->row_index && batch->row_index[r] < 0) || !sampi_row_length(batch, r)) return SAMP_E_RANGE;
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
@@ -17363,7 +17375,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     job.data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
     job.dtype = batch->dtype;
     job.mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
-    job.n = batch->n_vocab;
+    job.n = sampi_row_length(batch, r);
     job.logprobs = lp;
     job.accept = true;
     return sampi_sample(&job);
@@ -17377,9 +17389,10 @@ static int sampi_batch_threads(const samp_logits *batch)
     if (batch->n_threads) {
         n = (size_t)batch->n_threads;
     } else {
-        size_t worth = batch->n_rows * batch->n_vocab >> 18;
+        size_t logits = 0;
+        for (size_t r = 0; r < batch->n_rows; r++) logits += sampi_row_length(batch, r);
         n = (size_t)omp_get_max_threads();
-        if (n > worth) n = worth;
+        if (n > logits >> 18) n = logits >> 18;
     }
 #endif
     if (n > SAMPI_MAX_THREADS) n = SAMPI_MAX_THREADS;
@@ -17438,12 +17451,14 @@ SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t
     one.n_rows = 0; /* no samplers */
     int status = row < logits->n_rows ? sampi_check_batch(NULL, &one) : (int)SAMP_E_RANGE;
     if (!status && logits->row_index && logits->row_index[row] < 0) status = SAMP_E_RANGE;
+    const size_t n = status ? 0 : sampi_row_length(logits, row);
+    if (!status && n == 0) status = SAMP_E_RANGE;
     if (status) return samp_error_text(status, NULL, buf, size);
     const size_t at = logits->row_index ? (size_t)logits->row_index[row] : row;
     const char *data = (const char *)logits->data + at * sampi_stride(logits) * SAMPI_SIZE_OF(logits->dtype);
     const uint32_t *mask = logits->mask ? logits->mask + row * sampi_mask_stride(logits) : NULL;
     bool masked = true;
-    for (size_t i = 0; i < logits->n_vocab; i++) {
+    for (size_t i = 0; i < n; i++) {
         const float l = sampi_element(data, logits->dtype, mask, i);
         masked = masked && sampi_masked(l);
         if (l <= FLT_MAX) continue;
@@ -17454,7 +17469,7 @@ SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t
     }
     if (!masked) return samp_error_text(SAMP_OK, NULL, buf, size);
     sampi_put(&t, "all ");
-    sampi_put_u64(&t, logits->n_vocab);
+    sampi_put_u64(&t, n);
     sampi_put(&t, " tokens are masked");
     return sampi_end_text(&t);
 }
@@ -37400,6 +37415,7 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
 {
     if (!slice || (slice->n_rows && (!rows || !out))) return SAMP_E_NULL;
     if (slice->n_rows == 0) return SAMP_OK;
+    if (slice->n_vocab_of) return SAMP_E_UNSUPPORTED;
     samp_logits check = *slice;
     if (check.n_vocab != shard->length) return SAMP_E_RANGE;
     if (check.n_vocab == 0) check.n_vocab = 1, check.stride = 0, check.data = shard, check.mask = NULL;

@@ -128,8 +128,8 @@
      349 gpu/records.h                    3521 gpu/answers.h                    5633 gpu/where.h
      625 gpu/elements.h                   4286 samplers/plans.h                 5796 gpu/sending.h
      873 gpu/passes.h                     4548 gpu/users.h                      6050 gpu/batch.h
-    1703 gpu/list.h                       4644 gpu/logprobs.h                   6316 gpu/results.h
-    2367 gpu/left.h                       4796 gpu/advance.h                    6597 gpu/canary.h
+    1703 gpu/list.h                       4644 gpu/logprobs.h                   6322 gpu/results.h
+    2367 gpu/left.h                       4796 gpu/advance.h                    6604 gpu/canary.h
     2595 gpu/done.h                       5044 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
@@ -208,7 +208,7 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
 /* samp_gpu_sample_batch -- draws the next token of every row and accepts it, as samp_sample_batch does on the CPU.
      in       rows [n_rows]: one chain per row, each chain at most once; logits as in samp_sample_batch, with the
               context's dtype, at most its rows and its vocabulary; row_index and mask are host memory; -inf or a
-              cleared mask bit masks a token
+              cleared mask bit masks a token. Rows whose n_vocab_of is less than n_vocab are sampled on the CPU
      out      [n_rows] the tokens; for a row that fails its negative status, and its chain stays as it was.
               logits->logprobs is host memory, and gets what samp_sample_batch would write there, bit for bit
      Returns  as samp_sample_batch. With these statuses nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE
@@ -6057,6 +6057,11 @@ static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
 {
     return l->row_index ? (size_t)l->row_index[row] : row;
 }
+/* Has a row no logits, by its row_index or n_vocab_of? */
+static bool sampi_gpu_is_missing(const samp_logits *l, size_t row)
+{
+    return (l->row_index && l->row_index[row] < 0) || !sampi_row_length(l, row);
+}
 static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
 {
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
@@ -6079,17 +6084,16 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
 static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const samp_token *out)
 {
     const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l);
-    size_t first = SIZE_MAX, last = 0;
+    size_t first = SIZE_MAX, end = 0; /* in elements */
     int status = SAMP_OK;
     for (size_t r = 0; r < l->n_rows && gpu->config.data_on_device; r++) {
-        if (l->row_index && l->row_index[r] < 0) continue; /* an error of this row only */
-        const size_t at = sampi_gpu_data_row(l, r);
+        if (sampi_gpu_is_missing(l, r)) continue; /* an error of this row only */
+        const size_t at = sampi_gpu_data_row(l, r) * stride, until = at + sampi_row_length(l, r);
         first = at < first ? at : first;
-        last = at > last ? at : last;
+        end = until > end ? until : end;
     }
-    if (first <= last)
-        status = sampi_gpu_require_memory(gpu, (const char *)l->data + first * stride * size,
-                                          ((last - first) * stride + l->n_vocab) * size);
+    if (first < end)
+        status = sampi_gpu_require_memory(gpu, (const char *)l->data + first * size, (end - first) * size);
     if (status || !gpu->config.out_on_device) return status;
     if ((uintptr_t)out % sizeof *out) return SAMP_E_RANGE;
     return sampi_gpu_require_memory(gpu, out, l->n_rows * sizeof *out);
@@ -6102,13 +6106,15 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     const size_t size = sampi_gpu_element_size(l->dtype);
     const char *data = (const char *)l->data + sampi_gpu_data_row(l, r) * sampi_gpu_stride(l) * size;
     if (gpu->mode == SAMPI_GPU_ON_DEVICE && gpu->config.data_on_device) {
-        if (sampi_gpu_get(gpu, gpu->raw, data, l->n_vocab * size)) return SAMP_E_DEVICE;
+        if (sampi_gpu_get(gpu, gpu->raw, data, sampi_row_length(l, r) * size)) return SAMP_E_DEVICE;
         data = gpu->raw;
     }
     samp_logits one = *l;
     samp_token token;
     one.data = data;
     one.n_rows = one.n_threads = 1;
+    one.n_vocab = sampi_row_length(l, r);
+    one.n_vocab_of = NULL;
     one.stride = 0;
     one.row_index = NULL;
     one.mask = sampi_gpu_mask_row(l, r);
@@ -6512,14 +6518,15 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
         const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
-        const bool fits = (!lp || sampi_gpu_fits_logprobs(gpu, lp)) && !(s && sampi_is_short(s, l->n_vocab)),
+        const bool whole = sampi_row_length(l, r) == l->n_vocab; /* the kernels have one length for all rows */
+        const bool fits = whole && (!lp || sampi_gpu_fits_logprobs(gpu, lp)) && !(s && sampi_is_short(s, l->n_vocab)),
                    has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
-        /* a row with a negative index has no logits, and its chain stays as it is */
-        if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
+        /* a row without logits fails, and its chain stays as it is */
+        if (!gpu->token[r] && sampi_gpu_is_missing(l, r)) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
         gpu->where[r] = SAMPI_GPU_BY_CPU; /* unless it becomes a job */
@@ -6868,7 +6875,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     const bool logprobs = batch == 2;
     const int n = batch < 3 ? SAMPI_CANARY_N : 4;
     samp_token there[SAMPI_CANARY_N], here[SAMPI_CANARY_N];
-    samp_logits l = { NULL, dtypes[batch], (size_t)n, SAMPI_CANARY_VOCAB, 0, c->index, NULL, 0, NULL, 1 };
+    samp_logits l = { NULL, dtypes[batch], (size_t)n, SAMPI_CANARY_VOCAB, 0, c->index, NULL, 0, NULL, 1, NULL };
     const samp_gpu_perf_data before = c->gpu->perf;
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);

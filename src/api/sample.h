@@ -23,15 +23,15 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
               may be in `rows` twice, nor a chain together with one of its members.
      out      [n_rows] each row's token or negative status: SAMP_E_NULL (rows [r] is NULL), SAMP_E_RANGE (the row's
-              row_index or n_top), or a status of samp_sample. If a row fails, its chain is unchanged, and other rows
-              are not affected.
+              row_index, n_vocab_of or n_top), or a status of samp_sample. If a row fails, its chain is unchanged, and
+              other rows are not affected.
      Returns  SAMP_OK, even if rows failed. After other statuses nothing has changed: SAMP_E_NULL; SAMP_E_DTYPE;
               SAMP_E_EMPTY (n_vocab 0); SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a
               sampler twice); SAMP_E_NOMEM.
-     Token    Each row's token is the one that samp_sample returns for the same row, in any batch, at any index, with
-              any number of threads. Each logit is converted to f32 when it is read (f64 is rounded; a value beyond
-              +-FLT_MAX becomes an infinity). The logit of a token that the mask excludes does not matter, even if it is
-              NaN.
+     Token    Each row's token is the one that samp_sample returns for the same row and its n_vocab, in any batch, at
+              any index, with any number of threads. Each logit is converted to f32 when it is read (f64 is rounded; a
+              value beyond +-FLT_MAX becomes an infinity). The logit of a token that the mask excludes does not matter,
+              even if it is NaN.
      Logprobs Log-probabilities are natural logarithms, l - max - ln (Z / 2^40), with the same bits on every machine.
               Because weights are integers, their error is at most half a unit in the float's last place plus 1e-12 + n
               2^-41 for n unmasked tokens (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1
@@ -39,9 +39,9 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               `processed` is about the candidates from which the chain's last sampler draws: with mirostat after its
               truncation, with adaptive_p by the logits that it computes; greedy removes no candidates.
               Log-probabilities cost three more passes over the row.
-     Memory   The batch needs one workspace per thread (see samp_reserve). It uses the workspaces that its chains
-              already have; if there are too few, other chains of the batch get one. Also, at each chain's first token,
-              the memory for samp_rollback is allocated. No other memory is allocated.
+     Memory   The batch needs one workspace per thread (see samp_reserve), for n_vocab tokens. It uses the workspaces
+              that its chains already have; if there are too few, other chains of the batch get one. Also, at each
+              chain's first token, the memory for samp_rollback is allocated. No other memory is allocated.
      Threads  If the implementation is compiled with OpenMP, n_threads threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 

@@ -48,12 +48,15 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as the argument `logits` of samp_sample_batch, but only for
               the slice: n_vocab is the length of the slice (if it is 0, data is not read), stride and mask belong to
               the slice, and bit i of the mask is token first + i. logprobs must be given on all ranks or on none, with
-              the same n_top; each rank gets all log-probabilities. n_threads is not used.
+              the same n_top; each rank gets all log-probabilities. n_threads is not used. n_vocab_of must be NULL:
+              whole rows of several vocabularies are for samp_sample_batch, and each vocabulary in slices needs a shard
+              of its own.
      out      [n_rows] each row's token or status, the same on every rank: a status of samp_sample_batch, or
               SAMP_E_UNSUPPORTED: MT19937, a custom sampler, or a grammar that is not the chain's first member.
      Returns  SAMP_OK, even if rows failed. After an error, each row that has no token yet has the error in `out`, and
               its chain is unchanged. These errors are returned on all ranks: an error of samp_sample_batch in the call
-              of any rank; SAMP_E_RANGE: slices overlap or leave gaps, or ranks differ in n_vocab, n_ranks or n_rows;
+              of any rank; SAMP_E_UNSUPPORTED: n_vocab_of is not NULL on any rank; SAMP_E_RANGE: slices overlap or leave
+              gaps, or ranks differ in n_vocab, n_ranks or n_rows;
               SAMP_E_FORMAT: ranks differ in a chain, seed, position, n_top or the version of the library, or messages
               are damaged. These errors are returned only on the ranks where they occur: SAMP_E_NULL (shard, ranks, or
               both functions of ranks), and a status that a function of ranks returned.

@@ -248,6 +248,8 @@ typedef struct samp_logits {
                                  31) / 32 */
     samp_logprobs *logprobs;  /* [n_rows] out: log-probabilities; NULL: none are computed */
     int32_t n_threads;        /* the number of threads; 0: OpenMP chooses it. Without OpenMP there is one thread */
+    const size_t *n_vocab_of; /* [n_rows] row r has a vocabulary of its own: only its first n_vocab_of[r] logits, 1 ..
+                                 n_vocab, are read, and of the mask their words; NULL: all rows have n_vocab */
 } samp_logits;
 
 /* A draft for samp_verify: tokens that a cheaper source proposes, and the probabilities from which it drew them. */

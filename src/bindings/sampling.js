@@ -393,7 +393,7 @@ struct('logprobs', { raw: 'logprob_set', processed: 'logprob_set' });
 struct('logits', { data: 'byte[rows x stride elements]', dtype: 'dtype', n_rows: 'size 0..',
     n_vocab: 'size 1..4194304', stride: 'size n_vocab.. elements', row_index: 'i32[n_rows]? 0..',
     mask: 'u32[n_rows x mask_stride]?', mask_stride: 'size (n_vocab+31)/32.. words',
-    logprobs: 'out logprobs[n_rows]?', n_threads: 'i32 0..' });
+    logprobs: 'out logprobs[n_rows]?', n_threads: 'i32 0..', n_vocab_of: 'size[n_rows]? 1..n_vocab' });
 struct('draft', { n: 'size 0..', tokens: 'token[n] 0..n_vocab-1', probs: 'f32[n x n_vocab or n x n_top]? 0..1',
     ids: 'token[n x n_top]? 0..n_vocab-1', n_top: 'size 1..n_vocab' });
 fn('sample', 'token', { s: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size 1..4194304' });

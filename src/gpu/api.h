@@ -59,7 +59,7 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
 /* samp_gpu_sample_batch -- draws the next token of every row and accepts it, as samp_sample_batch does on the CPU.
      in       rows [n_rows]: one chain per row, each chain at most once; logits as in samp_sample_batch, with the
               context's dtype, at most its rows and its vocabulary; row_index and mask are host memory; -inf or a
-              cleared mask bit masks a token
+              cleared mask bit masks a token. Rows whose n_vocab_of is less than n_vocab are sampled on the CPU
      out      [n_rows] the tokens; for a row that fails its negative status, and its chain stays as it was.
               logits->logprobs is host memory, and gets what samp_sample_batch would write there, bit for bit
      Returns  as samp_sample_batch. With these statuses nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE

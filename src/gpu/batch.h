@@ -11,6 +11,11 @@ static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
 {
     return l->row_index ? (size_t)l->row_index[row] : row;
 }
+/* Has a row no logits, by its row_index or n_vocab_of? */
+static bool sampi_gpu_is_missing(const samp_logits *l, size_t row)
+{
+    return (l->row_index && l->row_index[row] < 0) || !sampi_row_length(l, row);
+}
 static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
 {
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
@@ -33,17 +38,16 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
 static int sampi_gpu_check_memory(samp_gpu *gpu, const samp_logits *l, const samp_token *out)
 {
     const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l);
-    size_t first = SIZE_MAX, last = 0;
+    size_t first = SIZE_MAX, end = 0; /* in elements */
     int status = SAMP_OK;
     for (size_t r = 0; r < l->n_rows && gpu->config.data_on_device; r++) {
-        if (l->row_index && l->row_index[r] < 0) continue; /* an error of this row only */
-        const size_t at = sampi_gpu_data_row(l, r);
+        if (sampi_gpu_is_missing(l, r)) continue; /* an error of this row only */
+        const size_t at = sampi_gpu_data_row(l, r) * stride, until = at + sampi_row_length(l, r);
         first = at < first ? at : first;
-        last = at > last ? at : last;
+        end = until > end ? until : end;
     }
-    if (first <= last)
-        status = sampi_gpu_require_memory(gpu, (const char *)l->data + first * stride * size,
-                                          ((last - first) * stride + l->n_vocab) * size);
+    if (first < end)
+        status = sampi_gpu_require_memory(gpu, (const char *)l->data + first * size, (end - first) * size);
     if (status || !gpu->config.out_on_device) return status;
     if ((uintptr_t)out % sizeof *out) return SAMP_E_RANGE;
     return sampi_gpu_require_memory(gpu, out, l->n_rows * sizeof *out);
@@ -58,13 +62,15 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     const size_t size = sampi_gpu_element_size(l->dtype);
     const char *data = (const char *)l->data + sampi_gpu_data_row(l, r) * sampi_gpu_stride(l) * size;
     if (gpu->mode == SAMPI_GPU_ON_DEVICE && gpu->config.data_on_device) {
-        if (sampi_gpu_get(gpu, gpu->raw, data, l->n_vocab * size)) return SAMP_E_DEVICE;
+        if (sampi_gpu_get(gpu, gpu->raw, data, sampi_row_length(l, r) * size)) return SAMP_E_DEVICE;
         data = gpu->raw;
     }
     samp_logits one = *l;
     samp_token token;
     one.data = data;
     one.n_rows = one.n_threads = 1;
+    one.n_vocab = sampi_row_length(l, r);
+    one.n_vocab_of = NULL;
     one.stride = 0;
     one.row_index = NULL;
     one.mask = sampi_gpu_mask_row(l, r);

@@ -279,7 +279,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     const bool logprobs = batch == 2;
     const int n = batch < 3 ? SAMPI_CANARY_N : 4;
     samp_token there[SAMPI_CANARY_N], here[SAMPI_CANARY_N];
-    samp_logits l = { NULL, dtypes[batch], (size_t)n, SAMPI_CANARY_VOCAB, 0, c->index, NULL, 0, NULL, 1 };
+    samp_logits l = { NULL, dtypes[batch], (size_t)n, SAMPI_CANARY_VOCAB, 0, c->index, NULL, 0, NULL, 1, NULL };
     const samp_gpu_perf_data before = c->gpu->perf;
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);

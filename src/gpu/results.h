@@ -214,14 +214,15 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
         const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
-        const bool fits = (!lp || sampi_gpu_fits_logprobs(gpu, lp)) && !(s && sampi_is_short(s, l->n_vocab)),
+        const bool whole = sampi_row_length(l, r) == l->n_vocab; /* the kernels have one length for all rows */
+        const bool fits = whole && (!lp || sampi_gpu_fits_logprobs(gpu, lp)) && !(s && sampi_is_short(s, l->n_vocab)),
                    has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
-        /* a row with a negative index has no logits, and its chain stays as it is */
-        if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
+        /* a row without logits fails, and its chain stays as it is */
+        if (!gpu->token[r] && sampi_gpu_is_missing(l, r)) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
         gpu->where[r] = SAMPI_GPU_BY_CPU; /* unless it becomes a job */

@@ -18,6 +18,13 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
+/* Returns the number of logits of a row; 0 if it is not in 1 .. n_vocab. */
+static size_t sampi_row_length(const samp_logits *batch, size_t r)
+{
+    const size_t n = batch->n_vocab_of ? batch->n_vocab_of[r] : batch->n_vocab;
+    return n <= batch->n_vocab ? n : 0;
+}
+
 /* Does a batch have a sampler twice, or a chain together with one of its members? Then rows could not be sampled in
    parallel, and their order would change their tokens. First each sampler is marked with the number of the last row
    that has it (s->in_batch). If a row's sampler has the number of another row, the two rows share it. A chain that owns
@@ -68,7 +75,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     if (!rows[r]) return SAMP_E_NULL;
     int status = samp_status(rows[r], NULL);
     if (status) return status;
-    if (batch->row_index && batch->row_index[r] < 0) return SAMP_E_RANGE;
+    if ((batch->row_index && batch->row_index[r] < 0) || !sampi_row_length(batch, r)) return SAMP_E_RANGE;
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
@@ -79,7 +86,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     job.data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
     job.dtype = batch->dtype;
     job.mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
-    job.n = batch->n_vocab;
+    job.n = sampi_row_length(batch, r);
     job.logprobs = lp;
     job.accept = true;
     return sampi_sample(&job);
@@ -94,9 +101,10 @@ static int sampi_batch_threads(const samp_logits *batch)
     if (batch->n_threads) {
         n = (size_t)batch->n_threads;
     } else {
-        size_t worth = batch->n_rows * batch->n_vocab >> 18;
+        size_t logits = 0;
+        for (size_t r = 0; r < batch->n_rows; r++) logits += sampi_row_length(batch, r);
         n = (size_t)omp_get_max_threads();
-        if (n > worth) n = worth;
+        if (n > logits >> 18) n = logits >> 18;
     }
 #endif
     if (n > SAMPI_MAX_THREADS) n = SAMPI_MAX_THREADS;
@@ -160,12 +168,14 @@ SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t
     one.n_rows = 0; /* no samplers */
     int status = row < logits->n_rows ? sampi_check_batch(NULL, &one) : (int)SAMP_E_RANGE;
     if (!status && logits->row_index && logits->row_index[row] < 0) status = SAMP_E_RANGE;
+    const size_t n = status ? 0 : sampi_row_length(logits, row);
+    if (!status && n == 0) status = SAMP_E_RANGE;
     if (status) return samp_error_text(status, NULL, buf, size);
     const size_t at = logits->row_index ? (size_t)logits->row_index[row] : row;
     const char *data = (const char *)logits->data + at * sampi_stride(logits) * SAMPI_SIZE_OF(logits->dtype);
     const uint32_t *mask = logits->mask ? logits->mask + row * sampi_mask_stride(logits) : NULL;
     bool masked = true;
-    for (size_t i = 0; i < logits->n_vocab; i++) {
+    for (size_t i = 0; i < n; i++) {
         const float l = sampi_element(data, logits->dtype, mask, i);
         masked = masked && sampi_masked(l);
         if (l <= FLT_MAX) continue;
@@ -176,7 +186,7 @@ SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t
     }
     if (!masked) return samp_error_text(SAMP_OK, NULL, buf, size);
     sampi_put(&t, "all ");
-    sampi_put_u64(&t, logits->n_vocab);
+    sampi_put_u64(&t, n);
     sampi_put(&t, " tokens are masked");
     return sampi_end_text(&t);
 }

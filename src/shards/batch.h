@@ -47,6 +47,7 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
 {
     if (!slice || (slice->n_rows && (!rows || !out))) return SAMP_E_NULL;
     if (slice->n_rows == 0) return SAMP_OK;
+    if (slice->n_vocab_of) return SAMP_E_UNSUPPORTED;
     samp_logits check = *slice;
     if (check.n_vocab != shard->length) return SAMP_E_RANGE;
     if (check.n_vocab == 0) check.n_vocab = 1, check.stride = 0, check.data = shard, check.mask = NULL;

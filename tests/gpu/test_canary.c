@@ -40,7 +40,7 @@ static float logits[ROWS * N];
 static bool same_tokens(samp_gpu *gpu)
 {
     samp_sampler *rows[ROWS], *alike[ROWS];
-    samp_logits l = { logits, SAMP_F32, ROWS, N, 0, NULL, NULL, 0, NULL, 1 };
+    samp_logits l = { logits, SAMP_F32, ROWS, N, 0, NULL, NULL, 0, NULL, 1, NULL };
     bool same = true;
     for (int i = 0; i < ROWS * N; i++) logits[i] = 6.0f * (float)((unsigned)i * 2654435761u >> 8) / (float)(1 << 24);
     for (int r = 0; r < ROWS; r++) {

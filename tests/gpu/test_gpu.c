@@ -117,6 +117,7 @@ typedef struct stage {
     uint64_t wishes;    /* a number from which the n_top that they ask for is computed */
     samp_logprob *top;  /* [2][MAX_ROWS][2][TOP_ROOM] */
     samp_logprobs *lp;  /* [2][MAX_ROWS] */
+    size_t n_of[MAX_ROWS];
     uint64_t n_rows, n_tokens;
 } stage;
 
@@ -164,13 +165,20 @@ static bool stage_free(stage *t, bool good, const char *what)
     return good;
 }
 
+/* How many logits row r has; 0: none, which is an error. */
+static size_t length_of(const samp_logits *l, size_t r)
+{
+    const size_t n = l->n_vocab_of ? l->n_vocab_of[r] : l->n_vocab;
+    return n <= l->n_vocab ? n : 0;
+}
+
 /* Writes the row as the definition reads it. */
 static void row_of(const stage *t, const samp_logits *l, size_t r, float *out)
 {
     (void)t;
     size_t from = l->row_index ? (size_t)l->row_index[r] : r, stride = l->stride ? l->stride : l->n_vocab;
     size_t mask_stride = l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32;
-    for (size_t i = 0; i < l->n_vocab; i++) {
+    for (size_t i = 0; i < length_of(l, r); i++) {
         bool in = !l->mask || (l->mask[r * mask_stride + i / 32] >> i % 32 & 1);
         out[i] = in ? dtype_get(l->dtype, l->data, from * stride + i) : -INFINITY;
     }
@@ -181,7 +189,7 @@ static void report_row(stage *t, int type, const samp_logits *l, size_t r, const
     char plan[1000];
     t->p.report_len = 0;
     row_of(t, l, r, t->row);
-    report_case(&t->p, t->steps[r], t->row, l->n_vocab);
+    report_case(&t->p, t->steps[r], t->row, length_of(l, r));
     samp_gpu_plan(t->gpu[type], t->steps[r], plan, sizeof plan);
     printf("  row %zu of %zu, dtype %d%s: %s\n  %s\n%s", r, l->n_rows, (int)l->dtype, l->mask ? ", mask" : "", what,
            plan, t->p.report);
@@ -261,7 +269,10 @@ static bool play_batch(stage *t, int type, const samp_logits *l)
     bool good = true;
     for (size_t r = 0; r < l->n_rows; r++) {
         row_of(t, l, r, t->row);
-        want[r] = step(&t->p, &t->steps[r], t->row, l->n_vocab, true);
+        const size_t n = length_of(l, r);
+        const bool missing = !n || sampi_is_short((const sampi_sampler *)t->steps[r], n);
+        want[r] = !missing || samp_status(t->steps[r], NULL) ? step(&t->p, &t->steps[r], t->row, n, true)
+                                                             : (int)SAMP_E_RANGE;
     }
     int status = samp_gpu_sample_batch(t->gpu[type], t->fast, l, got);
     if (status) {
@@ -305,6 +316,11 @@ static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *i
         for (size_t i = 0; i < l->n_vocab; i++) store(l->dtype, t->data, r * stride + i, t->row[i]);
     }
     l->row_index = indexed ? index : NULL;
+    l->n_vocab_of = percent(s, 20) ? t->n_of : NULL;
+    for (size_t r = 0; r < l->n_rows && l->n_vocab_of; r++)
+        t->n_of[r] = percent(s, 2)    ? (l->n_vocab + 1) * below(s, 2)
+                     : percent(s, 60) ? l->n_vocab
+                                      : 1 + below(s, l->n_vocab);
     if (!masked) return;
     unsigned share = (unsigned)PICK(s, 1.0f, 20.0f, 90.0f, 100.0f);
     l->mask_stride = percent(s, 50) ? 0 : (l->n_vocab + 31) / 32 + below(s, 3);
@@ -1511,7 +1527,7 @@ static int who_tells(samp_gpu *gpu, int n_samplers, int32_t n_raw, int32_t n_pro
 {
     float data[100];
     samp_logprobs lp;
-    samp_logits l = { data, SAMP_F32, 1, 100, 0, NULL, NULL, 0, &lp, 0 };
+    samp_logits l = { data, SAMP_F32, 1, 100, 0, NULL, NULL, 0, &lp, 0, NULL };
     samp_sampler *chain = samp_chain_init();
     samp_token token = -1;
     const samp_gpu_perf_data before = samp_gpu_perf(gpu);
@@ -1653,7 +1669,7 @@ static bool several_groups_of_a_team(void)
     for (int type = 1; type <= 2 && good; type++) {
         config.dtype = dtypes[type];
         samp_gpu *gpu = samp_gpu_create(&config, NULL);
-        samp_logits l = { data, config.dtype, ROWS, N, 0, NULL, NULL, 0, NULL, 0 };
+        samp_logits l = { data, config.dtype, ROWS, N, 0, NULL, NULL, 0, NULL, 0, NULL };
         source s = source_seed(40 + (uint64_t)type);
         CHECK(gpu && data);
         for (size_t i = 0; good && i < (size_t)ROWS * N; i++) store(l.dtype, data, i, (float)(3.0 * normal_fast(&s)));
@@ -1686,7 +1702,7 @@ static bool memory_of_no_device(void)
     char *data = (char *)sampi_gpu_alloc(gpu, BYTES), *freed = (char *)sampi_gpu_alloc(gpu, BYTES);
     samp_token *out = (samp_token *)sampi_gpu_alloc(gpu, ROWS * sizeof *out), got[ROWS], want[ROWS];
     samp_sampler *rows[ROWS], *alike[ROWS];
-    samp_logits l = { data, SAMP_F32, ROWS, N, 0, NULL, NULL, 0, NULL, 1 }, k = l;
+    samp_logits l = { data, SAMP_F32, ROWS, N, 0, NULL, NULL, 0, NULL, 1, NULL }, k = l;
     source s = source_seed(11);
     for (size_t i = 0; i < ROWS * N; i++) host[i] = (float)normal_fast(&s);
     CHECK(data && freed && out && !sampi_gpu_put(gpu, data, host, BYTES));
@@ -1726,6 +1742,9 @@ static bool memory_of_no_device(void)
     CHECK(IS(SAMP_OK) && gpu->n_found == 2);
     k = l, k.row_index = error;
     CHECK(IS(SAMP_OK) && gpu->n_found == 2 && !sampi_gpu_get(gpu, got, out, sizeof got) && got[1] == SAMP_E_RANGE);
+    const size_t n_of[ROWS] = { N, N, N - 2 }; /* the last row then ends where the array does */
+    k = l, k.stride = N + 1, k.n_vocab_of = n_of;
+    CHECK(IS(SAMP_OK) && gpu->n_found == 2 && !sampi_gpu_get(gpu, got, out, sizeof got) && got[2] >= 0);
 #undef IS
     for (int r = 0; r < ROWS; r++) samp_free(rows[r]), samp_free(alike[r]);
     sampi_gpu_release(gpu, data), sampi_gpu_release(gpu, out);
@@ -1746,7 +1765,7 @@ static bool without_a_device(void)
     for (size_t i = 0; i < 2 * N; i++) data[i] = (float)normal_fast(&s);
     samp_gpu *gpu = samp_gpu_create(&config, &status);
     samp_sampler *rows[2], *alike[2];
-    samp_logits l = { data, SAMP_F32, 2, N, 0, NULL, NULL, 0, NULL, 0 };
+    samp_logits l = { data, SAMP_F32, 2, N, 0, NULL, NULL, 0, NULL, 0, NULL };
     CHECK(gpu && status == SAMP_OK && !strcmp(samp_gpu_device_name(gpu), "cpu"));
     for (int r = 0; r < 2; r++) {
         rows[r] = chain_of(samp_init_top_p(0.9f, 1), samp_init_dist((uint64_t)r), NULL);
@@ -1774,7 +1793,7 @@ static bool refused_calls_change_nothing(void)
     samp_gpu *gpu = samp_gpu_create(&config, &status);
     samp_sampler *rows[3] = { chain_of(samp_init_dist(1), NULL, NULL), chain_of(samp_init_dist(2), NULL, NULL),
                               NULL };
-    samp_logits l = { data, SAMP_F32, 2, 100, 0, NULL, NULL, 0, NULL, 0 }, k;
+    samp_logits l = { data, SAMP_F32, 2, 100, 0, NULL, NULL, 0, NULL, 0, NULL }, k;
     CHECK(gpu && status == SAMP_OK && samp_gpu_size(&config) > 100000 && samp_gpu_available() >= 0);
     CHECK(samp_gpu_create(NULL, &status) == NULL && status == SAMP_E_NULL && samp_gpu_size(NULL) == 0);
 #define REFUSED(member, value, wanted) \

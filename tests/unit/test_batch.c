@@ -116,6 +116,7 @@ typedef struct world {
 typedef struct call {
     samp_logits g;
     int32_t index[MAX_ROWS];
+    size_t n_of[MAX_ROWS];
     seat *seat[MAX_ROWS]; /* or NULL */
     bool has_logprobs;
     int32_t n_top[MAX_ROWS][2]; /* raw, processed */
@@ -259,45 +260,68 @@ static bool check_set(const samp_logprob_set *set, const samp_token_data *d, siz
     return true;
 }
 
+/* How many logits row r has; 0: none, which is an error. */
+static size_t length_of(const call *c, size_t r)
+{
+    const size_t n = c->g.n_vocab_of ? c->n_of[r] : c->g.n_vocab;
+    return n <= c->g.n_vocab ? n : 0;
+}
+
 /* Row r's, of one executor, against the row as it came and the candidates that the samplers left. */
 static bool check_logprobs(world *w, const call *c, size_t r, samp_token token, samp_token_data_array *cur)
 {
     samp_logprobs *lp = &w->logprobs[0][r];
     const float *row = w->means + r * c->g.n_vocab;
+    const size_t length = length_of(c, r);
     long double ln_z;
     size_t n = reference(cur->data, cur->size, &ln_z);
     w->n_logprobs++;
     if (!check_set(&lp->processed, cur->data, cur->size, n, ln_z, token, c->cumulative[r])) return false;
-    for (size_t i = 0; i < c->g.n_vocab; i++) w->left[i] = (samp_token_data){ (samp_token)i, row[i], 0.0f };
-    n = reference(w->left, c->g.n_vocab, &ln_z);
-    return check_set(&lp->raw, w->left, c->g.n_vocab, n, ln_z, token, c->cumulative[r]);
+    for (size_t i = 0; i < length; i++) w->left[i] = (samp_token_data){ (samp_token)i, row[i], 0.0f };
+    n = reference(w->left, length, &ln_z);
+    return check_set(&lp->raw, w->left, length, n, ln_z, token, c->cumulative[r]);
 }
 
 /* ---------------------------------------------------------------------------------------------- making a call */
 
-/* Whether each row of the batch that reads data row d masks token i. */
+/* Does row r of the batch read data row d? */
+static bool reads(const call *c, size_t r, size_t d)
+{
+    return (c->g.row_index ? c->index[r] : (int32_t)r) == (int32_t)d;
+}
+
+/* Does each row of the batch that reads data row d mask token i, or end before it? */
 static bool nobody_sees(const call *c, size_t d, size_t i, size_t words)
 {
     for (size_t r = 0; r < c->g.n_rows; r++)
-        if ((c->g.row_index ? c->index[r] : (int32_t)r) == (int32_t)d && allowed(c->g.mask + r * words, i))
-            return false;
+        if (reads(c, r, d) && i < length_of(c, r) && (!c->g.mask || allowed(c->g.mask + r * words, i))) return false;
     return true;
 }
 
-/* The rows of data, their last element at the end of the shelf. */
+/* How many elements of data row d the batch reads, at least 1. */
+static size_t length_of_data(const call *c, size_t d)
+{
+    size_t n = 1;
+    for (size_t r = 0; r < c->g.n_rows; r++)
+        if (reads(c, r, d) && n < length_of(c, r)) n = length_of(c, r);
+    return n;
+}
+
+/* The rows of data, the last element that is read at the end of the shelf. */
 static void make_data(world *w, source *s, call *c, size_t n_data)
 {
     size_t n = c->g.n_vocab, stride = c->g.stride ? c->g.stride : n, size = dtype_size(c->g.dtype);
     size_t words = c->g.mask_stride ? c->g.mask_stride : (n + 31) / 32;
-    char *data = w->data.map + SHELF_PAGE + w->data.size - ((n_data - 1) * stride + n) * size;
+    const size_t last = length_of_data(c, n_data - 1);
+    char *data = w->data.map + SHELF_PAGE + w->data.size - ((n_data - 1) * stride + last) * size;
     float beyond = percent(s, 50) ? NAN : 1000.0f;
     if (percent(s, 20)) data = w->data.map + SHELF_PAGE;
     for (size_t d = 0; d < n_data; d++) {
-        bool spoil = c->g.mask && percent(s, 40);
+        bool spoil = (c->g.mask || c->g.n_vocab_of) && percent(s, 40);
         float hidden = PICK(s, NAN, INFINITY, 1000.0f);
         make_row(s, w->p.row, n);
         source noise = split(s);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < (d + 1 < n_data ? n : last); i++) {
             float x = spoil && nobody_sees(c, d, i, words) ? hidden : w->p.row[i];
             dtype_put(c->g.dtype, data, d * stride + i, x, 2.0 * coarse(&noise) - 1.0);
         }
@@ -310,10 +334,11 @@ static void make_data(world *w, source *s, call *c, size_t n_data)
 static void make_masks(world *w, source *s, call *c)
 {
     size_t words = (c->g.n_vocab + 31) / 32, stride = c->g.mask_stride ? c->g.mask_stride : words;
+    const size_t last = length_of(c, c->g.n_rows - 1), n = last ? last : c->g.n_vocab;
     uint32_t *mask = (uint32_t *)(void *)(w->mask.map + SHELF_PAGE + w->mask.size);
-    mask -= (c->g.n_rows - 1) * stride + words;
-    for (size_t r = 0; r < c->g.n_rows; r++)
-        make_mask(s, mask + r * stride, c->g.n_vocab, r + 1 < c->g.n_rows ? stride : words);
+    mask -= (c->g.n_rows - 1) * stride + (n + 31) / 32;
+    for (size_t r = 0; r + 1 < c->g.n_rows; r++) make_mask(s, mask + r * stride, c->g.n_vocab, stride);
+    make_mask(s, mask + (c->g.n_rows - 1) * stride, n, (n + 31) / 32);
     c->g.mask = mask;
 }
 
@@ -325,7 +350,7 @@ static void read_rows(world *w, const call *c)
     for (size_t r = 0; r < c->g.n_rows; r++) {
         if (c->g.row_index && c->index[r] < 0) continue;
         size_t d = c->g.row_index ? (size_t)c->index[r] : r;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < length_of(c, r); i++)
             w->means[r * n + i] = c->g.mask && !allowed(c->g.mask + r * words, i)
                                       ? -INFINITY
                                       : dtype_get(c->g.dtype, c->g.data, d * stride + i);
@@ -354,6 +379,13 @@ static void make_call(world *w, source *s, call *c, size_t n)
         for (size_t r = 0; r < n_rows; r++)
             c->index[r] = percent(s, 2) ? -1 - (int32_t)below(s, 9) : (int32_t)below(s, n_data);
         c->g.row_index = c->index;
+    }
+    if (percent(s, 30)) {
+        for (size_t r = 0; r < n_rows; r++)
+            c->n_of[r] = percent(s, 2)    ? (percent(s, 50) ? 0 : n + 1 + below(s, 2) * (SIZE_MAX - n - 1))
+                         : percent(s, 40) ? n
+                                          : 1 + below(s, percent(s, 50) || n < 9 ? n : 9);
+        c->g.n_vocab_of = c->n_of;
     }
     if (percent(s, 60)) {
         if (percent(s, 60)) c->g.mask_stride = words + (percent(s, 70) ? below(s, 4) : 0);
@@ -438,14 +470,15 @@ static bool check_row(world *w, const call *c, size_t r, samp_token (*out)[MAX_R
     const float *row = w->means + r * c->g.n_vocab;
     samp_token_data_array cur = { NULL, 0, -1, false };
     samp_token want = SAMP_E_NULL;
-    bool bad_index = c->g.row_index && c->index[r] < 0;
+    const size_t length = length_of(c, r);
+    bool missing = (c->g.row_index && c->index[r] < 0) || !length;
     if (t) want = samp_status(t->steps, NULL);
-    const bool is_short = t && sampi_is_short((const sampi_sampler *)t->steps, c->g.n_vocab);
-    if (t && want == SAMP_OK) want = bad_index || is_short ? (int)SAMP_E_RANGE : -1000;
+    const bool is_short = t && sampi_is_short((const sampi_sampler *)t->steps, length);
+    if (t && want == SAMP_OK) want = missing || is_short ? (int)SAMP_E_RANGE : -1000;
     if (want == -1000) {
-        want = step_to(&w->p, &t->steps, row, c->g.n_vocab, true, &cur);
+        want = step_to(&w->p, &t->steps, row, length, true, &cur);
         isa_use(&w->p.isa, (int)(r % (size_t)w->p.isa.n));
-        samp_token alone = samp_sample(t->alone, row, c->g.n_vocab);
+        samp_token alone = samp_sample(t->alone, row, length);
         if (alone != want || !same_state(t->steps, t->alone))
             return failed(__LINE__, "row %zu alone gets %d, wanted %d", r, (int)alone, (int)want);
         if (want >= 0 && c->has_logprobs && !check_logprobs(w, c, r, want, &cur)) return false;
@@ -460,11 +493,11 @@ static bool check_row(world *w, const call *c, size_t r, samp_token (*out)[MAX_R
 static void print_row(world *w, const call *c, size_t r)
 {
     static const char *const dtype[] = { "f32", "f16", "bf16", "f64" };
-    printf("  row %zu of %zu, %s, n_vocab %zu, stride %zu, mask %d, mask_stride %zu, index %d\n", r, c->g.n_rows,
-           dtype[c->g.dtype], c->g.n_vocab, c->g.stride, c->g.mask != NULL, c->g.mask_stride,
-           c->g.row_index ? (int)c->index[r] : -1);
+    printf("  row %zu of %zu, %s, %zu of n_vocab %zu, stride %zu, mask %d, mask_stride %zu, index %d\n", r,
+           c->g.n_rows, dtype[c->g.dtype], length_of(c, r), c->g.n_vocab, c->g.stride, c->g.mask != NULL,
+           c->g.mask_stride, c->g.row_index ? (int)c->index[r] : -1);
     w->p.report_len = 0;
-    if (c->seat[r]) report_case(&w->p, c->seat[r]->steps, w->means + r * c->g.n_vocab, c->g.n_vocab);
+    if (c->seat[r]) report_case(&w->p, c->seat[r]->steps, w->means + r * c->g.n_vocab, length_of(c, r));
     if (c->seat[r]) printf("%s", w->p.report);
 }
 
@@ -765,7 +798,7 @@ static bool patterns_in_batches(world *w, samp_dtype dtype, const float *value)
     static samp_logprob top[ROWS][2];
     samp_sampler *rows[ROWS];
     samp_token got[ROWS];
-    samp_logits g = { data, dtype, ROWS, N, 0, index, mask, 0, lp, 1 };
+    samp_logits g = { data, dtype, ROWS, N, 0, index, mask, 0, lp, 1, NULL };
     bool good = true;
     for (int i = 0; i < PATTERNS; i++) data[i / 256 * N + i % 256] = (uint16_t)i;
     for (int r = 0; r < ROWS; r++) rows[r] = samp_init_greedy();
@@ -924,21 +957,23 @@ static bool rows_come_and_go(void)
 /* Every way in which a row can fail stands between two good rows. */
 static bool bad_rows_between_good_ones(void)
 {
-    enum { BAD = 11, ROWS = 2 * BAD + 1, WORDS = (SMALL + 31) / 32 };
+    enum { BAD = 13, ROWS = 2 * BAD + 1, WORDS = (SMALL + 31) / 32 };
     static float data[ROWS][SMALL];
     static uint32_t mask[ROWS][WORDS];
     static samp_logprobs lp[ROWS];
     static samp_logprob top[ROWS][3];
-    const samp_token want[BAD] = { SAMP_E_NULL,  SAMP_E_RANGE, SAMP_E_NAN,        SAMP_E_NAN,
-                                   SAMP_E_EMPTY, SAMP_E_RANGE, SAMP_E_RANGE,      SAMP_E_RANGE,
-                                   SAMP_E_RANGE, SAMP_E_NULL,  SAMP_E_UNSUPPORTED };
+    const samp_token want[BAD] = { SAMP_E_NULL,        SAMP_E_RANGE, SAMP_E_NAN,   SAMP_E_NAN,   SAMP_E_EMPTY,
+                                   SAMP_E_RANGE,       SAMP_E_RANGE, SAMP_E_RANGE, SAMP_E_RANGE, SAMP_E_NULL,
+                                   SAMP_E_UNSUPPORTED, SAMP_E_RANGE, SAMP_E_RANGE };
     samp_sampler *rows[ROWS], *before[ROWS];
     samp_token out[ROWS + 1], alone[ROWS];
     int32_t index[ROWS];
+    size_t n_of[ROWS];
     AT("bad rows");
     for (int r = 0; r < ROWS; r++) {
         guest_row((uint64_t)r, 0, data[r]);
         index[r] = r;
+        n_of[r] = SMALL;
         rows[r] = default_chain((uint64_t)r);
         lp[r].raw = lp[r].processed = (samp_logprob_set){ NULL, 0, -77, { -7, -7, -7.0f }, 0.5 };
         lp[r].raw.top_logprobs = top[r], lp[r].raw.n_top = 3;
@@ -967,10 +1002,11 @@ static bool bad_rows_between_good_ones(void)
     lp[15].raw.n_top = -1;
     lp[17].processed.n_top = MAX_TOP + 1, lp[17].processed.top_logprobs = top[17];
     lp[19].processed.n_top = 1;
+    n_of[23] = 0, n_of[25] = SMALL + 1;
     samp_free(rows[21]), rows[21] = chain_of(samp_init_temp(0.5f), NULL, NULL);
     for (int r = 0; r < ROWS; r++) before[r] = rows[r] ? samp_clone(rows[r]) : NULL;
     for (int threads = 1; threads <= 3; threads++) {
-        samp_logits g = { data, SAMP_F32, ROWS, SMALL, 0, index, &mask[0][0], 0, lp, threads };
+        samp_logits g = { data, SAMP_F32, ROWS, SMALL, 0, index, &mask[0][0], 0, lp, threads, n_of };
         for (int r = 0; r <= ROWS; r++) out[r] = -1000;
         CHECK(samp_sample_batch(rows, &g, out) == SAMP_OK && out[ROWS] == -1000);
         for (int r = 0; r < ROWS; r++) {
@@ -988,6 +1024,37 @@ static bool bad_rows_between_good_ones(void)
         }
     }
     for (int r = 0; r < ROWS; r++) samp_free(rows[r]), samp_free(before[r]);
+    return true;
+}
+
+/* The rows of a model with many codebooks: eight short ones and a long one, as many threads as their logits are worth,
+   and what is behind a row's end does not count. */
+static bool rows_of_many_lengths(void)
+{
+    enum { N_ROWS = 9, LONG = 151936, SHORT = 2048 };
+    samp_sampler *rows[N_ROWS], *alone[N_ROWS];
+    samp_token out[N_ROWS];
+    size_t n_of[N_ROWS];
+    float *data = (float *)malloc(sizeof *data * N_ROWS * LONG);
+    source s = source_seed(4);
+    AT("rows of many lengths");
+    CHECK(data);
+    for (int r = 0; r < N_ROWS; r++) {
+        n_of[r] = r ? SHORT : LONG;
+        for (size_t i = 0; i < LONG; i++) data[(size_t)r * LONG + i] = i < n_of[r] ? (float)normal_fast(&s) : NAN;
+        rows[r] = default_chain((uint64_t)r), alone[r] = samp_clone(rows[r]);
+    }
+    samp_logits g = { .data = data, .n_rows = N_ROWS, .n_vocab = LONG, .n_vocab_of = n_of };
+    CHECK(sampi_batch_threads(&g) == 1);
+    for (int i = 0; i < 20; i++) {
+        CHECK(samp_sample_batch(rows, &g, out) == SAMP_OK);
+        for (int r = 0; r < N_ROWS; r++) CHECK(out[r] == samp_sample(alone[r], data + (size_t)r * LONG, n_of[r]));
+    }
+    for (int r = 0; r < N_ROWS; r++) {
+        CHECK(same_state(rows[r], alone[r]));
+        samp_free(rows[r]), samp_free(alone[r]);
+    }
+    free(data);
     return true;
 }
 
@@ -1034,7 +1101,7 @@ static bool bad_calls_do_nothing(void)
         lp[r].raw.cumulative_logprob = lp[r].processed.cumulative_logprob = 0.25;
     }
     memset(mask, 0xFF, sizeof mask);
-    const samp_logits good = { data, SAMP_F32, N_ROWS, SMALL, 0, NULL, mask, 0, lp, 0 };
+    const samp_logits good = { data, SAMP_F32, N_ROWS, SMALL, 0, NULL, mask, 0, lp, 0, NULL };
     for (int i = 0;; i++) {
         samp_logits g = good;
         samp_sampler *const *chains = rows, *twice[N_ROWS] = { rows[0], rows[1], rows[0] };
@@ -1262,6 +1329,7 @@ static bool logprobs_near_one(void)
 #define SUITE(X) \
     X(bad_calls_do_nothing) \
     X(bad_rows_between_good_ones) \
+    X(rows_of_many_lengths) \
     X(tokens_that_a_sampler_refuses) \
     X(rows_come_and_go) \
     X(workspaces_of_threads) \

@@ -1462,6 +1462,7 @@ static void test_logits_error_text(void **state)
     const uint16_t halves[4] = { 0, 0x3c00, 0x7c00, 0x7e00 };
     const uint32_t mask[3] = { 7, 2, 7 };
     const int32_t other[3] = { 1, 2, -1 };
+    const size_t n_of[3] = { 2, 0, 3 }, too_many[3] = { 3, 5, SIZE_MAX };
     samp_logits l;
     memset(&l, 0, sizeof l);
     char text[80], cut[5];
@@ -1469,22 +1470,35 @@ static void test_logits_error_text(void **state)
         const char *want[4];
         const uint32_t *mask;
         const int32_t *index;
-    } c[] = { { { "logit 2 is NaN", "ok", "logit 3 is +infinity", "a value is outside its range" }, NULL, NULL },
-              { { "logit 2 is NaN", "all 4 tokens are masked", "all 4 tokens are masked",
-                  "a value is outside its range" },
-                mask,
-                NULL },
-              { { "ok", "logit 3 is +infinity", "a value is outside its range", "a value is outside its range" },
-                NULL,
-                other } };
+        const size_t *n_of;
+    } c[] = {
+        { { "logit 2 is NaN", "ok", "logit 3 is +infinity", "a value is outside its range" }, NULL, NULL, NULL },
+        { { "logit 2 is NaN", "all 4 tokens are masked", "all 4 tokens are masked", "a value is outside its range" },
+          mask,
+          NULL,
+          NULL },
+        { { "ok", "logit 3 is +infinity", "a value is outside its range", "a value is outside its range" },
+          NULL,
+          other,
+          NULL },
+        { { "ok", "a value is outside its range", "all 3 tokens are masked", "a value is outside its range" },
+          NULL,
+          NULL,
+          n_of },
+        { { "logit 2 is NaN", "a value is outside its range", "a value is outside its range",
+            "a value is outside its range" },
+          NULL,
+          NULL,
+          too_many }
+    };
     l.data = rows, l.n_rows = 3, l.n_vocab = 4;
     for (size_t i = 0; i < TEST_COUNT(c); i++)
         for (size_t r = 0; r < 4; r++) {
-            l.mask = c[i].mask, l.row_index = c[i].index;
+            l.mask = c[i].mask, l.row_index = c[i].index, l.n_vocab_of = c[i].n_of;
             assert_num(samp_logits_error_text(&l, r, text, sizeof text), strlen(c[i].want[r]));
             assert_text(text, c[i].want[r]);
         }
-    l.mask = NULL, l.row_index = NULL;
+    l.mask = NULL, l.row_index = NULL, l.n_vocab_of = NULL;
     assert_num(samp_logits_error_text(&l, 0, cut, sizeof cut), 14);
     assert_text(cut, "logi");
     l.data = halves, l.dtype = SAMP_F16, l.n_rows = 1;

@@ -1226,6 +1226,31 @@ static void test_samplers_with_errors(void **state)
     samp_grammar_free(grammar);
 }
 
+/* Slices of rows with lengths of their own are unsupported: every rank gets the status, and no chain moves. */
+static void test_rows_of_many_lengths(void **state)
+{
+    (void)state;
+    source s = source_stream(78);
+    world *w = small_world(&s);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS], n_of[SAMPI_SHARD_ROWS] = { 0 };
+    for (size_t rank = 0; rank < 3; rank++) {
+        w->slice[rank].n_vocab_of = rank == 1 ? n_of : NULL;
+        assert_int_equal(samp_shard_begin(w->shard[rank], w->chain[rank], &w->slice[rank], w->out[rank]), SAMP_OK);
+        bytes[rank] = (unsigned char *)samp_shard_message(w->shard[rank], &n[rank]);
+    }
+    assert_true(exchange(w, bytes, n, &s));
+    for (size_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(samp_shard_take(w->shard[rank]), SAMP_E_UNSUPPORTED);
+        assert_int_equal(w->out[rank][0], SAMP_E_UNSUPPORTED);
+        assert_int_equal(samp_get_position(w->chain[rank][0]), 0);
+        w->slice[rank].n_vocab_of = NULL;
+    }
+    play_batch(w, &s, "after rows of many lengths", 0);
+    drop_world(w);
+    free(w);
+}
+
 /* A rank that has no memory for the batch says so in the first message. */
 static void test_no_memory(void **state)
 {
@@ -2239,6 +2264,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_too_many_members),
         cmocka_unit_test(test_most_logprobs),
         cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_rows_of_many_lengths),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_one_row_is_wrong),
         cmocka_unit_test(test_nothing_is_left),

@@ -8,6 +8,7 @@ int main(void)
         0x3f80, 0x4000, 0, 0, 0, 0, 0, 0, 0, 0x4000, 0x3f80, 0
     }; /* 1 2 . . | . . . . | . 2 1 . */
     int32_t last[n_rows] = { 2, 0 };
+    size_t lengths[n_rows] = { 3, 4 };
     uint32_t bits[n_rows] = { 0xd, 0xf }; /* not token 1 in the first row */
     samp_logprobs logprobs[n_rows];
     samp_params params[n_rows];
