@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9738 samplers/dist.h                 24798 grammar/states.h
-     312 api/config.h                     9769 samplers/gumbel.h               24956 grammar/items.h
-     343 api/types.h                      9836 watermark/function.h            25080 grammar/masks.h
-     642 api/missing.h                    9949 watermark/text.h                25283 grammar/runs.h
-     657 api/sample.h                    10135 watermark/draw.h                25495 grammar/entries.h
-     794 api/chains.h                    10340 samplers/mirostat.h             26004 grammar/accepting.h
-    1091 api/samplers.h                  10578 samplers/adaptive_p.h           26336 grammar/history.h
-    1420 api/gumbel.h                    10727 samplers/custom.h               26437 grammar/waiting.h
-    1449 api/operator.h                  10786 config/describe.h               26744 grammar/room.h
-    1508 api/kv.h                        10954 config/from_params.h            27098 grammar/sampler.h
-    1705 api/llama_cpp.h                 11006 config/orders.h                 27352 grammar/forced.h
-    1753 api/text_error.h                11278 config/numbers.h                27539 grammar/hooks.h
-    1772 api/grammar.h                   11423 config/set.h                    27667 schema/head.h
-    2081 api/shards.h                    11599 config/texts.h                  27842 schema/errors.h
-    2196 api/peers.h                     11777 config/settings.h               27957 schema/collections.h
-    2317 api/drafts.h                    11892 life/rollback.h                 27990 schema/references.h
-    2476 api/constraints.h               12130 life/chain.h                    28305 schema/strings.h
-    2843 api/watermark.h                 12413 life/members.h                  28366 schema/numbers.h
-    3017 api/stop.h                      12522 life/update.h                   28568 schema/sets.h
-    3156 api/vocab.h                     12705 life/copy.h                     28821 schema/formats.h
-    3198 api/parts.h                     12866 rows/row.h                      29090 schema/scalars.h
-    3246 base/switches.h                 13101 rows/reserve.h                  29396 schema/goals.h
-    3549 base/random.h                   13169 rows/pieces.h                   29639 schema/alternatives.h
-    3569 base/mt19937.h                  13278 rows/thresholds.h               30179 schema/objects.h
-    3641 base/exact.h                    13378 rows/compact.h                  30762 schema/arrays.h
-    3858 base/bits128.h                  13539 rows/sums.h                     31128 schema/satisfiable.h
-    3934 base/elements.h                 13666 rows/changes.h                  31276 schema/whole.h
-    4060 watermark/colours.h             13743 rows/cuts.h                     31431 tags/head.h
-    4123 kernels/llama_cpp/contract.h    14166 rows/typical.h                  31559 tags/words.h
-    4165 kernels/contract.h              14474 rows/tail_free.h                31673 tags/inside.h
-    4252 kernels/scalar.h                14542 rows/selecting.h                31812 tags/formats.h
-    4456 kernels/llama_cpp/scalar.h      14673 rows/mirostat.h                 32218 grammar/grammars.h
-    4477 kernels/sets.h                  14753 watermark/rows.h                32286 peers/tables.h
-    4526 kernels/vectors.h               14863 rows/flat.h                     32707 peers/values.h
-    4608 kernels/avx512.h                14912 rows/logprobs.h                 33167 peers/llama_server.h
-    4693 kernels/avx2.h                  14996 rows/step.h                     33235 peers/stops.h
-    4757 kernels/sse2.h                  15012 rows/llama_cpp/sums.h           33295 peers/fields.h
-    4774 kernels/neon.h                  15315 rows/llama_cpp/samplers.h       33584 peers/requests.h
-    4797 kernels/wasm.h                  15784 rows/llama_cpp/step.h           33760 vocab/pieces.h
-    4813 kernels/generic.h               15814 run/apply.h                     33938 vocab/tokenizer_json.h
-    4833 kernels/shared.h                15883 run/writing.h                   34144 vocab/gguf.h
-    4957 kernels/passes.h                16007 run/arrays.h                    34318 shards/head.h
-    5641 kernels/llama_cpp/passes.h      16083 run/arrays_llama_cpp.h          34407 shards/bytes.h
-    5723 kernels/check.h                 16280 run/walk.h                      34504 shards/merging.h
-    5745 kernels/dispatch.h              16383 run/finish.h                    34793 shards/row.h
-    5944 core/array.h                    16418 run/draw_llama_cpp.h            34928 shards/answers.h
-    6258 core/table.h                    16490 run/draw.h                      35446 shards/logprobs.h
-    6441 core/windows.h                  16561 run/sample.h                    35590 shards/taking.h
-    6529 constraints/record.h            16656 watermark/making.h              35742 shards/asking.h
-    6595 watermark/record.h              16886 watermark/tails.h               35871 shards/prefix.h
-    6614 rows/work.h                     16983 watermark/detect.h              36408 shards/plans.h
-    6642 life/past.h                     17208 run/verify.h                    36894 samplers/plans.h
-    6701 core/record.h                   17298 run/batch.h                     37156 shards/way.h
-    6836 core/plans.h                    17477 run/guide.h                     37301 shards/memory.h
-    6863 core/fields.h                   17518 life/state.h                    37370 shards/batch.h
-    6966 core/owners.h                   17679 operator/weights.h              37770 drafts/head.h
-    7033 core/mt19937.h                  17755 operator/search.h               37821 drafts/block.h
-    7088 core/no_mt19937.h               17886 operator/run.h                  38004 drafts/tree.h
-    7120 core/making.h                   18046 kv/cells.h                      38126 drafts/relaxed.h
-    7243 core/streams.h                  18070 kv/making.h                     38207 drafts/ngram.h
-    7279 life/state_fields.h             18290 kv/slot.h                       38342 text/automaton.h
-    7367 samplers/llama_cpp.h            18422 kv/sequences.h                  38413 grammar/patterns.h
-    7440 samplers/logit_bias.h           18552 kv/data.h                       38562 constraints/automaton.h
-    7533 samplers/patch.h                18682 kv/update.h                     38594 constraints/making.h
-    7581 samplers/penalties.h            18800 kv/state.h                      38840 constraints/sampler.h
-    7731 samplers/dry.h                  18999 llama_cpp/functions.h           38938 constraints/constructors.h
-    8268 samplers/cut.h                  19061 llama_cpp/object.h              39308 constraints/patterns.h
-    8283 samplers/top_n_sigma.h          19114 llama_cpp/vocabulary.h          39397 constraints/looking.h
-    8393 samplers/top_k.h                19189 text/reading.h                  39467 constraints/thinking.h
-    8451 samplers/tail_free.h            19295 text/strings.h                  39710 constraints/schedule.h
-    8573 samplers/typical.h              19393 text/values.h                   39794 constraints/accepting.h
-    8647 samplers/top_p.h                19547 text/documents.h                39975 constraints/drawing.h
-    8691 samplers/min_p.h                19620 grammar/head.h                  40208 constraints/state.h
-    8733 samplers/by_sums.h              19624 grammar/tree.h                  40272 constraints/kind.h
-    8882 samplers/top_h.h                20266 grammar/building.h              40333 constraints/top_p_decay.h
-    8935 samplers/min_k.h                20662 grammar/finishing.h             40420 constraints/accessors.h
-    8993 samplers/xtc.h                  20965 grammar/reading.h               40527 stop/head.h
-    9077 samplers/infill.h               21054 grammar/gbnf.h                  40592 stop/search.h
-    9193 samplers/temperature.h          21347 grammar/regex.h                 40713 stop/making.h
-    9358 samplers/smoothing.h            21764 grammar/derivatives.h           40869 stop/text.h
-    9444 samplers/softmax.h              22580 grammar/vocabulary.h            41019 stop/patterns.h
-    9478 samplers/drafted.h              23034 grammar/triggers.h              41091 stop/settings.h
-    9503 samplers/greedy.h               23508 grammar/matcher.h               41122 core/kinds.h
-    9537 samplers/choose.h               23778 grammar/cache.h                 41172 base/restore.h
-    9597 samplers/ratio.h                24059 grammar/moving.h                41185 api/license.h
-    9661 samplers/draw.h                 24508 grammar/visits.h
+       2 api/opening.h                    9743 samplers/dist.h                 24803 grammar/states.h
+     312 api/config.h                     9774 samplers/gumbel.h               24961 grammar/items.h
+     343 api/types.h                      9841 watermark/function.h            25085 grammar/masks.h
+     642 api/missing.h                    9954 watermark/text.h                25288 grammar/runs.h
+     657 api/sample.h                    10140 watermark/draw.h                25500 grammar/entries.h
+     794 api/chains.h                    10345 samplers/mirostat.h             26009 grammar/accepting.h
+    1091 api/samplers.h                  10583 samplers/adaptive_p.h           26341 grammar/history.h
+    1420 api/gumbel.h                    10732 samplers/custom.h               26442 grammar/waiting.h
+    1449 api/operator.h                  10791 config/describe.h               26749 grammar/room.h
+    1508 api/kv.h                        10959 config/from_params.h            27103 grammar/sampler.h
+    1705 api/llama_cpp.h                 11011 config/orders.h                 27357 grammar/forced.h
+    1753 api/text_error.h                11283 config/numbers.h                27544 grammar/hooks.h
+    1772 api/grammar.h                   11428 config/set.h                    27672 schema/head.h
+    2081 api/shards.h                    11604 config/texts.h                  27847 schema/errors.h
+    2196 api/peers.h                     11782 config/settings.h               27962 schema/collections.h
+    2322 api/drafts.h                    11897 life/rollback.h                 27995 schema/references.h
+    2481 api/constraints.h               12135 life/chain.h                    28310 schema/strings.h
+    2848 api/watermark.h                 12418 life/members.h                  28371 schema/numbers.h
+    3022 api/stop.h                      12527 life/update.h                   28573 schema/sets.h
+    3161 api/vocab.h                     12710 life/copy.h                     28826 schema/formats.h
+    3203 api/parts.h                     12871 rows/row.h                      29095 schema/scalars.h
+    3251 base/switches.h                 13106 rows/reserve.h                  29401 schema/goals.h
+    3554 base/random.h                   13174 rows/pieces.h                   29644 schema/alternatives.h
+    3574 base/mt19937.h                  13283 rows/thresholds.h               30184 schema/objects.h
+    3646 base/exact.h                    13383 rows/compact.h                  30767 schema/arrays.h
+    3863 base/bits128.h                  13544 rows/sums.h                     31133 schema/satisfiable.h
+    3939 base/elements.h                 13671 rows/changes.h                  31281 schema/whole.h
+    4065 watermark/colours.h             13748 rows/cuts.h                     31436 tags/head.h
+    4128 kernels/llama_cpp/contract.h    14171 rows/typical.h                  31564 tags/words.h
+    4170 kernels/contract.h              14479 rows/tail_free.h                31678 tags/inside.h
+    4257 kernels/scalar.h                14547 rows/selecting.h                31817 tags/formats.h
+    4461 kernels/llama_cpp/scalar.h      14678 rows/mirostat.h                 32223 grammar/grammars.h
+    4482 kernels/sets.h                  14758 watermark/rows.h                32291 peers/tables.h
+    4531 kernels/vectors.h               14868 rows/flat.h                     32713 peers/values.h
+    4613 kernels/avx512.h                14917 rows/logprobs.h                 33186 peers/llama_server.h
+    4698 kernels/avx2.h                  15001 rows/step.h                     33254 peers/stops.h
+    4762 kernels/sse2.h                  15017 rows/llama_cpp/sums.h           33314 peers/fields.h
+    4779 kernels/neon.h                  15320 rows/llama_cpp/samplers.h       33604 peers/requests.h
+    4802 kernels/wasm.h                  15789 rows/llama_cpp/step.h           33781 vocab/pieces.h
+    4818 kernels/generic.h               15819 run/apply.h                     33959 vocab/tokenizer_json.h
+    4838 kernels/shared.h                15888 run/writing.h                   34165 vocab/gguf.h
+    4962 kernels/passes.h                16012 run/arrays.h                    34339 shards/head.h
+    5646 kernels/llama_cpp/passes.h      16088 run/arrays_llama_cpp.h          34428 shards/bytes.h
+    5728 kernels/check.h                 16285 run/walk.h                      34525 shards/merging.h
+    5750 kernels/dispatch.h              16388 run/finish.h                    34814 shards/row.h
+    5949 core/array.h                    16423 run/draw_llama_cpp.h            34949 shards/answers.h
+    6263 core/table.h                    16495 run/draw.h                      35467 shards/logprobs.h
+    6446 core/windows.h                  16566 run/sample.h                    35611 shards/taking.h
+    6534 constraints/record.h            16661 watermark/making.h              35763 shards/asking.h
+    6600 watermark/record.h              16891 watermark/tails.h               35892 shards/prefix.h
+    6619 rows/work.h                     16988 watermark/detect.h              36429 shards/plans.h
+    6647 life/past.h                     17213 run/verify.h                    36915 samplers/plans.h
+    6706 core/record.h                   17303 run/batch.h                     37177 shards/way.h
+    6841 core/plans.h                    17482 run/guide.h                     37322 shards/memory.h
+    6868 core/fields.h                   17523 life/state.h                    37391 shards/batch.h
+    6971 core/owners.h                   17684 operator/weights.h              37791 drafts/head.h
+    7038 core/mt19937.h                  17760 operator/search.h               37842 drafts/block.h
+    7093 core/no_mt19937.h               17891 operator/run.h                  38025 drafts/tree.h
+    7125 core/making.h                   18051 kv/cells.h                      38147 drafts/relaxed.h
+    7248 core/streams.h                  18075 kv/making.h                     38228 drafts/ngram.h
+    7284 life/state_fields.h             18295 kv/slot.h                       38363 text/automaton.h
+    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38434 grammar/patterns.h
+    7445 samplers/logit_bias.h           18557 kv/data.h                       38583 constraints/automaton.h
+    7538 samplers/patch.h                18687 kv/update.h                     38615 constraints/making.h
+    7586 samplers/penalties.h            18805 kv/state.h                      38861 constraints/sampler.h
+    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38959 constraints/constructors.h
+    8273 samplers/cut.h                  19066 llama_cpp/object.h              39329 constraints/patterns.h
+    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39418 constraints/looking.h
+    8398 samplers/top_k.h                19194 text/reading.h                  39488 constraints/thinking.h
+    8456 samplers/tail_free.h            19300 text/strings.h                  39731 constraints/schedule.h
+    8578 samplers/typical.h              19398 text/values.h                   39815 constraints/accepting.h
+    8652 samplers/top_p.h                19552 text/documents.h                39996 constraints/drawing.h
+    8696 samplers/min_p.h                19625 grammar/head.h                  40229 constraints/state.h
+    8738 samplers/by_sums.h              19629 grammar/tree.h                  40293 constraints/kind.h
+    8887 samplers/top_h.h                20271 grammar/building.h              40354 constraints/top_p_decay.h
+    8940 samplers/min_k.h                20667 grammar/finishing.h             40441 constraints/accessors.h
+    8998 samplers/xtc.h                  20970 grammar/reading.h               40548 stop/head.h
+    9082 samplers/infill.h               21059 grammar/gbnf.h                  40613 stop/search.h
+    9198 samplers/temperature.h          21352 grammar/regex.h                 40734 stop/making.h
+    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40890 stop/text.h
+    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41040 stop/patterns.h
+    9483 samplers/drafted.h              23039 grammar/triggers.h              41112 stop/settings.h
+    9508 samplers/greedy.h               23513 grammar/matcher.h               41143 core/kinds.h
+    9542 samplers/choose.h               23783 grammar/cache.h                 41193 base/restore.h
+    9602 samplers/ratio.h                24064 grammar/moving.h                41206 api/license.h
+    9666 samplers/draw.h                 24513 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2218,6 +2218,7 @@ typedef struct samp_request {
     int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
     int32_t min_tokens; /* so many tokens come before an end: samp_init_min_tokens for the end tokens; 0: not given */
     bool mask_ends;     /* true: the end tokens are never drawn: samp_init_suppressed_tokens */
+    float guidance_scale; /* the scale for samp_guide, which makes the rows that the chain samples; 1: no guidance */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -2259,6 +2260,10 @@ typedef struct samp_request {
               request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's min_tokens,
               SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long), request->mask_ends
               (llama-server's ignore_eos; the other programs draw end tokens, and go on).
+     Guidance transformers' guidance_scale is stored in request->guidance_scale; if request is NULL, a scale other than
+              1 is SAMP_E_UNSUPPORTED. The caller runs the model on a second text too, the negative prompt (without one,
+              the prompt's last token) and the generated tokens; samp_guide combines both rows, before the chain. The
+              other programs have no such field.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of
@@ -32319,7 +32324,8 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_STOP_TOKENS,
     SAMPI_PEER_STOP_SHOWN,
     SAMPI_PEER_ENDLESS,
-    SAMPI_PEER_LEAST
+    SAMPI_PEER_LEAST,
+    SAMPI_PEER_GUIDANCE /* the scale of classifier-free guidance; 1 is none */
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -32458,7 +32464,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
     SAMPI_PEER_DOES("stop_strings", NULL, STOPS, ONE, 0, 0),
     SAMPI_PEER_DOES("eos_token_id", NULL, STOP_TOKENS, ONE, 0, 0),
-    SAMPI_PEER_ONLY("guidance_scale", "1"),
+    SAMPI_PEER_DOES("guidance_scale", NULL, GUIDANCE, NONE, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_ONLY("watermarking_config", NULL),
     SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
     SAMPI_PEER_ONLY("speculation_type", NULL),
@@ -32960,6 +32966,19 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     if (!status) status = sampi_request_range(f, &usual, &x);
     if (status) return sampi_request_bad(reader, node, status);
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
+}
+
+/* Reads the scale of classifier-free guidance. */
+static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    int status = sampi_request_float(reader, node, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
+    if (status) return sampi_request_bad(reader, node, status);
+    reader->out->guidance_scale = (float)x;
+    if (reader->has_out || reader->out->guidance_scale == 1.0f) return SAMP_OK;
+    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
 }
 
 /* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
@@ -33468,6 +33487,7 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_STOP_SHOWN: return sampi_request_truth(reader, node, &reader->to->stops.include_stop);
         case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
         case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
+        case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE)
                 return sampi_request_bad(reader, node, SAMP_E_FORMAT);
@@ -33713,6 +33733,7 @@ static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer
     sampi_json doc;
     memset(&mine, 0, sizeof mine);
     mine.thinking_budget = -1;
+    mine.guidance_scale = 1.0f;
     samp_request *out = request ? request : &mine;
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;

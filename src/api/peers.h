@@ -22,6 +22,7 @@ typedef struct samp_request {
     int32_t thinking_budget; /* the limit of thinking in tokens, for samp_init_thinking; -1: not given */
     int32_t min_tokens; /* so many tokens come before an end: samp_init_min_tokens for the end tokens; 0: not given */
     bool mask_ends;     /* true: the end tokens are never drawn: samp_init_suppressed_tokens */
+    float guidance_scale; /* the scale for samp_guide, which makes the rows that the chain samples; 1: no guidance */
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -63,6 +64,10 @@ typedef struct samp_request {
               request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's min_tokens,
               SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long), request->mask_ends
               (llama-server's ignore_eos; the other programs draw end tokens, and go on).
+     Guidance transformers' guidance_scale is stored in request->guidance_scale; if request is NULL, a scale other than
+              1 is SAMP_E_UNSUPPORTED. The caller runs the model on a second text too, the negative prompt (without one,
+              the prompt's last token) and the generated tokens; samp_guide combines both rows, before the chain. The
+              other programs have no such field.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of

@@ -529,7 +529,7 @@ fn('watermark_find', 'status', { mark: 'watermark', text: 'token[n] 0..', n: 'si
     window: 'size 1.. tokens', out: 'out watermark_span' });
 enumeration('peer', 'openai', 'vllm', 'transformers', 'llama_server', 'ollama', 'anthropic', 'sglang');
 struct('request', { error: 'text_error', field: 'char[64]', seeded: 'bool', with_prompt: 'bool',
-    thinking_budget: 'i32 -1.. tokens', min_tokens: 'i32 0.. tokens', mask_ends: 'bool' });
+    thinking_budget: 'i32 -1.. tokens', min_tokens: 'i32 0.. tokens', mask_ends: 'bool', guidance_scale: 'f32' });
 fn('settings_from', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',
     request: 'out request?' });
 fn('settings_from_lenient', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',

@@ -878,7 +878,7 @@ _function("watermark_find", "status", mark="watermark", text="token[n] 0..", n="
           window="size 1.. tokens", out="out watermark_span")
 _enum("peer", "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang")
 _struct("request", error="text_error", field="char[64]", seeded="bool", with_prompt="bool",
-        thinking_budget="i32 -1.. tokens", min_tokens="i32 0.. tokens", mask_ends="bool")
+        thinking_budget="i32 -1.. tokens", min_tokens="i32 0.. tokens", mask_ends="bool", guidance_scale="f32")
 _function("settings_from", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
           request="out request?")
 _function("settings_from_lenient", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
@@ -1624,6 +1624,9 @@ class Chain(Sampler):
             field = told.field.decode(errors="replace") or None
             message = told.error.message.decode(errors="replace") or _error_text(error.status, None)
             raise SamplingError(error.status, field, f"{field}: {message}" if field else message) from None
+        if told.guidance_scale != 1:
+            raise SamplingError(_UNSUPPORTED, "guidance_scale",
+                                "guidance_scale: guide the logits yourself, and say it in handled")
         if told.thinking_budget >= 0:
             if thinking is None:
                 raise SamplingError(_UNSUPPORTED, "thinking_budget",

@@ -130,6 +130,7 @@ static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer
     sampi_json doc;
     memset(&mine, 0, sizeof mine);
     mine.thinking_budget = -1;
+    mine.guidance_scale = 1.0f;
     samp_request *out = request ? request : &mine;
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;

@@ -49,7 +49,8 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_STOP_TOKENS,
     SAMPI_PEER_STOP_SHOWN,
     SAMPI_PEER_ENDLESS,
-    SAMPI_PEER_LEAST
+    SAMPI_PEER_LEAST,
+    SAMPI_PEER_GUIDANCE /* the scale of classifier-free guidance; 1 is none */
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -192,7 +193,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
     SAMPI_PEER_DOES("stop_strings", NULL, STOPS, ONE, 0, 0),
     SAMPI_PEER_DOES("eos_token_id", NULL, STOP_TOKENS, ONE, 0, 0),
-    SAMPI_PEER_ONLY("guidance_scale", "1"),
+    SAMPI_PEER_DOES("guidance_scale", NULL, GUIDANCE, NONE, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_ONLY("watermarking_config", NULL),
     SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
     SAMPI_PEER_ONLY("speculation_type", NULL),

@@ -265,6 +265,20 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
+/* Reads the scale of classifier-free guidance. It needs a second row of the model, so it is refused if the caller did
+   not pass a samp_request. */
+static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    int status = sampi_request_float(reader, node, &x);
+    if (!status) status = sampi_request_range(f, &usual, &x);
+    if (status) return sampi_request_bad(reader, node, status);
+    reader->out->guidance_scale = (float)x;
+    if (reader->has_out || reader->out->guidance_scale == 1.0f) return SAMP_OK;
+    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
+}
+
 /* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {

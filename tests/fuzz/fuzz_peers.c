@@ -228,7 +228,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(request.thinking_budget == again.thinking_budget && request.thinking_budget >= -1);
         MUST(request.min_tokens == again.min_tokens && request.min_tokens >= 0);
         MUST(request.mask_ends == again.mask_ends);
-        const bool asks = request.thinking_budget >= 0 || request.min_tokens > 0 || request.mask_ends;
+        MUST(request.guidance_scale == again.guidance_scale && fabsf(request.guidance_scale) <= FLT_MAX);
+        const bool asks = request.thinking_budget >= 0 || request.min_tokens > 0 || request.mask_ends ||
+                          request.guidance_scale != 1.0f;
         MUST(samp_settings_from(settings, peer, text, NULL, NULL) == (asks ? SAMP_E_UNSUPPORTED : SAMP_OK));
         check_same(settings, other);
     }

@@ -445,6 +445,39 @@ static void test_thinking_budgets(void **state)
     }
 }
 
+/* A scale of guidance is told to the caller, who has the second row; 1 is none. */
+static void test_guidance(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        float scale;
+        int status;
+    } c[] = { { "null", 1.0f, SAMP_OK },          { "1", 1.0f, SAMP_OK },          { "1.0", 1.0f, SAMP_OK },
+              { "1.5", 1.5f, SAMP_OK },           { "0", 0.0f, SAMP_OK },          { "-2e0", -2.0f, SAMP_OK },
+              { "0.1", 0.1f, SAMP_OK },           { "1e39", 0.0f, SAMP_E_RANGE },  { "-1e999", 0.0f, SAMP_E_RANGE },
+              { "\"1.5\"", 0.0f, SAMP_E_FORMAT }, { "true", 0.0f, SAMP_E_FORMAT }, { "[1.5]", 0.0f, SAMP_E_FORMAT } };
+    static const char *const handled[] = { "guidance_scale", NULL };
+    samp_settings *settings = served();
+    samp_request request;
+    assert_ok(samp_settings_from(settings, SAMP_PEER_TRANSFORMERS, "{}", NULL, &request));
+    assert_true(request.guidance_scale == 1.0f);
+    for (size_t i = 0; i < TEST_COUNT(c); i++) {
+        char json[80];
+        snprintf(json, sizeof json, "{\"guidance_scale\":%s}", c[i].value);
+        assert_status(samp_settings_from(settings, SAMP_PEER_TRANSFORMERS, json, NULL, &request), c[i].status);
+        assert_text(request.field, c[i].status ? "guidance_scale" : "");
+        assert_true(c[i].status || request.guidance_scale == c[i].scale);
+        const int untold = c[i].status || c[i].scale == 1.0f ? c[i].status : SAMP_E_UNSUPPORTED;
+        assert_status(samp_settings_from(settings, SAMP_PEER_TRANSFORMERS, json, NULL, NULL), untold);
+        assert_ok(samp_settings_from(settings, SAMP_PEER_TRANSFORMERS, json, handled, &request));
+        assert_true(request.guidance_scale == 1.0f); /* its caller knows it */
+    }
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"guidance_scale\":1.5}", NULL, &request),
+                  SAMP_E_NAME);
+    samp_settings_free(settings);
+}
+
 /* Of Anthropic's order nothing is known: the same numbers mean what they mean to vLLM. */
 static void test_anthropic(void **state)
 {
@@ -1656,6 +1689,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_values_of_members),
         cmocka_unit_test(test_settings_kept),
         cmocka_unit_test(test_thinking_budgets),
+        cmocka_unit_test(test_guidance),
         cmocka_unit_test(test_anthropic),
         cmocka_unit_test(test_requests_refused),
         cmocka_unit_test(test_settings_first),

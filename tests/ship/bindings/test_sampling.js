@@ -566,6 +566,8 @@ const tests = {
         assert.equal(fails(() => Chain.fromRequest('vllm', { no_such: 3 }), 'no_such').field, 'no_such');
         Chain.fromRequest('vllm', { no_such: 3 }, { handled: ['no_such'] });
         fails(() => Chain.fromRequest('vllm', { thinking_token_budget: 9 }), 'thinking_budget');
+        fails(() => Chain.fromRequest('transformers', { guidance_scale: 1.5 }), 'guidance_scale');
+        Chain.fromRequest('transformers', { guidance_scale: 1.5 }, { handled: ['guidance_scale'] }).close();
         Chain.fromRequest('vllm', { thinking_token_budget: 9 }, { handled: ['thinking_token_budget'] });
         fails(() => Chain.fromRequest('bing', {}), 'peer');
         fails(() => vllm.update({ temp: 1 }), 'fromRequest');

@@ -570,6 +570,8 @@ def test_settings():
     fails(lambda: Chain.from_request("vllm", {"thinking_token_budget": 9}, N), "thinking_budget")
     Chain.from_request("vllm", {"thinking_token_budget": 9}, N, handled=["thinking_token_budget"])
     Chain.from_request("vllm", {"thinking_token_budget": -1}, N)
+    fails(lambda: Chain.from_request("transformers", {"guidance_scale": 1.5}, N), "guidance_scale")
+    Chain.from_request("transformers", {"guidance_scale": 1.5}, N, handled=["guidance_scale"])
     fails(lambda: Chain.from_request("vllm", "{", N), "")
     fails(lambda: Chain.from_request("bing", {}, N), "peer")
     fails(lambda: vllm.update(temp=1), "from_request")
