@@ -259,51 +259,51 @@
     4779 kernels/neon.h                  15320 rows/llama_cpp/samplers.h       33604 peers/requests.h
     4802 kernels/wasm.h                  15789 rows/llama_cpp/step.h           33781 vocab/pieces.h
     4818 kernels/generic.h               15819 run/apply.h                     33959 vocab/tokenizer_json.h
-    4838 kernels/shared.h                15888 run/writing.h                   34165 vocab/gguf.h
-    4962 kernels/passes.h                16012 run/arrays.h                    34339 shards/head.h
-    5646 kernels/llama_cpp/passes.h      16088 run/arrays_llama_cpp.h          34428 shards/bytes.h
-    5728 kernels/check.h                 16285 run/walk.h                      34525 shards/merging.h
-    5750 kernels/dispatch.h              16388 run/finish.h                    34814 shards/row.h
-    5949 core/array.h                    16423 run/draw_llama_cpp.h            34949 shards/answers.h
-    6263 core/table.h                    16495 run/draw.h                      35467 shards/logprobs.h
-    6446 core/windows.h                  16566 run/sample.h                    35611 shards/taking.h
-    6534 constraints/record.h            16661 watermark/making.h              35763 shards/asking.h
-    6600 watermark/record.h              16891 watermark/tails.h               35892 shards/prefix.h
-    6619 rows/work.h                     16988 watermark/detect.h              36429 shards/plans.h
-    6647 life/past.h                     17213 run/verify.h                    36915 samplers/plans.h
-    6706 core/record.h                   17303 run/batch.h                     37177 shards/way.h
-    6841 core/plans.h                    17482 run/guide.h                     37322 shards/memory.h
-    6868 core/fields.h                   17523 life/state.h                    37391 shards/batch.h
-    6971 core/owners.h                   17684 operator/weights.h              37791 drafts/head.h
-    7038 core/mt19937.h                  17760 operator/search.h               37842 drafts/block.h
-    7093 core/no_mt19937.h               17891 operator/run.h                  38025 drafts/tree.h
-    7125 core/making.h                   18051 kv/cells.h                      38147 drafts/relaxed.h
-    7248 core/streams.h                  18075 kv/making.h                     38228 drafts/ngram.h
-    7284 life/state_fields.h             18295 kv/slot.h                       38363 text/automaton.h
-    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38434 grammar/patterns.h
-    7445 samplers/logit_bias.h           18557 kv/data.h                       38583 constraints/automaton.h
-    7538 samplers/patch.h                18687 kv/update.h                     38615 constraints/making.h
-    7586 samplers/penalties.h            18805 kv/state.h                      38861 constraints/sampler.h
-    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38959 constraints/constructors.h
-    8273 samplers/cut.h                  19066 llama_cpp/object.h              39329 constraints/patterns.h
-    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39418 constraints/looking.h
-    8398 samplers/top_k.h                19194 text/reading.h                  39488 constraints/thinking.h
-    8456 samplers/tail_free.h            19300 text/strings.h                  39731 constraints/schedule.h
-    8578 samplers/typical.h              19398 text/values.h                   39815 constraints/accepting.h
-    8652 samplers/top_p.h                19552 text/documents.h                39996 constraints/drawing.h
-    8696 samplers/min_p.h                19625 grammar/head.h                  40229 constraints/state.h
-    8738 samplers/by_sums.h              19629 grammar/tree.h                  40293 constraints/kind.h
-    8887 samplers/top_h.h                20271 grammar/building.h              40354 constraints/top_p_decay.h
-    8940 samplers/min_k.h                20667 grammar/finishing.h             40441 constraints/accessors.h
-    8998 samplers/xtc.h                  20970 grammar/reading.h               40548 stop/head.h
-    9082 samplers/infill.h               21059 grammar/gbnf.h                  40613 stop/search.h
-    9198 samplers/temperature.h          21352 grammar/regex.h                 40734 stop/making.h
-    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40890 stop/text.h
-    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41040 stop/patterns.h
-    9483 samplers/drafted.h              23039 grammar/triggers.h              41112 stop/settings.h
-    9508 samplers/greedy.h               23513 grammar/matcher.h               41143 core/kinds.h
-    9542 samplers/choose.h               23783 grammar/cache.h                 41193 base/restore.h
-    9602 samplers/ratio.h                24064 grammar/moving.h                41206 api/license.h
+    4838 kernels/shared.h                15888 run/writing.h                   34177 vocab/gguf.h
+    4962 kernels/passes.h                16012 run/arrays.h                    34351 shards/head.h
+    5646 kernels/llama_cpp/passes.h      16088 run/arrays_llama_cpp.h          34440 shards/bytes.h
+    5728 kernels/check.h                 16285 run/walk.h                      34537 shards/merging.h
+    5750 kernels/dispatch.h              16388 run/finish.h                    34826 shards/row.h
+    5949 core/array.h                    16423 run/draw_llama_cpp.h            34961 shards/answers.h
+    6263 core/table.h                    16495 run/draw.h                      35479 shards/logprobs.h
+    6446 core/windows.h                  16566 run/sample.h                    35623 shards/taking.h
+    6534 constraints/record.h            16661 watermark/making.h              35775 shards/asking.h
+    6600 watermark/record.h              16891 watermark/tails.h               35904 shards/prefix.h
+    6619 rows/work.h                     16988 watermark/detect.h              36441 shards/plans.h
+    6647 life/past.h                     17213 run/verify.h                    36927 samplers/plans.h
+    6706 core/record.h                   17303 run/batch.h                     37189 shards/way.h
+    6841 core/plans.h                    17482 run/guide.h                     37334 shards/memory.h
+    6868 core/fields.h                   17523 life/state.h                    37403 shards/batch.h
+    6971 core/owners.h                   17684 operator/weights.h              37803 drafts/head.h
+    7038 core/mt19937.h                  17760 operator/search.h               37854 drafts/block.h
+    7093 core/no_mt19937.h               17891 operator/run.h                  38037 drafts/tree.h
+    7125 core/making.h                   18051 kv/cells.h                      38159 drafts/relaxed.h
+    7248 core/streams.h                  18075 kv/making.h                     38240 drafts/ngram.h
+    7284 life/state_fields.h             18295 kv/slot.h                       38375 text/automaton.h
+    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38446 grammar/patterns.h
+    7445 samplers/logit_bias.h           18557 kv/data.h                       38595 constraints/automaton.h
+    7538 samplers/patch.h                18687 kv/update.h                     38627 constraints/making.h
+    7586 samplers/penalties.h            18805 kv/state.h                      38873 constraints/sampler.h
+    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38971 constraints/constructors.h
+    8273 samplers/cut.h                  19066 llama_cpp/object.h              39341 constraints/patterns.h
+    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39430 constraints/looking.h
+    8398 samplers/top_k.h                19194 text/reading.h                  39500 constraints/thinking.h
+    8456 samplers/tail_free.h            19300 text/strings.h                  39743 constraints/schedule.h
+    8578 samplers/typical.h              19398 text/values.h                   39827 constraints/accepting.h
+    8652 samplers/top_p.h                19552 text/documents.h                40008 constraints/drawing.h
+    8696 samplers/min_p.h                19625 grammar/head.h                  40241 constraints/state.h
+    8738 samplers/by_sums.h              19629 grammar/tree.h                  40305 constraints/kind.h
+    8887 samplers/top_h.h                20271 grammar/building.h              40366 constraints/top_p_decay.h
+    8940 samplers/min_k.h                20667 grammar/finishing.h             40453 constraints/accessors.h
+    8998 samplers/xtc.h                  20970 grammar/reading.h               40560 stop/head.h
+    9082 samplers/infill.h               21059 grammar/gbnf.h                  40625 stop/search.h
+    9198 samplers/temperature.h          21352 grammar/regex.h                 40746 stop/making.h
+    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40902 stop/text.h
+    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41052 stop/patterns.h
+    9483 samplers/drafted.h              23039 grammar/triggers.h              41124 stop/settings.h
+    9508 samplers/greedy.h               23513 grammar/matcher.h               41155 core/kinds.h
+    9542 samplers/choose.h               23783 grammar/cache.h                 41205 base/restore.h
+    9602 samplers/ratio.h                24064 grammar/moving.h                41218 api/license.h
     9666 samplers/draw.h                 24513 grammar/visits.h
 */
 #ifndef SAMPLING_H
@@ -3174,8 +3174,8 @@ SAMP_API void samp_text_free(samp_text *text);
               all of them are in eog. If the model has others, set the members of the vocabulary before you use it.
      Returns  the vocabulary, to be freed by samp_vocab_free; NULL on error. error (may be NULL): SAMP_E_FORMAT: not
               JSON, or not a tokenizer, with the place; SAMP_E_UNSUPPORTED: the message names what the file asks for (a
-              WordPiece model, another decoder); SAMP_E_RANGE: more than SAMP_MAX_VOCAB tokens, 2^26 bytes of text, or
-              2^31 bytes of tokens; SAMP_E_NULL; SAMP_E_NOMEM.
+              WordPiece model, another decoder); SAMP_E_RANGE: an id of SAMP_MAX_VOCAB or more, 2^26 bytes of text, or
+              2^31 bytes of tokens; SAMP_E_EMPTY: no tokens; SAMP_E_NULL; SAMP_E_NOMEM.
      Memory   While it reads, some ten times the file's size.   Threads  any. */
 SAMP_API samp_vocab *samp_vocab_from_tokenizer_json(const char *text, size_t n, samp_grammar_error *error);
 
@@ -34002,7 +34002,7 @@ static SAMPI_COLD int sampi_tokenizer_refuse(const sampi_json *doc, int32_t node
     return sampi_vocab_name(doc->error, SAMP_E_UNSUPPORTED, what, name ? name : "", n, " is not supported");
 }
 
-/* Reads an id: a whole number in 0 .. SAMP_MAX_VOCAB - 1, or -1. */
+/* Reads an id, a whole number; -1: it is none. Larger ids than SAMP_MAX_VOCAB are read as that. */
 static int32_t sampi_tokenizer_id(const sampi_json *doc, int32_t node)
 {
     if (node < 0 || doc->nodes[node].kind != SAMPI_JSON_NUMBER) return -1;
@@ -34012,7 +34012,7 @@ static int32_t sampi_tokenizer_id(const sampi_json *doc, int32_t node)
         const char c = doc->bytes[s->at + i];
         if (c < '0' || c > '9') return -1;
         id = id * 10 + (c - '0');
-        if (id >= SAMP_MAX_VOCAB) return -1;
+        if (id > SAMP_MAX_VOCAB) id = SAMP_MAX_VOCAB;
     }
     return id;
 }
@@ -34027,7 +34027,8 @@ static SAMPI_COLD int sampi_tokenizer_decoder(sampi_tokenizer_reader *r, int32_t
     if (sampi_tokenizer_is(doc, type, "Sequence") && !nested) {
         const int32_t list = sampi_tokenizer_member(doc, node, "decoders");
         int status = SAMP_OK;
-        if (list < 0) return sampi_tokenizer_wrong(doc, node, "expected decoders");
+        if (list < 0 || doc->nodes[list].kind != SAMPI_JSON_ARRAY)
+            return sampi_tokenizer_wrong(doc, node, "expected decoders");
         for (int32_t one = doc->nodes[list].first; one >= 0 && !status; one = doc->nodes[one].next)
             status = sampi_tokenizer_decoder(r, one, true);
         return status;
@@ -34069,9 +34070,14 @@ static SAMPI_COLD int sampi_tokenizer_spelling(sampi_tokenizer_reader *r)
     return SAMP_OK;
 }
 
+/* Sets the piece of an id, or, as long as there is no memory for pieces, the largest id so far. */
 static SAMPI_COLD int sampi_tokenizer_set(sampi_tokenizer_reader *r, int32_t node, int32_t id, int32_t text,
-                                          sampi_vocab_piece_kind kind)
+                                          sampi_vocab_piece_kind kind, int32_t *most)
 {
+    if (id >= SAMP_MAX_VOCAB)
+        return sampi_json_fail(&r->doc, r->doc.nodes[node].at, SAMP_E_RANGE, "an id is too large");
+    if (id > *most) *most = id;
+    if (!r->found.piece) return SAMP_OK;
     sampi_vocab_piece *p = &r->found.piece[id];
     const sampi_json_string *s = &r->doc.strings[text];
     const char *at = r->doc.bytes + s->at;
@@ -34094,25 +34100,23 @@ static SAMPI_COLD int sampi_tokenizer_tokens(sampi_tokenizer_reader *r, int32_t 
     for (int32_t one = doc->nodes[pieces].first; one >= 0 && !status; one = doc->nodes[one].next, place++) {
         const int32_t text = by_place ? doc->nodes[one].first : -1,
                       id = by_place ? place : sampi_tokenizer_id(doc, one);
-        if (id < 0 || id >= SAMP_MAX_VOCAB) return sampi_tokenizer_wrong(doc, one, "expected an id of a token");
-        if (by_place && (text < 0 || doc->nodes[text].kind != SAMPI_JSON_STRING))
+        if (id < 0) return sampi_tokenizer_wrong(doc, one, "expected an id of a token");
+        if (by_place &&
+            (doc->nodes[one].kind != SAMPI_JSON_ARRAY || text < 0 || doc->nodes[text].kind != SAMPI_JSON_STRING))
             return sampi_tokenizer_wrong(doc, one, "expected [a piece, its score]");
-        if (id > *most) *most = id;
-        if (r->found.piece)
-            status = sampi_tokenizer_set(r, one, id, by_place ? doc->nodes[text].text : doc->nodes[one].name,
-                                         SAMPI_PIECE_SPELT);
+        status = sampi_tokenizer_set(r, one, id, by_place ? doc->nodes[text].text : doc->nodes[one].name,
+                                     SAMPI_PIECE_SPELT, most);
     }
     for (int32_t one = added < 0 ? -1 : doc->nodes[added].first; one >= 0 && !status; one = doc->nodes[one].next) {
         const int32_t id = sampi_tokenizer_id(doc, sampi_tokenizer_member(doc, one, "id"));
         const int32_t content = sampi_tokenizer_member(doc, one, "content"),
                       special = sampi_tokenizer_member(doc, one, "special");
-        if (id < 0 || content < 0 || doc->nodes[content].kind != SAMPI_JSON_STRING)
-            return sampi_tokenizer_wrong(doc, one, "expected an added token with id and content");
-        if (id > *most) *most = id;
-        const bool is_special = special >= 0 && doc->nodes[special].kind == SAMPI_JSON_TRUE;
-        if (r->found.piece)
-            status = sampi_tokenizer_set(r, one, id, doc->nodes[content].text,
-                                         is_special ? SAMPI_PIECE_SPECIAL : SAMPI_PIECE_SPELT);
+        const bool is_special = special >= 0 && doc->nodes[special].kind == SAMPI_JSON_TRUE,
+                   is_plain = special < 0 || doc->nodes[special].kind == SAMPI_JSON_FALSE;
+        if (id < 0 || content < 0 || doc->nodes[content].kind != SAMPI_JSON_STRING || is_special == is_plain)
+            return sampi_tokenizer_wrong(doc, one, "expected an added token with id, content, special");
+        status = sampi_tokenizer_set(r, one, id, doc->nodes[content].text,
+                                     is_special ? SAMPI_PIECE_SPECIAL : SAMPI_PIECE_SPELT, most);
     }
     return status;
 }
@@ -34128,10 +34132,18 @@ static SAMPI_COLD int sampi_tokenizer_read(sampi_tokenizer_reader *r)
         return sampi_tokenizer_wrong(doc, model, "expected a model with a vocab");
     if (type >= 0 && !sampi_tokenizer_is(doc, type, "BPE") && !sampi_tokenizer_is(doc, type, "Unigram"))
         return sampi_tokenizer_refuse(doc, type, "the model ");
-    const int32_t suffix = sampi_tokenizer_member(doc, model, "end_of_word_suffix");
-    size_t n = 0;
-    if (sampi_tokenizer_text(doc, suffix, &n) && n)
-        return sampi_tokenizer_refuse(doc, suffix, "the end_of_word_suffix ");
+    if (type >= 0 && (doc->nodes[pieces].kind == SAMPI_JSON_ARRAY) != sampi_tokenizer_is(doc, type, "Unigram"))
+        return sampi_tokenizer_wrong(doc, pieces, "expected a vocab of this model's kind");
+    if (added >= 0 && doc->nodes[added].kind != SAMPI_JSON_ARRAY && doc->nodes[added].kind != SAMPI_JSON_NULL)
+        return sampi_tokenizer_wrong(doc, added, "expected a list of added tokens");
+    static const char *const marks[] = { "end_of_word_suffix", "continuing_subword_prefix" }, *const named[] = {
+        "the end_of_word_suffix ", "the continuing_subword_prefix "
+    };
+    for (int i = 0; i < 2; i++) {
+        const int32_t mark = sampi_tokenizer_member(doc, model, marks[i]);
+        size_t n = 0;
+        if (sampi_tokenizer_text(doc, mark, &n) && n) return sampi_tokenizer_refuse(doc, mark, named[i]);
+    }
     int status = sampi_tokenizer_spelling(r);
     if (!status) status = sampi_tokenizer_tokens(r, pieces, added, &most);
     if (status) return status;

@@ -13,8 +13,8 @@
               all of them are in eog. If the model has others, set the members of the vocabulary before you use it.
      Returns  the vocabulary, to be freed by samp_vocab_free; NULL on error. error (may be NULL): SAMP_E_FORMAT: not
               JSON, or not a tokenizer, with the place; SAMP_E_UNSUPPORTED: the message names what the file asks for (a
-              WordPiece model, another decoder); SAMP_E_RANGE: more than SAMP_MAX_VOCAB tokens, 2^26 bytes of text, or
-              2^31 bytes of tokens; SAMP_E_NULL; SAMP_E_NOMEM.
+              WordPiece model, another decoder); SAMP_E_RANGE: an id of SAMP_MAX_VOCAB or more, 2^26 bytes of text, or
+              2^31 bytes of tokens; SAMP_E_EMPTY: no tokens; SAMP_E_NULL; SAMP_E_NOMEM.
      Memory   While it reads, some ten times the file's size.   Threads  any. */
 SAMP_API samp_vocab *samp_vocab_from_tokenizer_json(const char *text, size_t n, samp_grammar_error *error);
 

@@ -43,7 +43,7 @@ static SAMPI_COLD int sampi_tokenizer_refuse(const sampi_json *doc, int32_t node
     return sampi_vocab_name(doc->error, SAMP_E_UNSUPPORTED, what, name ? name : "", n, " is not supported");
 }
 
-/* Reads an id: a whole number in 0 .. SAMP_MAX_VOCAB - 1, or -1. */
+/* Reads an id, a whole number; -1: it is none. Larger ids than SAMP_MAX_VOCAB are read as that. */
 static int32_t sampi_tokenizer_id(const sampi_json *doc, int32_t node)
 {
     if (node < 0 || doc->nodes[node].kind != SAMPI_JSON_NUMBER) return -1;
@@ -53,7 +53,7 @@ static int32_t sampi_tokenizer_id(const sampi_json *doc, int32_t node)
         const char c = doc->bytes[s->at + i];
         if (c < '0' || c > '9') return -1;
         id = id * 10 + (c - '0');
-        if (id >= SAMP_MAX_VOCAB) return -1;
+        if (id > SAMP_MAX_VOCAB) id = SAMP_MAX_VOCAB;
     }
     return id;
 }
@@ -68,7 +68,8 @@ static SAMPI_COLD int sampi_tokenizer_decoder(sampi_tokenizer_reader *r, int32_t
     if (sampi_tokenizer_is(doc, type, "Sequence") && !nested) {
         const int32_t list = sampi_tokenizer_member(doc, node, "decoders");
         int status = SAMP_OK;
-        if (list < 0) return sampi_tokenizer_wrong(doc, node, "expected decoders");
+        if (list < 0 || doc->nodes[list].kind != SAMPI_JSON_ARRAY)
+            return sampi_tokenizer_wrong(doc, node, "expected decoders");
         for (int32_t one = doc->nodes[list].first; one >= 0 && !status; one = doc->nodes[one].next)
             status = sampi_tokenizer_decoder(r, one, true);
         return status;
@@ -110,9 +111,14 @@ static SAMPI_COLD int sampi_tokenizer_spelling(sampi_tokenizer_reader *r)
     return SAMP_OK;
 }
 
+/* Sets the piece of an id, or, as long as there is no memory for pieces, the largest id so far. */
 static SAMPI_COLD int sampi_tokenizer_set(sampi_tokenizer_reader *r, int32_t node, int32_t id, int32_t text,
-                                          sampi_vocab_piece_kind kind)
+                                          sampi_vocab_piece_kind kind, int32_t *most)
 {
+    if (id >= SAMP_MAX_VOCAB)
+        return sampi_json_fail(&r->doc, r->doc.nodes[node].at, SAMP_E_RANGE, "an id is too large");
+    if (id > *most) *most = id;
+    if (!r->found.piece) return SAMP_OK;
     sampi_vocab_piece *p = &r->found.piece[id];
     const sampi_json_string *s = &r->doc.strings[text];
     const char *at = r->doc.bytes + s->at;
@@ -135,25 +141,23 @@ static SAMPI_COLD int sampi_tokenizer_tokens(sampi_tokenizer_reader *r, int32_t 
     for (int32_t one = doc->nodes[pieces].first; one >= 0 && !status; one = doc->nodes[one].next, place++) {
         const int32_t text = by_place ? doc->nodes[one].first : -1,
                       id = by_place ? place : sampi_tokenizer_id(doc, one);
-        if (id < 0 || id >= SAMP_MAX_VOCAB) return sampi_tokenizer_wrong(doc, one, "expected an id of a token");
-        if (by_place && (text < 0 || doc->nodes[text].kind != SAMPI_JSON_STRING))
+        if (id < 0) return sampi_tokenizer_wrong(doc, one, "expected an id of a token");
+        if (by_place &&
+            (doc->nodes[one].kind != SAMPI_JSON_ARRAY || text < 0 || doc->nodes[text].kind != SAMPI_JSON_STRING))
             return sampi_tokenizer_wrong(doc, one, "expected [a piece, its score]");
-        if (id > *most) *most = id;
-        if (r->found.piece)
-            status = sampi_tokenizer_set(r, one, id, by_place ? doc->nodes[text].text : doc->nodes[one].name,
-                                         SAMPI_PIECE_SPELT);
+        status = sampi_tokenizer_set(r, one, id, by_place ? doc->nodes[text].text : doc->nodes[one].name,
+                                     SAMPI_PIECE_SPELT, most);
     }
     for (int32_t one = added < 0 ? -1 : doc->nodes[added].first; one >= 0 && !status; one = doc->nodes[one].next) {
         const int32_t id = sampi_tokenizer_id(doc, sampi_tokenizer_member(doc, one, "id"));
         const int32_t content = sampi_tokenizer_member(doc, one, "content"),
                       special = sampi_tokenizer_member(doc, one, "special");
-        if (id < 0 || content < 0 || doc->nodes[content].kind != SAMPI_JSON_STRING)
-            return sampi_tokenizer_wrong(doc, one, "expected an added token with id and content");
-        if (id > *most) *most = id;
-        const bool is_special = special >= 0 && doc->nodes[special].kind == SAMPI_JSON_TRUE;
-        if (r->found.piece)
-            status = sampi_tokenizer_set(r, one, id, doc->nodes[content].text,
-                                         is_special ? SAMPI_PIECE_SPECIAL : SAMPI_PIECE_SPELT);
+        const bool is_special = special >= 0 && doc->nodes[special].kind == SAMPI_JSON_TRUE,
+                   is_plain = special < 0 || doc->nodes[special].kind == SAMPI_JSON_FALSE;
+        if (id < 0 || content < 0 || doc->nodes[content].kind != SAMPI_JSON_STRING || is_special == is_plain)
+            return sampi_tokenizer_wrong(doc, one, "expected an added token with id, content, special");
+        status = sampi_tokenizer_set(r, one, id, doc->nodes[content].text,
+                                     is_special ? SAMPI_PIECE_SPECIAL : SAMPI_PIECE_SPELT, most);
     }
     return status;
 }
@@ -169,10 +173,18 @@ static SAMPI_COLD int sampi_tokenizer_read(sampi_tokenizer_reader *r)
         return sampi_tokenizer_wrong(doc, model, "expected a model with a vocab");
     if (type >= 0 && !sampi_tokenizer_is(doc, type, "BPE") && !sampi_tokenizer_is(doc, type, "Unigram"))
         return sampi_tokenizer_refuse(doc, type, "the model ");
-    const int32_t suffix = sampi_tokenizer_member(doc, model, "end_of_word_suffix");
-    size_t n = 0;
-    if (sampi_tokenizer_text(doc, suffix, &n) && n)
-        return sampi_tokenizer_refuse(doc, suffix, "the end_of_word_suffix ");
+    if (type >= 0 && (doc->nodes[pieces].kind == SAMPI_JSON_ARRAY) != sampi_tokenizer_is(doc, type, "Unigram"))
+        return sampi_tokenizer_wrong(doc, pieces, "expected a vocab of this model's kind");
+    if (added >= 0 && doc->nodes[added].kind != SAMPI_JSON_ARRAY && doc->nodes[added].kind != SAMPI_JSON_NULL)
+        return sampi_tokenizer_wrong(doc, added, "expected a list of added tokens");
+    static const char *const marks[] = { "end_of_word_suffix", "continuing_subword_prefix" }, *const named[] = {
+        "the end_of_word_suffix ", "the continuing_subword_prefix "
+    };
+    for (int i = 0; i < 2; i++) {
+        const int32_t mark = sampi_tokenizer_member(doc, model, marks[i]);
+        size_t n = 0;
+        if (sampi_tokenizer_text(doc, mark, &n) && n) return sampi_tokenizer_refuse(doc, mark, named[i]);
+    }
     int status = sampi_tokenizer_spelling(r);
     if (!status) status = sampi_tokenizer_tokens(r, pieces, added, &most);
     if (status) return status;

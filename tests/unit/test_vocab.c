@@ -142,6 +142,15 @@ static void test_refused(void **state)
             "the model \"WordPiece\" is not supported");
     refused("{\"model\": {\"vocab\": {\"a\": 0}, \"end_of_word_suffix\": \"</w>\"}}", SAMP_E_UNSUPPORTED, 1, 53,
             "\"</w>\"");
+    refused("{\"model\": {\"vocab\": {\"a\": 0}, \"continuing_subword_prefix\": \"##\"}}", SAMP_E_UNSUPPORTED, 1, 60,
+            "the continuing_subword_prefix \"##\" is not supported");
+    refused("{\"model\": {\"type\": \"BPE\", \"vocab\": []}}", SAMP_E_FORMAT, 1, 36,
+            "expected a vocab of this model");
+    refused("{\"model\": {\"type\": \"Unigram\", \"vocab\": {}}}", SAMP_E_FORMAT, 1, 40,
+            "expected a vocab of this model");
+    refused("{\"added_tokens\": 7, \"model\": {\"vocab\": {\"a\": 0}}}", SAMP_E_FORMAT, 1, 18, "expected a list");
+    refused("{\"model\": {\"vocab\": {\"a\": 0}}, \"decoder\": {\"type\": \"Sequence\", \"decoders\": 3}}",
+            SAMP_E_FORMAT, 1, 43, "expected decoders");
     refused("{\"model\": {\"vocab\": {\"a\": 0}}}", SAMP_E_FORMAT, 1, 1, "expected a decoder");
     refused("{\"model\": {\"vocab\": {\"a\": 0}}, \"decoder\": {\"type\": \"CTC\"}}", SAMP_E_UNSUPPORTED, 1, 52,
             "\"CTC\"");
@@ -153,14 +162,18 @@ static void test_refused(void **state)
     static const char *const bad[][3] = {
         { "{\"a\": 0.5}", "", "expected an id" },
         { "{\"a\": -1}", "", "expected an id" },
-        { "{\"a\": 4194304}", "", "expected an id" },
-        { "{\"a\": 99999999999}", "", "expected an id" },
+        { "{\"a\": 4194304}", "", "an id is too large" },
+        { "{\"a\": 99999999999}", "", "an id is too large" },
+        { "{\"a\": 0}", "{\"id\": 4194304, \"content\": \"b\"}", "an id is too large" },
         { "{\"a\": \"0\"}", "", "expected an id" },
         { "{\"a\": 0, \"b\": 0}", "", "two tokens" },
         { "{\"a\": 0}", "{\"id\": 0, \"content\": \"b\"}", "two tokens" },
         { "{\"a\": 0}", "{\"id\": 1}", "expected an added token" },
         { "{\"a\": 0}", "{\"content\": \"b\"}", "expected an added token" },
         { "{\"a\": 0}", "3", "expected an added token" },
+        { "{\"a\": 0}", "{\"id\": 1, \"content\": \"b\", \"special\": \"true\"}", "expected an added token" },
+        { "{\"a\": 0}", "], \"added_tokens\": [", "this name is there twice" },
+        { "[{\"b\": \"a\"}]", "", "expected [a piece" },
         { "[[0, 1]]", "", "expected [a piece" },
         { "[[]]", "", "expected [a piece" },
         { "[\"a\"]", "", "expected [a piece" },
@@ -171,7 +184,10 @@ static void test_refused(void **state)
         samp_grammar_error e;
         sprintf(text, with, bad[i][0], bad[i][1]);
         assert_null(samp_vocab_from_tokenizer_json(text, strlen(text), &e));
-        if (e.status >= 0 || !strstr(e.message, bad[i][2])) fail_msg("%s: %d %s", text, e.status, e.message);
+        const int status = strstr(bad[i][2], "too large")         ? SAMP_E_RANGE
+                           : strstr(bad[i][2], "expected tokens") ? SAMP_E_EMPTY
+                                                                  : SAMP_E_FORMAT;
+        if (e.status != status || !strstr(e.message, bad[i][2])) fail_msg("%s: %d %s", text, e.status, e.message);
     }
     samp_grammar_error e;
     assert_null(samp_vocab_from_tokenizer_json(NULL, 0, &e));
