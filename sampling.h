@@ -257,53 +257,53 @@
     4698 kernels/avx2.h                  15001 rows/step.h                     33254 peers/stops.h
     4762 kernels/sse2.h                  15017 rows/llama_cpp/sums.h           33314 peers/fields.h
     4779 kernels/neon.h                  15320 rows/llama_cpp/samplers.h       33604 peers/requests.h
-    4802 kernels/wasm.h                  15789 rows/llama_cpp/step.h           33781 vocab/pieces.h
-    4818 kernels/generic.h               15819 run/apply.h                     33959 vocab/tokenizer_json.h
-    4838 kernels/shared.h                15888 run/writing.h                   34177 vocab/gguf.h
-    4962 kernels/passes.h                16012 run/arrays.h                    34351 shards/head.h
-    5646 kernels/llama_cpp/passes.h      16088 run/arrays_llama_cpp.h          34440 shards/bytes.h
-    5728 kernels/check.h                 16285 run/walk.h                      34537 shards/merging.h
-    5750 kernels/dispatch.h              16388 run/finish.h                    34826 shards/row.h
-    5949 core/array.h                    16423 run/draw_llama_cpp.h            34961 shards/answers.h
-    6263 core/table.h                    16495 run/draw.h                      35479 shards/logprobs.h
-    6446 core/windows.h                  16566 run/sample.h                    35623 shards/taking.h
-    6534 constraints/record.h            16661 watermark/making.h              35775 shards/asking.h
-    6600 watermark/record.h              16891 watermark/tails.h               35904 shards/prefix.h
-    6619 rows/work.h                     16988 watermark/detect.h              36441 shards/plans.h
-    6647 life/past.h                     17213 run/verify.h                    36927 samplers/plans.h
-    6706 core/record.h                   17303 run/batch.h                     37189 shards/way.h
-    6841 core/plans.h                    17482 run/guide.h                     37334 shards/memory.h
-    6868 core/fields.h                   17523 life/state.h                    37403 shards/batch.h
-    6971 core/owners.h                   17684 operator/weights.h              37803 drafts/head.h
-    7038 core/mt19937.h                  17760 operator/search.h               37854 drafts/block.h
-    7093 core/no_mt19937.h               17891 operator/run.h                  38037 drafts/tree.h
-    7125 core/making.h                   18051 kv/cells.h                      38159 drafts/relaxed.h
-    7248 core/streams.h                  18075 kv/making.h                     38240 drafts/ngram.h
-    7284 life/state_fields.h             18295 kv/slot.h                       38375 text/automaton.h
-    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38446 grammar/patterns.h
-    7445 samplers/logit_bias.h           18557 kv/data.h                       38595 constraints/automaton.h
-    7538 samplers/patch.h                18687 kv/update.h                     38627 constraints/making.h
-    7586 samplers/penalties.h            18805 kv/state.h                      38873 constraints/sampler.h
-    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38971 constraints/constructors.h
-    8273 samplers/cut.h                  19066 llama_cpp/object.h              39341 constraints/patterns.h
-    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39430 constraints/looking.h
-    8398 samplers/top_k.h                19194 text/reading.h                  39500 constraints/thinking.h
-    8456 samplers/tail_free.h            19300 text/strings.h                  39743 constraints/schedule.h
-    8578 samplers/typical.h              19398 text/values.h                   39827 constraints/accepting.h
-    8652 samplers/top_p.h                19552 text/documents.h                40008 constraints/drawing.h
-    8696 samplers/min_p.h                19625 grammar/head.h                  40241 constraints/state.h
-    8738 samplers/by_sums.h              19629 grammar/tree.h                  40305 constraints/kind.h
-    8887 samplers/top_h.h                20271 grammar/building.h              40366 constraints/top_p_decay.h
-    8940 samplers/min_k.h                20667 grammar/finishing.h             40453 constraints/accessors.h
-    8998 samplers/xtc.h                  20970 grammar/reading.h               40560 stop/head.h
-    9082 samplers/infill.h               21059 grammar/gbnf.h                  40625 stop/search.h
-    9198 samplers/temperature.h          21352 grammar/regex.h                 40746 stop/making.h
-    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40902 stop/text.h
-    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41052 stop/patterns.h
-    9483 samplers/drafted.h              23039 grammar/triggers.h              41124 stop/settings.h
-    9508 samplers/greedy.h               23513 grammar/matcher.h               41155 core/kinds.h
-    9542 samplers/choose.h               23783 grammar/cache.h                 41205 base/restore.h
-    9602 samplers/ratio.h                24064 grammar/moving.h                41218 api/license.h
+    4802 kernels/wasm.h                  15789 rows/llama_cpp/step.h           33783 vocab/pieces.h
+    4818 kernels/generic.h               15819 run/apply.h                     33961 vocab/tokenizer_json.h
+    4838 kernels/shared.h                15888 run/writing.h                   34179 vocab/gguf.h
+    4962 kernels/passes.h                16012 run/arrays.h                    34353 shards/head.h
+    5646 kernels/llama_cpp/passes.h      16088 run/arrays_llama_cpp.h          34442 shards/bytes.h
+    5728 kernels/check.h                 16285 run/walk.h                      34539 shards/merging.h
+    5750 kernels/dispatch.h              16388 run/finish.h                    34828 shards/row.h
+    5949 core/array.h                    16423 run/draw_llama_cpp.h            34963 shards/answers.h
+    6263 core/table.h                    16495 run/draw.h                      35481 shards/logprobs.h
+    6446 core/windows.h                  16566 run/sample.h                    35625 shards/taking.h
+    6534 constraints/record.h            16661 watermark/making.h              35777 shards/asking.h
+    6600 watermark/record.h              16891 watermark/tails.h               35906 shards/prefix.h
+    6619 rows/work.h                     16988 watermark/detect.h              36443 shards/plans.h
+    6647 life/past.h                     17213 run/verify.h                    36929 samplers/plans.h
+    6706 core/record.h                   17303 run/batch.h                     37191 shards/way.h
+    6841 core/plans.h                    17482 run/guide.h                     37336 shards/memory.h
+    6868 core/fields.h                   17523 life/state.h                    37405 shards/batch.h
+    6971 core/owners.h                   17684 operator/weights.h              37805 drafts/head.h
+    7038 core/mt19937.h                  17760 operator/search.h               37856 drafts/block.h
+    7093 core/no_mt19937.h               17891 operator/run.h                  38039 drafts/tree.h
+    7125 core/making.h                   18051 kv/cells.h                      38161 drafts/relaxed.h
+    7248 core/streams.h                  18075 kv/making.h                     38242 drafts/ngram.h
+    7284 life/state_fields.h             18295 kv/slot.h                       38377 text/automaton.h
+    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38448 grammar/patterns.h
+    7445 samplers/logit_bias.h           18557 kv/data.h                       38597 constraints/automaton.h
+    7538 samplers/patch.h                18687 kv/update.h                     38629 constraints/making.h
+    7586 samplers/penalties.h            18805 kv/state.h                      38875 constraints/sampler.h
+    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38973 constraints/constructors.h
+    8273 samplers/cut.h                  19066 llama_cpp/object.h              39343 constraints/patterns.h
+    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39432 constraints/looking.h
+    8398 samplers/top_k.h                19194 text/reading.h                  39502 constraints/thinking.h
+    8456 samplers/tail_free.h            19300 text/strings.h                  39745 constraints/schedule.h
+    8578 samplers/typical.h              19398 text/values.h                   39829 constraints/accepting.h
+    8652 samplers/top_p.h                19552 text/documents.h                40010 constraints/drawing.h
+    8696 samplers/min_p.h                19625 grammar/head.h                  40243 constraints/state.h
+    8738 samplers/by_sums.h              19629 grammar/tree.h                  40307 constraints/kind.h
+    8887 samplers/top_h.h                20271 grammar/building.h              40368 constraints/top_p_decay.h
+    8940 samplers/min_k.h                20667 grammar/finishing.h             40455 constraints/accessors.h
+    8998 samplers/xtc.h                  20970 grammar/reading.h               40562 stop/head.h
+    9082 samplers/infill.h               21059 grammar/gbnf.h                  40627 stop/search.h
+    9198 samplers/temperature.h          21352 grammar/regex.h                 40748 stop/making.h
+    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40904 stop/text.h
+    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41054 stop/patterns.h
+    9483 samplers/drafted.h              23039 grammar/triggers.h              41126 stop/settings.h
+    9508 samplers/greedy.h               23513 grammar/matcher.h               41157 core/kinds.h
+    9542 samplers/choose.h               23783 grammar/cache.h                 41207 base/restore.h
+    9602 samplers/ratio.h                24064 grammar/moving.h                41220 api/license.h
     9666 samplers/draw.h                 24513 grammar/visits.h
 */
 #ifndef SAMPLING_H
@@ -2251,15 +2251,15 @@ typedef struct samp_request {
               caller must tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
               output_config.effort) are skipped: they are words for the prompt's template, not numbers of tokens.
      Stops    The settings keep what ends the request's text, for samp_text_from_settings (SAMPLING_STOP): stop,
-              stop_sequences, stop_strings (texts; llama-server and Ollama leave out an empty one, the others refuse
-              it; a text with the character 0 is SAMP_E_UNSUPPORTED), SGLang's stop_regex, stop_token_ids and
-              transformers' eos_token_id (ids of no token are left out), include_stop_str_in_output and SGLang's
-              no_stop_trim, ignore_eos, min_tokens. Each request replaces all of it; samp_settings_set has no names for
-              it. With SGLang's ignore_eos the stop_token_ids are ignored too, as there.
-              Two of these fields also change what is drawn, which is the caller's to do with constraints; so if
-              request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's min_tokens,
-              SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long), request->mask_ends
-              (llama-server's ignore_eos; the other programs draw end tokens, and go on).
+              stop_sequences, stop_strings (texts; llama-server and Ollama leave out an empty one, the others refuse it;
+              a text with the character 0 is SAMP_E_UNSUPPORTED), SGLang's stop_regex, stop_token_ids and transformers'
+              eos_token_id (ids of no token are left out), include_stop_str_in_output and SGLang's no_stop_trim,
+              ignore_eos, min_tokens. transformers shows a stop, as it returns all that it generates. Each request
+              replaces all of it; samp_settings_set has no names for it. With SGLang's ignore_eos the stop_token_ids are
+              ignored too, as there. Two of these fields also change what is drawn, which is the caller's to do with
+              constraints; so if request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's
+              min_tokens, SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long),
+              request->mask_ends (llama-server's ignore_eos; the other programs draw end tokens, and go on).
      Guidance transformers' guidance_scale is stored in request->guidance_scale; if request is NULL, a scale other than
               1 is SAMP_E_UNSUPPORTED. The caller runs the model on a second text too, the negative prompt (without one,
               the prompt's last token) and the generated tokens; samp_guide combines both rows, before the chain. The
@@ -33708,6 +33708,8 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     p->rng = old->params.rng;
     p->top_k = 0; /* this library's defaults are llama.cpp's; in a program without these fields both are off */
     p->min_p = 0.0f;
+    reader->to->stops.include_stop = reader->peer->fields ==
+                                     SAMPI_TRANSFORMERS; /* it returns all that it generates */
     for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
     p->seed = old->params.seed;

@@ -55,15 +55,15 @@ typedef struct samp_request {
               caller must tokenise texts such as reasoning_budget_message. Efforts (reasoning_effort, verbosity,
               output_config.effort) are skipped: they are words for the prompt's template, not numbers of tokens.
      Stops    The settings keep what ends the request's text, for samp_text_from_settings (SAMPLING_STOP): stop,
-              stop_sequences, stop_strings (texts; llama-server and Ollama leave out an empty one, the others refuse
-              it; a text with the character 0 is SAMP_E_UNSUPPORTED), SGLang's stop_regex, stop_token_ids and
-              transformers' eos_token_id (ids of no token are left out), include_stop_str_in_output and SGLang's
-              no_stop_trim, ignore_eos, min_tokens. Each request replaces all of it; samp_settings_set has no names for
-              it. With SGLang's ignore_eos the stop_token_ids are ignored too, as there.
-              Two of these fields also change what is drawn, which is the caller's to do with constraints; so if
-              request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's min_tokens,
-              SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long), request->mask_ends
-              (llama-server's ignore_eos; the other programs draw end tokens, and go on).
+              stop_sequences, stop_strings (texts; llama-server and Ollama leave out an empty one, the others refuse it;
+              a text with the character 0 is SAMP_E_UNSUPPORTED), SGLang's stop_regex, stop_token_ids and transformers'
+              eos_token_id (ids of no token are left out), include_stop_str_in_output and SGLang's no_stop_trim,
+              ignore_eos, min_tokens. transformers shows a stop, as it returns all that it generates. Each request
+              replaces all of it; samp_settings_set has no names for it. With SGLang's ignore_eos the stop_token_ids are
+              ignored too, as there. Two of these fields also change what is drawn, which is the caller's to do with
+              constraints; so if request is NULL, they are SAMP_E_UNSUPPORTED: request->min_tokens (vLLM's and SGLang's
+              min_tokens, SGLang's and transformers' min_new_tokens; only with vLLM strings too wait so long),
+              request->mask_ends (llama-server's ignore_eos; the other programs draw end tokens, and go on).
      Guidance transformers' guidance_scale is stored in request->guidance_scale; if request is NULL, a scale other than
               1 is SAMP_E_UNSUPPORTED. The caller runs the model on a second text too, the negative prompt (without one,
               the prompt's last token) and the generated tokens; samp_guide combines both rows, before the chain. The

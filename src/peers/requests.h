@@ -105,6 +105,8 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     p->rng = old->params.rng;
     p->top_k = 0; /* this library's defaults are llama.cpp's; in a program without these fields both are off */
     p->min_p = 0.0f;
+    reader->to->stops.include_stop = reader->peer->fields ==
+                                     SAMPI_TRANSFORMERS; /* it returns all that it generates */
     for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
     p->seed = old->params.seed;
