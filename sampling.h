@@ -279,31 +279,31 @@
     7093 core/no_mt19937.h               17891 operator/run.h                  38039 drafts/tree.h
     7125 core/making.h                   18051 kv/cells.h                      38161 drafts/relaxed.h
     7248 core/streams.h                  18075 kv/making.h                     38242 drafts/ngram.h
-    7284 life/state_fields.h             18295 kv/slot.h                       38377 text/automaton.h
-    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38448 grammar/patterns.h
-    7445 samplers/logit_bias.h           18557 kv/data.h                       38597 constraints/automaton.h
-    7538 samplers/patch.h                18687 kv/update.h                     38629 constraints/making.h
-    7586 samplers/penalties.h            18805 kv/state.h                      38875 constraints/sampler.h
-    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38973 constraints/constructors.h
-    8273 samplers/cut.h                  19066 llama_cpp/object.h              39343 constraints/patterns.h
-    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39432 constraints/looking.h
-    8398 samplers/top_k.h                19194 text/reading.h                  39502 constraints/thinking.h
-    8456 samplers/tail_free.h            19300 text/strings.h                  39745 constraints/schedule.h
-    8578 samplers/typical.h              19398 text/values.h                   39829 constraints/accepting.h
-    8652 samplers/top_p.h                19552 text/documents.h                40010 constraints/drawing.h
-    8696 samplers/min_p.h                19625 grammar/head.h                  40243 constraints/state.h
-    8738 samplers/by_sums.h              19629 grammar/tree.h                  40307 constraints/kind.h
-    8887 samplers/top_h.h                20271 grammar/building.h              40368 constraints/top_p_decay.h
-    8940 samplers/min_k.h                20667 grammar/finishing.h             40455 constraints/accessors.h
-    8998 samplers/xtc.h                  20970 grammar/reading.h               40562 stop/head.h
-    9082 samplers/infill.h               21059 grammar/gbnf.h                  40627 stop/search.h
-    9198 samplers/temperature.h          21352 grammar/regex.h                 40748 stop/making.h
-    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40904 stop/text.h
-    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41054 stop/patterns.h
-    9483 samplers/drafted.h              23039 grammar/triggers.h              41126 stop/settings.h
-    9508 samplers/greedy.h               23513 grammar/matcher.h               41157 core/kinds.h
-    9542 samplers/choose.h               23783 grammar/cache.h                 41207 base/restore.h
-    9602 samplers/ratio.h                24064 grammar/moving.h                41220 api/license.h
+    7284 life/state_fields.h             18295 kv/slot.h                       38378 text/automaton.h
+    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38449 grammar/patterns.h
+    7445 samplers/logit_bias.h           18557 kv/data.h                       38598 constraints/automaton.h
+    7538 samplers/patch.h                18687 kv/update.h                     38630 constraints/making.h
+    7586 samplers/penalties.h            18805 kv/state.h                      38876 constraints/sampler.h
+    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38974 constraints/constructors.h
+    8273 samplers/cut.h                  19066 llama_cpp/object.h              39344 constraints/patterns.h
+    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39433 constraints/looking.h
+    8398 samplers/top_k.h                19194 text/reading.h                  39503 constraints/thinking.h
+    8456 samplers/tail_free.h            19300 text/strings.h                  39746 constraints/schedule.h
+    8578 samplers/typical.h              19398 text/values.h                   39830 constraints/accepting.h
+    8652 samplers/top_p.h                19552 text/documents.h                40011 constraints/drawing.h
+    8696 samplers/min_p.h                19625 grammar/head.h                  40244 constraints/state.h
+    8738 samplers/by_sums.h              19629 grammar/tree.h                  40308 constraints/kind.h
+    8887 samplers/top_h.h                20271 grammar/building.h              40369 constraints/top_p_decay.h
+    8940 samplers/min_k.h                20667 grammar/finishing.h             40456 constraints/accessors.h
+    8998 samplers/xtc.h                  20970 grammar/reading.h               40563 stop/head.h
+    9082 samplers/infill.h               21059 grammar/gbnf.h                  40628 stop/search.h
+    9198 samplers/temperature.h          21352 grammar/regex.h                 40749 stop/making.h
+    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40905 stop/text.h
+    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41055 stop/patterns.h
+    9483 samplers/drafted.h              23039 grammar/triggers.h              41127 stop/settings.h
+    9508 samplers/greedy.h               23513 grammar/matcher.h               41158 core/kinds.h
+    9542 samplers/choose.h               23783 grammar/cache.h                 41208 base/restore.h
+    9602 samplers/ratio.h                24064 grammar/moving.h                41221 api/license.h
     9666 samplers/draw.h                 24513 grammar/visits.h
 */
 #ifndef SAMPLING_H
@@ -2451,8 +2451,8 @@ SAMP_API void samp_ngram_reset(samp_ngram *ngram);
    steps, however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
    samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before
    they were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the
-   number of tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken
-   back always. */
+   number of tokens, or so large that tokens are needed again which are overwritten: a length that is at most max_tokens
+   below the greatest so far can always be reached. */
 SAMP_API int samp_ngram_accept(samp_ngram *ngram, samp_token token);
 /* Takes the last n tokens back. */
 SAMP_API int samp_ngram_rollback(samp_ngram *ngram, int32_t n);
@@ -38258,6 +38258,13 @@ struct samp_ngram {
     uint32_t *latest;  /* [n_max - n_min + 1][size] by bucket */
 };
 
+SAMP_API void samp_ngram_reset(samp_ngram *ngram)
+{
+    if (!ngram) return;
+    ngram->n = ngram->most = 0;
+    memset(ngram->latest, 0, (size_t)(ngram->n_max - ngram->n_min + 1) * ngram->size * sizeof *ngram->latest);
+}
+
 SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_tokens)
 {
     if (n_min < 1 || n_max < n_min || n_max > SAMPI_NGRAM_LONGEST) return NULL;
@@ -38268,7 +38275,7 @@ SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_to
     if (all > (SIZE_MAX - sizeof(samp_ngram)) / sizeof(uint32_t)) return NULL;
     samp_ngram *g = (samp_ngram *)SAMP_MALLOC(sizeof *g + all * sizeof(uint32_t));
     if (!g) return NULL;
-    memset(g, 0, sizeof *g + all * sizeof(uint32_t));
+    memset(g, 0, sizeof *g);
     g->n_min = n_min;
     g->n_max = n_max;
     g->window = max_tokens;
@@ -38277,19 +38284,13 @@ SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_to
     g->token = (samp_token *)(void *)(g + 1);
     g->before = (uint32_t *)(void *)(g->token + size);
     g->latest = g->before + (size_t)(n_max - n_min + 1) * size;
+    samp_ngram_reset(g);
     return g;
 }
 
 SAMP_API void samp_ngram_free(samp_ngram *ngram)
 {
     if (ngram) SAMP_FREE(ngram);
-}
-
-SAMP_API void samp_ngram_reset(samp_ngram *ngram)
-{
-    if (!ngram) return;
-    ngram->n = ngram->most = 0;
-    memset(ngram->latest, 0, (size_t)(ngram->n_max - ngram->n_min + 1) * ngram->size * sizeof *ngram->latest);
 }
 
 /* The token so many places before the end of the text, from 1 on. */

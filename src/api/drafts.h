@@ -129,8 +129,8 @@ SAMP_API void samp_ngram_reset(samp_ngram *ngram);
    steps, however long the text is. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a token below 0).
    samp_ngram_rollback -- takes the last n tokens back, as samp_rollback does for the chain: everything is as before
    they were appended. Returns SAMP_OK, SAMP_E_NULL, or SAMP_E_RANGE with nothing changed: n is below 0, or above the
-   number of tokens, or so large that tokens are needed again which are overwritten; max_tokens tokens can be taken
-   back always. */
+   number of tokens, or so large that tokens are needed again which are overwritten: a length that is at most max_tokens
+   below the greatest so far can always be reached. */
 SAMP_API int samp_ngram_accept(samp_ngram *ngram, samp_token token);
 /* Takes the last n tokens back. */
 SAMP_API int samp_ngram_rollback(samp_ngram *ngram, int32_t n);

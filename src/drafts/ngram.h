@@ -21,6 +21,13 @@ struct samp_ngram {
     uint32_t *latest;  /* [n_max - n_min + 1][size] by bucket */
 };
 
+SAMP_API void samp_ngram_reset(samp_ngram *ngram)
+{
+    if (!ngram) return;
+    ngram->n = ngram->most = 0;
+    memset(ngram->latest, 0, (size_t)(ngram->n_max - ngram->n_min + 1) * ngram->size * sizeof *ngram->latest);
+}
+
 SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_tokens)
 {
     if (n_min < 1 || n_max < n_min || n_max > SAMPI_NGRAM_LONGEST) return NULL;
@@ -31,7 +38,7 @@ SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_to
     if (all > (SIZE_MAX - sizeof(samp_ngram)) / sizeof(uint32_t)) return NULL;
     samp_ngram *g = (samp_ngram *)SAMP_MALLOC(sizeof *g + all * sizeof(uint32_t));
     if (!g) return NULL;
-    memset(g, 0, sizeof *g + all * sizeof(uint32_t));
+    memset(g, 0, sizeof *g);
     g->n_min = n_min;
     g->n_max = n_max;
     g->window = max_tokens;
@@ -40,19 +47,13 @@ SAMP_API samp_ngram *samp_ngram_init(int32_t n_min, int32_t n_max, size_t max_to
     g->token = (samp_token *)(void *)(g + 1);
     g->before = (uint32_t *)(void *)(g->token + size);
     g->latest = g->before + (size_t)(n_max - n_min + 1) * size;
+    samp_ngram_reset(g);
     return g;
 }
 
 SAMP_API void samp_ngram_free(samp_ngram *ngram)
 {
     if (ngram) SAMP_FREE(ngram);
-}
-
-SAMP_API void samp_ngram_reset(samp_ngram *ngram)
-{
-    if (!ngram) return;
-    ngram->n = ngram->most = 0;
-    memset(ngram->latest, 0, (size_t)(ngram->n_max - ngram->n_min + 1) * ngram->size * sizeof *ngram->latest);
 }
 
 /* The token so many places before the end of the text, from 1 on. */
