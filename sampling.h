@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9743 samplers/dist.h                 24803 grammar/states.h
-     312 api/config.h                     9774 samplers/gumbel.h               24961 grammar/items.h
-     343 api/types.h                      9841 watermark/function.h            25085 grammar/masks.h
-     642 api/missing.h                    9954 watermark/text.h                25288 grammar/runs.h
-     657 api/sample.h                    10140 watermark/draw.h                25500 grammar/entries.h
-     794 api/chains.h                    10345 samplers/mirostat.h             26009 grammar/accepting.h
-    1091 api/samplers.h                  10583 samplers/adaptive_p.h           26341 grammar/history.h
-    1420 api/gumbel.h                    10732 samplers/custom.h               26442 grammar/waiting.h
-    1449 api/operator.h                  10791 config/describe.h               26749 grammar/room.h
-    1508 api/kv.h                        10959 config/from_params.h            27103 grammar/sampler.h
-    1705 api/llama_cpp.h                 11011 config/orders.h                 27357 grammar/forced.h
-    1753 api/text_error.h                11283 config/numbers.h                27544 grammar/hooks.h
-    1772 api/grammar.h                   11428 config/set.h                    27672 schema/head.h
-    2081 api/shards.h                    11604 config/texts.h                  27847 schema/errors.h
-    2196 api/peers.h                     11782 config/settings.h               27962 schema/collections.h
-    2322 api/drafts.h                    11897 life/rollback.h                 27995 schema/references.h
-    2481 api/constraints.h               12135 life/chain.h                    28310 schema/strings.h
-    2848 api/watermark.h                 12418 life/members.h                  28371 schema/numbers.h
-    3022 api/stop.h                      12527 life/update.h                   28573 schema/sets.h
-    3161 api/vocab.h                     12710 life/copy.h                     28826 schema/formats.h
-    3203 api/parts.h                     12871 rows/row.h                      29095 schema/scalars.h
-    3251 base/switches.h                 13106 rows/reserve.h                  29401 schema/goals.h
-    3554 base/random.h                   13174 rows/pieces.h                   29644 schema/alternatives.h
-    3574 base/mt19937.h                  13283 rows/thresholds.h               30184 schema/objects.h
-    3646 base/exact.h                    13383 rows/compact.h                  30767 schema/arrays.h
-    3863 base/bits128.h                  13544 rows/sums.h                     31133 schema/satisfiable.h
-    3939 base/elements.h                 13671 rows/changes.h                  31281 schema/whole.h
-    4065 watermark/colours.h             13748 rows/cuts.h                     31436 tags/head.h
-    4128 kernels/llama_cpp/contract.h    14171 rows/typical.h                  31564 tags/words.h
-    4170 kernels/contract.h              14479 rows/tail_free.h                31678 tags/inside.h
-    4257 kernels/scalar.h                14547 rows/selecting.h                31817 tags/formats.h
-    4461 kernels/llama_cpp/scalar.h      14678 rows/mirostat.h                 32223 grammar/grammars.h
-    4482 kernels/sets.h                  14758 watermark/rows.h                32291 peers/tables.h
-    4531 kernels/vectors.h               14868 rows/flat.h                     32713 peers/values.h
-    4613 kernels/avx512.h                14917 rows/logprobs.h                 33186 peers/llama_server.h
-    4698 kernels/avx2.h                  15001 rows/step.h                     33254 peers/stops.h
-    4762 kernels/sse2.h                  15017 rows/llama_cpp/sums.h           33314 peers/fields.h
-    4779 kernels/neon.h                  15320 rows/llama_cpp/samplers.h       33604 peers/requests.h
-    4802 kernels/wasm.h                  15789 rows/llama_cpp/step.h           33783 vocab/pieces.h
-    4818 kernels/generic.h               15819 run/apply.h                     33961 vocab/tokenizer_json.h
-    4838 kernels/shared.h                15888 run/writing.h                   34179 vocab/gguf.h
-    4962 kernels/passes.h                16012 run/arrays.h                    34353 shards/head.h
-    5646 kernels/llama_cpp/passes.h      16088 run/arrays_llama_cpp.h          34442 shards/bytes.h
-    5728 kernels/check.h                 16285 run/walk.h                      34539 shards/merging.h
-    5750 kernels/dispatch.h              16388 run/finish.h                    34828 shards/row.h
-    5949 core/array.h                    16423 run/draw_llama_cpp.h            34963 shards/answers.h
-    6263 core/table.h                    16495 run/draw.h                      35481 shards/logprobs.h
-    6446 core/windows.h                  16566 run/sample.h                    35625 shards/taking.h
-    6534 constraints/record.h            16661 watermark/making.h              35777 shards/asking.h
-    6600 watermark/record.h              16891 watermark/tails.h               35906 shards/prefix.h
-    6619 rows/work.h                     16988 watermark/detect.h              36443 shards/plans.h
-    6647 life/past.h                     17213 run/verify.h                    36929 samplers/plans.h
-    6706 core/record.h                   17303 run/batch.h                     37191 shards/way.h
-    6841 core/plans.h                    17482 run/guide.h                     37336 shards/memory.h
-    6868 core/fields.h                   17523 life/state.h                    37405 shards/batch.h
-    6971 core/owners.h                   17684 operator/weights.h              37805 drafts/head.h
-    7038 core/mt19937.h                  17760 operator/search.h               37856 drafts/block.h
-    7093 core/no_mt19937.h               17891 operator/run.h                  38039 drafts/tree.h
-    7125 core/making.h                   18051 kv/cells.h                      38161 drafts/relaxed.h
-    7248 core/streams.h                  18075 kv/making.h                     38242 drafts/ngram.h
-    7284 life/state_fields.h             18295 kv/slot.h                       38378 text/automaton.h
-    7372 samplers/llama_cpp.h            18427 kv/sequences.h                  38449 grammar/patterns.h
-    7445 samplers/logit_bias.h           18557 kv/data.h                       38598 constraints/automaton.h
-    7538 samplers/patch.h                18687 kv/update.h                     38630 constraints/making.h
-    7586 samplers/penalties.h            18805 kv/state.h                      38876 constraints/sampler.h
-    7736 samplers/dry.h                  19004 llama_cpp/functions.h           38974 constraints/constructors.h
-    8273 samplers/cut.h                  19066 llama_cpp/object.h              39344 constraints/patterns.h
-    8288 samplers/top_n_sigma.h          19119 llama_cpp/vocabulary.h          39433 constraints/looking.h
-    8398 samplers/top_k.h                19194 text/reading.h                  39503 constraints/thinking.h
-    8456 samplers/tail_free.h            19300 text/strings.h                  39746 constraints/schedule.h
-    8578 samplers/typical.h              19398 text/values.h                   39830 constraints/accepting.h
-    8652 samplers/top_p.h                19552 text/documents.h                40011 constraints/drawing.h
-    8696 samplers/min_p.h                19625 grammar/head.h                  40244 constraints/state.h
-    8738 samplers/by_sums.h              19629 grammar/tree.h                  40308 constraints/kind.h
-    8887 samplers/top_h.h                20271 grammar/building.h              40369 constraints/top_p_decay.h
-    8940 samplers/min_k.h                20667 grammar/finishing.h             40456 constraints/accessors.h
-    8998 samplers/xtc.h                  20970 grammar/reading.h               40563 stop/head.h
-    9082 samplers/infill.h               21059 grammar/gbnf.h                  40628 stop/search.h
-    9198 samplers/temperature.h          21352 grammar/regex.h                 40749 stop/making.h
-    9363 samplers/smoothing.h            21769 grammar/derivatives.h           40905 stop/text.h
-    9449 samplers/softmax.h              22585 grammar/vocabulary.h            41055 stop/patterns.h
-    9483 samplers/drafted.h              23039 grammar/triggers.h              41127 stop/settings.h
-    9508 samplers/greedy.h               23513 grammar/matcher.h               41158 core/kinds.h
-    9542 samplers/choose.h               23783 grammar/cache.h                 41208 base/restore.h
-    9602 samplers/ratio.h                24064 grammar/moving.h                41221 api/license.h
-    9666 samplers/draw.h                 24513 grammar/visits.h
+       2 api/opening.h                    9744 samplers/dist.h                 24804 grammar/states.h
+     312 api/config.h                     9775 samplers/gumbel.h               24962 grammar/items.h
+     343 api/types.h                      9842 watermark/function.h            25086 grammar/masks.h
+     642 api/missing.h                    9955 watermark/text.h                25289 grammar/runs.h
+     657 api/sample.h                    10141 watermark/draw.h                25501 grammar/entries.h
+     794 api/chains.h                    10346 samplers/mirostat.h             26010 grammar/accepting.h
+    1091 api/samplers.h                  10584 samplers/adaptive_p.h           26342 grammar/history.h
+    1420 api/gumbel.h                    10733 samplers/custom.h               26443 grammar/waiting.h
+    1449 api/operator.h                  10792 config/describe.h               26750 grammar/room.h
+    1508 api/kv.h                        10960 config/from_params.h            27104 grammar/sampler.h
+    1705 api/llama_cpp.h                 11012 config/orders.h                 27358 grammar/forced.h
+    1753 api/text_error.h                11284 config/numbers.h                27545 grammar/hooks.h
+    1772 api/grammar.h                   11429 config/set.h                    27673 schema/head.h
+    2081 api/shards.h                    11605 config/texts.h                  27848 schema/errors.h
+    2196 api/peers.h                     11783 config/settings.h               27963 schema/collections.h
+    2322 api/drafts.h                    11898 life/rollback.h                 27996 schema/references.h
+    2481 api/constraints.h               12136 life/chain.h                    28311 schema/strings.h
+    2848 api/watermark.h                 12419 life/members.h                  28372 schema/numbers.h
+    3022 api/stop.h                      12528 life/update.h                   28574 schema/sets.h
+    3162 api/vocab.h                     12711 life/copy.h                     28827 schema/formats.h
+    3204 api/parts.h                     12872 rows/row.h                      29096 schema/scalars.h
+    3252 base/switches.h                 13107 rows/reserve.h                  29402 schema/goals.h
+    3555 base/random.h                   13175 rows/pieces.h                   29645 schema/alternatives.h
+    3575 base/mt19937.h                  13284 rows/thresholds.h               30185 schema/objects.h
+    3647 base/exact.h                    13384 rows/compact.h                  30768 schema/arrays.h
+    3864 base/bits128.h                  13545 rows/sums.h                     31134 schema/satisfiable.h
+    3940 base/elements.h                 13672 rows/changes.h                  31282 schema/whole.h
+    4066 watermark/colours.h             13749 rows/cuts.h                     31437 tags/head.h
+    4129 kernels/llama_cpp/contract.h    14172 rows/typical.h                  31565 tags/words.h
+    4171 kernels/contract.h              14480 rows/tail_free.h                31679 tags/inside.h
+    4258 kernels/scalar.h                14548 rows/selecting.h                31818 tags/formats.h
+    4462 kernels/llama_cpp/scalar.h      14679 rows/mirostat.h                 32224 grammar/grammars.h
+    4483 kernels/sets.h                  14759 watermark/rows.h                32292 peers/tables.h
+    4532 kernels/vectors.h               14869 rows/flat.h                     32714 peers/values.h
+    4614 kernels/avx512.h                14918 rows/logprobs.h                 33187 peers/llama_server.h
+    4699 kernels/avx2.h                  15002 rows/step.h                     33255 peers/stops.h
+    4763 kernels/sse2.h                  15018 rows/llama_cpp/sums.h           33315 peers/fields.h
+    4780 kernels/neon.h                  15321 rows/llama_cpp/samplers.h       33605 peers/requests.h
+    4803 kernels/wasm.h                  15790 rows/llama_cpp/step.h           33784 vocab/pieces.h
+    4819 kernels/generic.h               15820 run/apply.h                     33962 vocab/tokenizer_json.h
+    4839 kernels/shared.h                15889 run/writing.h                   34180 vocab/gguf.h
+    4963 kernels/passes.h                16013 run/arrays.h                    34354 shards/head.h
+    5647 kernels/llama_cpp/passes.h      16089 run/arrays_llama_cpp.h          34443 shards/bytes.h
+    5729 kernels/check.h                 16286 run/walk.h                      34540 shards/merging.h
+    5751 kernels/dispatch.h              16389 run/finish.h                    34829 shards/row.h
+    5950 core/array.h                    16424 run/draw_llama_cpp.h            34964 shards/answers.h
+    6264 core/table.h                    16496 run/draw.h                      35482 shards/logprobs.h
+    6447 core/windows.h                  16567 run/sample.h                    35626 shards/taking.h
+    6535 constraints/record.h            16662 watermark/making.h              35778 shards/asking.h
+    6601 watermark/record.h              16892 watermark/tails.h               35907 shards/prefix.h
+    6620 rows/work.h                     16989 watermark/detect.h              36444 shards/plans.h
+    6648 life/past.h                     17214 run/verify.h                    36930 samplers/plans.h
+    6707 core/record.h                   17304 run/batch.h                     37192 shards/way.h
+    6842 core/plans.h                    17483 run/guide.h                     37337 shards/memory.h
+    6869 core/fields.h                   17524 life/state.h                    37406 shards/batch.h
+    6972 core/owners.h                   17685 operator/weights.h              37806 drafts/head.h
+    7039 core/mt19937.h                  17761 operator/search.h               37857 drafts/block.h
+    7094 core/no_mt19937.h               17892 operator/run.h                  38040 drafts/tree.h
+    7126 core/making.h                   18052 kv/cells.h                      38162 drafts/relaxed.h
+    7249 core/streams.h                  18076 kv/making.h                     38243 drafts/ngram.h
+    7285 life/state_fields.h             18296 kv/slot.h                       38379 text/automaton.h
+    7373 samplers/llama_cpp.h            18428 kv/sequences.h                  38450 grammar/patterns.h
+    7446 samplers/logit_bias.h           18558 kv/data.h                       38599 constraints/automaton.h
+    7539 samplers/patch.h                18688 kv/update.h                     38631 constraints/making.h
+    7587 samplers/penalties.h            18806 kv/state.h                      38877 constraints/sampler.h
+    7737 samplers/dry.h                  19005 llama_cpp/functions.h           38975 constraints/constructors.h
+    8274 samplers/cut.h                  19067 llama_cpp/object.h              39345 constraints/patterns.h
+    8289 samplers/top_n_sigma.h          19120 llama_cpp/vocabulary.h          39434 constraints/looking.h
+    8399 samplers/top_k.h                19195 text/reading.h                  39504 constraints/thinking.h
+    8457 samplers/tail_free.h            19301 text/strings.h                  39747 constraints/schedule.h
+    8579 samplers/typical.h              19399 text/values.h                   39831 constraints/accepting.h
+    8653 samplers/top_p.h                19553 text/documents.h                40012 constraints/drawing.h
+    8697 samplers/min_p.h                19626 grammar/head.h                  40245 constraints/state.h
+    8739 samplers/by_sums.h              19630 grammar/tree.h                  40309 constraints/kind.h
+    8888 samplers/top_h.h                20272 grammar/building.h              40370 constraints/top_p_decay.h
+    8941 samplers/min_k.h                20668 grammar/finishing.h             40457 constraints/accessors.h
+    8999 samplers/xtc.h                  20971 grammar/reading.h               40564 stop/head.h
+    9083 samplers/infill.h               21060 grammar/gbnf.h                  40629 stop/search.h
+    9199 samplers/temperature.h          21353 grammar/regex.h                 40750 stop/making.h
+    9364 samplers/smoothing.h            21770 grammar/derivatives.h           40907 stop/text.h
+    9450 samplers/softmax.h              22586 grammar/vocabulary.h            41059 stop/patterns.h
+    9484 samplers/drafted.h              23040 grammar/triggers.h              41131 stop/settings.h
+    9509 samplers/greedy.h               23514 grammar/matcher.h               41162 core/kinds.h
+    9543 samplers/choose.h               23784 grammar/cache.h                 41212 base/restore.h
+    9603 samplers/ratio.h                24065 grammar/moving.h                41225 api/license.h
+    9667 samplers/draw.h                 24514 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3070,9 +3070,9 @@ typedef struct samp_text_options {
               at most 2^20 bytes; copied. The same string may occur twice. vocab is borrowed. options NULL: all members
               0. The lengths of all tokens of the vocabulary are read (about a millisecond for 128,000); a clone reads
               none
-     Returns  a text, or NULL; then *status (status may be NULL) is SAMP_E_NULL: vocab, its token_bytes, stops, one of
-              them, or stop_tokens; SAMP_E_RANGE: the lengths above, an empty stop, n_vocab, a stop token, min_tokens;
-              SAMP_E_NOMEM.
+     Returns  a text, or NULL; then *status (status may be NULL) is SAMP_E_NULL: vocab, its token_bytes or eog, stops,
+              one of them, or stop_tokens; SAMP_E_RANGE: the lengths above, an empty stop, n_vocab, a stop token,
+              min_tokens; SAMP_E_NOMEM.
      Source   OpenAI's stop, vLLM's detokenizer.py, llama-server's stop, transformers' StopStringCriteria. */
 SAMP_API samp_text *samp_text_init(const samp_vocab *vocab, const char *const *stops, size_t n_stops,
                                    const samp_text_options *options, int *status);
@@ -3089,7 +3089,8 @@ SAMP_API samp_text *samp_text_from_settings(const samp_settings *settings, const
 /* samp_text_add_pattern -- adds a regular expression as a stop (needs SAMPLING_GRAMMAR). Its index is the number of
    stops before it. Each part of the text of at most max_bytes bytes that matches it is a stop.
      in       pattern: in the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of the text; $ is SAMP_E_UNSUPPORTED. It
-              must not match the empty text. max_bytes: 1 .. 4096; so many bytes may be held back
+              must not match the empty text. max_bytes: 1 .. 4096; fewer bytes than that are held back, as long as the
+              pattern could go on, also where too few are left for it to end
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: max_bytes, a pattern that matches the empty text, more than 1024
               patterns, or a text that has tokens already; SAMP_E_FORMAT, SAMP_E_UNSUPPORTED: the pattern;
               SAMP_E_FULL: it needs more than 4096 states; SAMP_E_NOMEM. After an error nothing has changed.
@@ -3134,8 +3135,8 @@ SAMP_API int samp_text_stop_at(const samp_text *text, int32_t *token, size_t *by
    have shown is the caller's to take back. n = 0 only takes back a samp_text_flush.
      Kept     The last 1024 tokens that have bytes can be taken back, and those without bytes between them. Tokens that
               were taken back count among the 1024 until others have come in their place.
-     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, more than the text has, or more than are kept. Then nothing
-              has changed.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, more than the text has, or more than are kept, or a token that
+              has become longer. Then nothing has changed.
      Cost     as a push of the longest stop. */
 SAMP_API int samp_text_rollback(samp_text *text, int32_t n);
 
@@ -40866,7 +40867,8 @@ static SAMPI_COLD samp_text *sampi_text_make(const samp_vocab *vocab, const char
     static const samp_text_options none = { NULL, 0, 0, false, false, false };
     const samp_text_options *o = options ? options : &none;
     size_t total = 0, longest = 0, n;
-    *status = !vocab || !vocab->token_bytes || (o->n_stop_tokens && !o->stop_tokens)       ? (int)SAMP_E_NULL
+    const bool there = vocab && vocab->token_bytes && (vocab->eog || !vocab->n_eog);
+    *status = !there || (o->n_stop_tokens && !o->stop_tokens)                              ? (int)SAMP_E_NULL
               : vocab->n_vocab < 0 || vocab->n_vocab > SAMP_MAX_VOCAB || o->min_tokens < 0 ? (int)SAMP_E_RANGE
               : o->n_stop_tokens > SAMP_MAX_VOCAB                                          ? (int)SAMP_E_RANGE
                                                   : sampi_text_check(stops, n_stops, &total, &longest);
@@ -41045,8 +41047,10 @@ SAMP_API int samp_text_rollback(samp_text *text, int32_t n)
     uint32_t end = text->n_past, from;
     size_t had = 0, n_token;
     while (end > text->oldest && sampi_text_past_at(text, end - 1)->number >= text->n_tokens - n) end--;
-    for (from = end; from > text->oldest && had < text->longest + 3; had += n_token)
+    for (from = end; from > text->oldest && had < text->longest + 3; had += n_token) {
         (void)sampi_bytes_of(text->vocab, sampi_text_past_at(text, --from)->token, &n_token);
+        if (n_token > text->longest_token) return SAMP_E_RANGE;
+    }
     if (text->oldest && had < text->longest + 3) return SAMP_E_RANGE;
     sampi_text_again(text, from, end, text->n_tokens - n);
     return SAMP_OK;

@@ -48,9 +48,9 @@ typedef struct samp_text_options {
               at most 2^20 bytes; copied. The same string may occur twice. vocab is borrowed. options NULL: all members
               0. The lengths of all tokens of the vocabulary are read (about a millisecond for 128,000); a clone reads
               none
-     Returns  a text, or NULL; then *status (status may be NULL) is SAMP_E_NULL: vocab, its token_bytes, stops, one of
-              them, or stop_tokens; SAMP_E_RANGE: the lengths above, an empty stop, n_vocab, a stop token, min_tokens;
-              SAMP_E_NOMEM.
+     Returns  a text, or NULL; then *status (status may be NULL) is SAMP_E_NULL: vocab, its token_bytes or eog, stops,
+              one of them, or stop_tokens; SAMP_E_RANGE: the lengths above, an empty stop, n_vocab, a stop token,
+              min_tokens; SAMP_E_NOMEM.
      Source   OpenAI's stop, vLLM's detokenizer.py, llama-server's stop, transformers' StopStringCriteria. */
 SAMP_API samp_text *samp_text_init(const samp_vocab *vocab, const char *const *stops, size_t n_stops,
                                    const samp_text_options *options, int *status);
@@ -67,7 +67,8 @@ SAMP_API samp_text *samp_text_from_settings(const samp_settings *settings, const
 /* samp_text_add_pattern -- adds a regular expression as a stop (needs SAMPLING_GRAMMAR). Its index is the number of
    stops before it. Each part of the text of at most max_bytes bytes that matches it is a stop.
      in       pattern: in the syntax of SAMP_GRAMMAR_REGEX. ^ is the beginning of the text; $ is SAMP_E_UNSUPPORTED. It
-              must not match the empty text. max_bytes: 1 .. 4096; so many bytes may be held back
+              must not match the empty text. max_bytes: 1 .. 4096; fewer bytes than that are held back, as long as the
+              pattern could go on, also where too few are left for it to end
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: max_bytes, a pattern that matches the empty text, more than 1024
               patterns, or a text that has tokens already; SAMP_E_FORMAT, SAMP_E_UNSUPPORTED: the pattern;
               SAMP_E_FULL: it needs more than 4096 states; SAMP_E_NOMEM. After an error nothing has changed.
@@ -112,8 +113,8 @@ SAMP_API int samp_text_stop_at(const samp_text *text, int32_t *token, size_t *by
    have shown is the caller's to take back. n = 0 only takes back a samp_text_flush.
      Kept     The last 1024 tokens that have bytes can be taken back, and those without bytes between them. Tokens that
               were taken back count among the 1024 until others have come in their place.
-     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, more than the text has, or more than are kept. Then nothing
-              has changed.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, more than the text has, or more than are kept, or a token that
+              has become longer. Then nothing has changed.
      Cost     as a push of the longest stop. */
 SAMP_API int samp_text_rollback(samp_text *text, int32_t n);
 

@@ -118,7 +118,8 @@ static SAMPI_COLD samp_text *sampi_text_make(const samp_vocab *vocab, const char
     static const samp_text_options none = { NULL, 0, 0, false, false, false };
     const samp_text_options *o = options ? options : &none;
     size_t total = 0, longest = 0, n;
-    *status = !vocab || !vocab->token_bytes || (o->n_stop_tokens && !o->stop_tokens)       ? (int)SAMP_E_NULL
+    const bool there = vocab && vocab->token_bytes && (vocab->eog || !vocab->n_eog);
+    *status = !there || (o->n_stop_tokens && !o->stop_tokens)                              ? (int)SAMP_E_NULL
               : vocab->n_vocab < 0 || vocab->n_vocab > SAMP_MAX_VOCAB || o->min_tokens < 0 ? (int)SAMP_E_RANGE
               : o->n_stop_tokens > SAMP_MAX_VOCAB                                          ? (int)SAMP_E_RANGE
                                                   : sampi_text_check(stops, n_stops, &total, &longest);

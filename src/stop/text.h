@@ -140,8 +140,10 @@ SAMP_API int samp_text_rollback(samp_text *text, int32_t n)
     uint32_t end = text->n_past, from;
     size_t had = 0, n_token;
     while (end > text->oldest && sampi_text_past_at(text, end - 1)->number >= text->n_tokens - n) end--;
-    for (from = end; from > text->oldest && had < text->longest + 3; had += n_token)
+    for (from = end; from > text->oldest && had < text->longest + 3; had += n_token) {
         (void)sampi_bytes_of(text->vocab, sampi_text_past_at(text, --from)->token, &n_token);
+        if (n_token > text->longest_token) return SAMP_E_RANGE;
+    }
     if (text->oldest && had < text->longest + 3) return SAMP_E_RANGE;
     sampi_text_again(text, from, end, text->n_tokens - n);
     return SAMP_OK;

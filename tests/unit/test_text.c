@@ -318,6 +318,16 @@ static void test_patterns(void **state)
     shows(t, "a|a|");
 }
 
+/* Tokens that are as long as user says. */
+static const char *longer(const samp_vocab *v, samp_token token, size_t *n)
+{
+    static char bytes[4000];
+    (void)token;
+    memset(bytes, 'x', sizeof bytes);
+    *n = *(const size_t *)v->user;
+    return bytes;
+}
+
 static void test_bad_arguments(void **state)
 {
     (void)state;
@@ -329,6 +339,10 @@ static void test_bad_arguments(void **state)
     assert_null(samp_text_init(NULL, NULL, 0, NULL, &status));
     assert_num(status, SAMP_E_NULL);
     other.token_bytes = NULL;
+    assert_null(samp_text_init(&other, NULL, 0, NULL, &status));
+    assert_num(status, SAMP_E_NULL);
+    other = vocab;
+    other.eog = NULL;
     assert_null(samp_text_init(&other, NULL, 0, NULL, &status));
     assert_num(status, SAMP_E_NULL);
     other = vocab;
@@ -372,6 +386,22 @@ static void test_bad_arguments(void **state)
     samp_text_free(NULL);
     say(t, "b"); /* nothing has changed */
     shows(t, "|*|");
+
+    /* a vocabulary whose tokens become longer than they were */
+    static size_t length;
+    length = 1;
+    other = vocab;
+    other.token_bytes = longer;
+    other.user = &length;
+    t = samp_text_init(&other, none, 1, NULL, &status);
+    assert_ok(samp_text_push(t, 'x', &out, &n));
+    assert_ok(samp_text_push(t, 'x', &out, &n));
+    length = 4000;
+    assert_status(samp_text_push(t, 'x', &out, &n), SAMP_E_RANGE);
+    assert_status(samp_text_rollback(t, 1), SAMP_E_RANGE);
+    length = 1;
+    assert_ok(samp_text_rollback(t, 2));
+    samp_text_free(t);
 }
 
 /* ---- long texts ---- */
