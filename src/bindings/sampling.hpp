@@ -1,9 +1,12 @@
 // sampling.hpp - sampling.h in C++11: chains, batches, masks, log-probabilities, grammars, constraints, watermarks,
-// drafts, states, which free themselves, and exceptions for statuses. cpp.md has examples. A page to copy and change.
+// drafts, states, texts, requests, which free themselves, and exceptions for statuses. cpp.md has examples. A page to
+// copy and change.
 //
-// Grammars are there if SAMPLING_GRAMMAR is defined before, block drafts with SAMPLING_DRAFTS, what is told of
-// constraints and the detectors of watermarks with SAMPLING_CONSTRAINTS and SAMPLING_WATERMARK, as in sampling.h. The
-// objects are the same with and without. One object is for one thread at a time; a vocabulary or a grammar is for all.
+// Grammars are there if SAMPLING_GRAMMAR is defined before, as in sampling.h; with SAMPLING_DRAFTS block drafts and
+// drafts from the text; with SAMPLING_CONSTRAINTS what is told of constraints, and with SAMPLING_PEERS too requests of
+// other programs; with SAMPLING_WATERMARK detectors, with SAMPLING_STOP texts, with SAMPLING_VOCAB vocabularies from
+// files. The objects are the same with and without. One object is for one thread at a time; a vocabulary or a grammar
+// is for all.
 //
 // Objects own what C borrows. After an exception nothing has changed, except where a comment says so. An object that
 // has been moved from throws SAMP_E_NULL.
@@ -13,6 +16,8 @@
 #include "sampling.h"
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -55,8 +60,9 @@ class batch_error : public error
 {
   public:
     const std::vector<samp_token> tokens; // negative: the row's status
-    batch_error(std::vector<samp_token> of, size_t row)
-        : error(of[row], "", "row " + std::to_string(row) + ": " + samp_strerror(of[row])), tokens(std::move(of))
+    const std::string reason;             // of the first of them
+    batch_error(std::vector<samp_token> of, size_t row, const std::string &why)
+        : error(of[row], "", "row " + std::to_string(row) + ": " + why), tokens(std::move(of)), reason(why)
     {
     }
 };
@@ -68,11 +74,27 @@ inline int check(int status, const char *field = nullptr)
     return status < 0 ? throw error(status, field) : status;
 }
 
-// The same; the argument of this name is what may be out of range.
+// The argument of this name is out of range.
+inline error outside(const std::string &name)
+{
+    return error(SAMP_E_RANGE, name, name + ": " + samp_strerror(SAMP_E_RANGE));
+}
+
+// check; the argument of this name is what may be out of range.
 template <class S> S check_range(S status, const char *name)
 {
-    if (status < 0) check(static_cast<int>(status), status == SAMP_E_RANGE ? name : nullptr);
+    if (status == SAMP_E_RANGE && name) throw outside(name);
+    if (status < 0) check(static_cast<int>(status));
     return status;
+}
+
+// An error with its place in a text, a samp_text_error.
+template <class E> error located(const E &e, const std::string &field)
+{
+    if (e.status == SAMP_E_NOMEM) throw std::bad_alloc();
+    std::string text = field.empty() ? "" : field + ": ";
+    if (e.line) text += "line " + std::to_string(e.line) + ", column " + std::to_string(e.column) + ": ";
+    return error(e.status, field, text + (e.message[0] ? e.message : samp_strerror(e.status)));
 }
 
 template <class F> std::string written(F write, const char *field)
@@ -95,7 +117,7 @@ template <class T> class whole
     whole(I value) : value_(static_cast<T>(value)), fits_(same(value_, +value))
     {
     }
-    T as(const char *name) const { return fits_ ? value_ : throw error(SAMP_E_RANGE, name); }
+    T as(const char *name) const { return fits_ ? value_ : throw outside(name); }
 
   private:
     template <class I> static bool same(T a, I b) { return static_cast<I>(a) == b && (a < T(1)) == (b < I(1)); }
@@ -207,7 +229,32 @@ class logits
         if (stride < n_vocab || stride > most || (n_rows > 1 && stride > most / n_rows))
             throw error(SAMP_E_RANGE, "stride");
     }
+    samp_logits get() const
+    {
+        samp_logits x = samp_logits();
+        x.data = data;
+        x.dtype = dtype;
+        x.n_rows = n_rows;
+        x.n_vocab = n_vocab;
+        x.stride = stride;
+        return x;
+    }
 };
+
+// Why C has this status for row r.
+inline std::string reason(int status, const samp_logits &x, size_t r)
+{
+    const std::string why = written(
+        [&](char *text, size_t size) { return samp_logits_error_text(&x, r, text, size); });
+    return why == samp_strerror(SAMP_OK) ? samp_strerror(status) : why;
+}
+
+// check_range, for what C has drawn from x's first row.
+inline int32_t check_drawn(int32_t result, const logits &x, const char *name)
+{
+    if (result == SAMP_E_NAN || result == SAMP_E_EMPTY) throw error(result, "", reason(result, x.get(), 0));
+    return check_range(result, name);
+}
 
 // An argument that is read during the call: a span or logits, or what they can be made of, temporaries and lists too.
 template <class V> class passed : public V
@@ -236,6 +283,12 @@ struct deleter {
     void operator()(samp_sampler *s) const { samp_free(s); }
     void operator()(samp_settings *s) const { samp_settings_free(s); }
     void operator()(samp_vocab *v) const { samp_vocab_free(v); }
+#ifdef SAMPLING_DRAFTS
+    void operator()(samp_ngram *n) const { samp_ngram_free(n); }
+#endif
+#ifdef SAMPLING_STOP
+    void operator()(samp_text *t) const { samp_text_free(t); }
+#endif
 #ifdef SAMPLING_GRAMMAR
     void operator()(samp_vocab_index *v) const { samp_vocab_index_free(v); }
     void operator()(samp_grammar *g) const { samp_grammar_free(g); }
@@ -265,7 +318,28 @@ class vocab
                                               eos.as("eos"), eot.as("eot"), &status));
         check_range(status, "vocab");
     }
+#ifdef SAMPLING_VOCAB
+    // Of a model's own files: Hugging Face's tokenizer.json, llama.cpp's GGUF (its beginning with all settings, as bytes
+    // or chars; a mapped file is not copied).
+    static vocab from_tokenizer_json(const std::string &file)
+    {
+        return read(samp_vocab_from_tokenizer_json, file.data(), file.size());
+    }
+    static vocab from_gguf(const void *file, whole<size_t> n) { return read(samp_vocab_from_gguf, file, n.as("n")); }
+    template <class C, class E = element_of<const C>> static vocab from_gguf(const C &file)
+    {
+        static_assert(sizeof(E) == 1, "a file is bytes");
+        return from_gguf(file.data(), file.size());
+    }
+#endif
     size_t size() const { return get() ? static_cast<size_t>(get()->n_vocab) : 0; }
+    // The tokens that end a sequence and a turn, -1: none, and all that end a text.
+    samp_token eos() const { return get() ? get()->eos : -1; }
+    samp_token eot() const { return get() ? get()->eot : -1; }
+    std::vector<samp_token> eog() const
+    {
+        return get() ? std::vector<samp_token>(get()->eog, get()->eog + get()->n_eog) : std::vector<samp_token>();
+    }
     const samp_vocab *get() const { return shared_ ? shared_->tokens.get() : nullptr; }
     kept keep() const { return shared_; }
 
@@ -286,6 +360,17 @@ class vocab
 #endif
 
   private:
+#ifdef SAMPLING_VOCAB
+    template <class T>
+    static vocab read(samp_vocab *from(const T *, size_t, samp_text_error *), const T *file, size_t n)
+    {
+        vocab made;
+        made.shared_.reset(new shared);
+        samp_text_error e = samp_text_error();
+        made.shared_->tokens.reset(from(file, n, &e));
+        return made.get() ? made : throw located(e, "file");
+    }
+#endif
     struct shared { // by all copies
         std::unique_ptr<samp_vocab, deleter> tokens;
         std::mutex making;
@@ -306,11 +391,7 @@ class grammar
         grammar_.reset(
             samp_grammar_init(kind, c_text(text, "grammar"), root.empty() ? nullptr : c_text(root, "root"), &e),
             deleter());
-        if (e.status == SAMP_E_NOMEM) throw std::bad_alloc();
-        if (!grammar_)
-            throw error(e.status, "grammar",
-                        "grammar: line " + std::to_string(e.line) + ", column " + std::to_string(e.column) + ": " +
-                            e.message);
+        if (!grammar_) throw located(e, "grammar");
     }
     static grammar from_string(const std::string &gbnf, const std::string &root = "")
     {
@@ -345,7 +426,10 @@ class sampler
   public:
     template <class I, class = decltype(whole<samp_token>(std::declval<I>()))> void accept(I token)
     {
-        check_range(samp_accept(open(), whole<samp_token>(token).as("token")), "token");
+        const samp_token t = whole<samp_token>(token).as("token");
+        const int status = samp_accept(open(), t);
+        if (status == SAMP_E_RANGE && t >= 0) throw error(status, "token"); // a grammar refuses it
+        check_range(status, "token");
     }
     void accept(passed<span<const samp_token>> &&tokens) // those before the first one that is refused are accepted
     {
@@ -581,6 +665,23 @@ struct draft {
     span<const samp_token> ids;
 };
 
+#if defined(SAMPLING_PEERS) && defined(SAMPLING_CONSTRAINTS)
+// How chain::from_request reads.
+struct request_options {
+    std::vector<std::string> handled;        // fields that you see to; they are not read
+    bool lenient;                            // leaves out fields that the program does not have
+    std::function<member(int32_t)> thinking; // makes a constraint of a number of tokens to think
+    whole<int32_t> n_prompt; // tokens of the prompt that the chain accepts: min_tokens come behind them
+    request_options() : lenient(false), n_prompt(0) {}
+};
+
+// What a request contains besides settings.
+struct request : samp_request {
+    std::vector<std::string> left_out; // the fields that lenient has left out
+    request() : samp_request() {}
+};
+#endif
+
 // A chain of samplers: chain c({ { "top_k", "40" }, { "temp", "0.8" } }).
 class chain : public sampler
 {
@@ -607,11 +708,43 @@ class chain : public sampler
     chain(const settings &values, const matcher &first) : chain(values, first.copy()) {}
     chain(const settings &values, matcher &&first) : chain(values, first.vocabulary()) { put(0, std::move(first)); }
 #endif
+#if defined(SAMPLING_PEERS) && defined(SAMPLING_CONSTRAINTS)
+    // What a request to another program asks for, with its names, defaults and ranges, in its JSON. Settings that change
+    // stand over the request's. text has its stops.
+    static chain from_request(samp_peer peer, const std::string &json, const vocab &of = vocab(),
+                              const request_options &how = request_options(), request *told = nullptr)
+    {
+        request said;
+        const auto reading = [&](request *to) {
+            const auto handled = how.handled;
+            const bool lenient = how.lenient;
+            return std::make_shared<const std::function<void(samp_settings *)>>(
+                [=](samp_settings *s) { read(s, peer, json, handled, lenient, to); });
+        };
+        chain made(of, reading(&said));
+        made.request_ = reading(nullptr);
+        const samp_vocab *v = of.get();
+        for (const char *needs : { said.min_tokens ? "min_tokens" : "", said.mask_ends ? "mask_ends" : "" })
+            if (*needs && !(v && v->n_eog))
+                throw error(SAMP_E_UNSUPPORTED, needs, needs + std::string(": needs a vocab with eog"));
+        if (said.thinking_budget >= 0 && !how.thinking)
+            throw error(SAMP_E_UNSUPPORTED, "thinking_budget",
+                        "thinking_budget: needs request_options::thinking, or see to it yourself, by handled");
+        if (said.thinking_budget >= 0) made.insert(0, how.thinking(said.thinking_budget));
+        if (said.min_tokens)
+            made.insert(0,
+                        member(samp_init_min_tokens(v->eog, v->n_eog, said.min_tokens, how.n_prompt.as("n_prompt"))));
+        if (said.mask_ends) made.insert(0, member(samp_init_suppressed_tokens(v->eog, v->n_eog)));
+        if (told) *told = std::move(said);
+        return made;
+    }
+#endif
     chain(chain &&) = default;
     chain &operator=(chain &&from) noexcept
     {
         settings values = std::move(from.values_); // so that a chain may be moved to itself
         sampler::operator=(std::move(from));
+        request_ = std::move(from.request_);
         values_ = std::move(values);
         return *this;
     }
@@ -622,7 +755,8 @@ class chain : public sampler
     {
         size_t n_vocab = n.as("n");
         fits(n_vocab);
-        return check_range(samp_sample(open(), row, n_vocab), "n");
+        const samp_token token = samp_sample(open(), row, n_vocab);
+        return token < 0 ? check_drawn(token, logits(row, n_vocab), "n") : token;
     }
     // mask: bit i % 32 of word i / 32 set: token i is allowed. top: how many of the most likely tokens *told gets too.
     samp_token sample(passed<logits> &&row, passed<span<const uint32_t>> &&mask = {}, logprobs *told = nullptr,
@@ -649,8 +783,9 @@ class chain : public sampler
         d.n_top = n_ids ? n_ids / n : 0;
         std::vector<samp_token> out(n + 1, -1);
         int32_t accepted = how(open(), static_cast<const float *>(rows.data), rows.n_vocab, &d, out.data());
-        out.resize(static_cast<size_t>(check_range(accepted, "draft")) + 1);
-        if (out.back() < 0) throw batch_error(out, out.size() - 1);
+        out.resize(static_cast<size_t>(check_drawn(accepted, rows, "draft")) + 1);
+        n = out.size() - 1;
+        if (out[n] < 0) throw batch_error(out, n, reason(out[n], rows.get(), n));
         return out;
     }
 
@@ -724,7 +859,35 @@ class chain : public sampler
     }
 
   private:
+    friend class text;
     chain(const chain &) = default;
+    chain(const vocab &of, std::shared_ptr<const std::function<void(samp_settings *)>> request)
+        : sampler(of), request_(std::move(request))
+    {
+        take(samp_chain_from_params(samp_settings_params(set(values_).get()), nullptr));
+    }
+
+#if defined(SAMPLING_PEERS) && defined(SAMPLING_CONSTRAINTS)
+    static void read(samp_settings *to, samp_peer peer, const std::string &json,
+                     const std::vector<std::string> &handled, bool lenient, request *told)
+    {
+        request said;
+        std::vector<const char *> names = c_texts(handled, "handled");
+        names.push_back(nullptr);
+        std::string left(lenient ? 64 + 8 * json.size() : 1, '\0'); // a path is less than 8 times as long as its JSON
+        const char *text = c_text(json, "request");
+        const int status = lenient ? samp_settings_from_lenient(to, peer, text, names.data(), &said, &left[0],
+                                                                left.size())
+                                   : samp_settings_from(to, peer, text, names.data(), &said);
+        if (status < 0) throw located(said.error, said.field);
+        for (const char *one = left.c_str(); *one; one += *one == ';') {
+            const char *end = one + std::strcspn(one, ";");
+            said.left_out.emplace_back(one, end);
+            one = end;
+        }
+        if (told) *told = std::move(said);
+    }
+#endif
 
     // C frees s from here on, whatever happens
     void put(int32_t i, sampler &&s)
@@ -742,17 +905,21 @@ class chain : public sampler
         std::unique_ptr<samp_settings, deleter> to(samp_settings_new());
         if (!to) throw std::bad_alloc();
         if (vocab_.get()) check(samp_settings_use_vocab(to.get(), vocab_.get()));
+        if (request_) (*request_)(to.get());
         const char *field = nullptr;
         for (const setting &s : values) {
             const char *name = c_text(s.first, "settings");
             int status = samp_settings_set(to.get(), name, c_text(s.second, s.first), &field);
             check(status, field);
         }
-        int status = samp_check_params(samp_settings_params(to.get()), &field);
-        check(status, field);
+        const samp_params *all = samp_settings_params(to.get());
+        if (int status = samp_check_params(all, &field))
+            throw error(status, field,
+                        written([all](char *text, size_t size) { return samp_params_error_text(all, text, size); }));
         return to;
     }
 
+    std::shared_ptr<const std::function<void(samp_settings *)>> request_; // what it sets comes first
     settings values_;
 };
 
@@ -806,12 +973,8 @@ inline std::vector<samp_token> sample_batch(passed<span<chain *const>> &&chains,
             from[k]->n_top = top;
         }
     }
-    samp_logits x = samp_logits();
-    x.data = rows.data;
-    x.dtype = rows.dtype;
+    samp_logits x = rows.get();
     x.n_rows = n;
-    x.n_vocab = rows.n_vocab;
-    x.stride = rows.stride;
     x.row_index = how.row_index.data();
     x.mask = how.mask.data();
     x.mask_stride = step;
@@ -830,7 +993,7 @@ inline std::vector<samp_token> sample_batch(passed<span<chain *const>> &&chains,
     }
     if (how.told) how.told->swap(told);
     for (size_t r = 0; r < n; r++)
-        if (out[r] < 0) throw batch_error(out, r);
+        if (out[r] < 0) throw batch_error(out, r, reason(out[r], x, r));
     return out;
 }
 
@@ -861,9 +1024,219 @@ inline samp_token chain::sample(passed<logits> &&row, passed<span<const uint32_t
         if (told) *told = std::move(all[0]);
         return token;
     } catch (const batch_error &e) {
-        throw error(e.status);
+        throw error(e.status, "", e.reason);
     }
 }
+
+// Classifier-free guidance: a row of what the model says with the prompt and what it says without.
+inline void guide(passed<span<const float>> &&cond, passed<span<const float>> &&uncond, float scale, span<float> out)
+{
+    const size_t n = cond.size();
+    if (n == 0) throw error(SAMP_E_EMPTY);
+    if (uncond.size() != n) throw error(SAMP_E_RANGE, "uncond");
+    if (out.size() != n) throw error(SAMP_E_RANGE, "out");
+    const std::less<const float *> before{};
+    for (const float *row : { cond.data(), uncond.data() }) // it may be one of them, and not a part
+        if (row != out.data() && before(row, out.data() + n) && before(out.data(), row + n)) throw outside("out");
+    const int status = samp_guide(cond.data(), uncond.data(), n, scale, out.data());
+    if (status != SAMP_E_NAN && status != SAMP_E_EMPTY) {
+        check_range(status, "cond");
+        return;
+    }
+    const std::string why[] = { reason(SAMP_OK, logits(cond).get(), 0), reason(SAMP_OK, logits(uncond).get(), 0) };
+    for (int i = 0; i < 2; i++) {
+        const std::string name = i ? "uncond" : "cond";
+        if (why[i] != samp_strerror(SAMP_OK)) throw error(status, name, name + ": " + why[i]);
+    }
+    throw error(status, "scale");
+}
+
+inline std::vector<float> guide(passed<span<const float>> &&cond, passed<span<const float>> &&uncond, float scale)
+{
+    std::vector<float> out(cond.size());
+    guide(std::move(cond), std::move(uncond), scale, out);
+    return out;
+}
+
+#ifdef SAMPLING_DRAFTS
+// A text that proposes how it goes on: as it went on where its last tokens, n_min to n_max of them, came before.
+class ngram
+{
+  public:
+    explicit ngram(whole<int32_t> n_min = 2, whole<int32_t> n_max = 5, whole<size_t> max_tokens = 8192)
+        : most_(max_tokens.as("max_tokens"))
+    {
+        const int32_t least = n_min.as("n_min"), longest = n_max.as("n_max");
+        ngram_.reset(samp_ngram_init(least, longest, most_));
+        if (ngram_) return;
+        if (least < 1 || least > 64) throw outside("n_min");
+        if (longest < least || longest > 64) throw outside("n_max");
+        if (most_ < static_cast<size_t>(longest) || most_ > static_cast<size_t>(1) << 26) throw outside("max_tokens");
+        throw std::bad_alloc();
+    }
+    // Of the prompt, and what the chain has accepted.
+    template <class I, class = decltype(whole<samp_token>(std::declval<I>()))> void accept(I token)
+    {
+        check_range(samp_ngram_accept(open(), whole<samp_token>(token).as("token")), "token");
+    }
+    void accept(passed<span<const samp_token>> &&tokens) // those before the first one that is refused are accepted
+    {
+        for (size_t i = 0; i < tokens.size(); i++) accept(tokens.data()[i]);
+    }
+    void rollback(whole<int32_t> n = 1) { check_range(samp_ngram_rollback(open(), n.as("n")), "n"); }
+    void reset() { samp_ngram_reset(open()); }
+    // n tokens at most, for chain::verify.
+    std::vector<samp_token> draft(whole<size_t> n) const
+    {
+        std::vector<samp_token> out(std::min(n.as("n"), most_));
+        out.resize(static_cast<size_t>(check_range(samp_ngram_draft(open(), out.data(), out.size()), nullptr)));
+        return out;
+    }
+
+  private:
+    samp_ngram *open() const
+    {
+        return ngram_ ? ngram_.get() : throw error(SAMP_E_NULL, "ngram", "ngram: it has been moved from");
+    }
+    size_t most_;
+    std::unique_ptr<samp_ngram, deleter> ngram_;
+};
+#endif
+
+#ifdef SAMPLING_STOP
+// ---- tokens to text ----
+
+struct text_options {
+    std::vector<samp_token> stop_tokens; // they end the text too
+    whole<int32_t> min_tokens;           // so many tokens come before an end
+    bool include_stop;                   // show the stop
+    bool raw_bytes;                      // show broken characters as they are, not as U+FFFD
+    bool strip_space;                    // without the first byte, if it is a space
+    text_options() : min_tokens(0), include_stop(false), raw_bytes(false), strip_space(false) {}
+};
+
+// Tokens become the text that may be shown: whole characters, and no byte of a stop, which ends it. A copy goes on as
+// the original.
+class text
+{
+  public:
+    explicit text(const vocab &of, const std::vector<std::string> &stops = {}, const text_options &how = {})
+        : vocab_(of)
+    {
+        const std::vector<const char *> strings = c_texts(stops, "stops");
+        samp_text_options o = samp_text_options();
+        o.stop_tokens = how.stop_tokens.data();
+        o.n_stop_tokens = how.stop_tokens.size();
+        o.min_tokens = how.min_tokens.as("min_tokens");
+        o.include_stop = how.include_stop;
+        o.raw_bytes = how.raw_bytes;
+        o.strip_space = how.strip_space;
+        if (o.min_tokens < 0) throw outside("min_tokens");
+        for (samp_token token : how.stop_tokens)
+            if (token < 0 || token >= SAMP_MAX_VOCAB) throw outside("stop_tokens");
+        int status = SAMP_OK;
+        text_.reset(samp_text_init(of.get(), strings.data(), strings.size(), &o, &status));
+        check(status, status == SAMP_E_NULL ? "vocab" : "stops");
+    }
+    // With the stops of the request that the chain was made from, for its vocabulary.
+    explicit text(const chain &of) : vocab_(of.vocabulary())
+    {
+        of.open();
+        const std::unique_ptr<samp_settings, deleter> from = of.set(of.values_);
+        int status = SAMP_OK;
+        text_.reset(samp_text_from_settings(from.get(), vocab_.get(), &status));
+        check(status, status == SAMP_E_NULL ? "vocab" : "stops");
+    }
+    text(text &&) = default;
+    text &operator=(text &&from) noexcept
+    {
+        text taken(std::move(from)); // frees in order what this one had
+        std::swap(vocab_, taken.vocab_);
+        std::swap(text_, taken.text_);
+        std::swap(state_, taken.state_);
+        return *this;
+    }
+    text copy() const { return *this; }
+
+#ifdef SAMPLING_GRAMMAR
+    // A regular expression that ends the text too, where it matches at most so many bytes.
+    void add_pattern(const std::string &pattern, whole<size_t> max_bytes)
+    {
+        const size_t most = max_bytes.as("max_bytes");
+        if (most < 1 || most > 4096) throw outside("max_bytes");
+        check(samp_text_add_pattern(open(), c_text(pattern, "pattern"), most), "pattern");
+    }
+#endif
+
+    // What may be shown now; state() says whether it was the last.
+    std::string push(whole<samp_token> token)
+    {
+        const char *bytes = nullptr;
+        size_t n = 0;
+        const int state = check_range(samp_text_push(open(), token.as("token"), &bytes, &n), "token");
+        std::string out = shown(bytes, n, 1);
+        state_ = static_cast<samp_text_state>(state);
+        return out;
+    }
+    // No token follows: what was held back.
+    std::string flush()
+    {
+        const char *bytes = nullptr;
+        size_t n = 0;
+        check(samp_text_flush(open(), &bytes, &n));
+        std::string out = shown(bytes, n, 0);
+        if (goes_on()) state_ = SAMP_TEXT_ENDED;
+        return out;
+    }
+    samp_text_state state() const { return open(), state_; }
+    bool goes_on() const { return state() == SAMP_TEXT_GOES_ON; }
+    // Which one of the stops, and behind them of the patterns, has ended the text; -1: none.
+    int32_t stop() const { return samp_text_stop(open()); }
+    // Where it begins, or which token has ended the text: the number of a token, and a place in its bytes.
+    std::pair<int32_t, size_t> stop_at() const
+    {
+        std::pair<int32_t, size_t> at;
+        if (samp_text_stop_at(open(), &at.first, &at.second) != SAMP_OK)
+            throw error(SAMP_E_EMPTY, "stop_at", "stop_at: nothing has ended the text");
+        return at;
+    }
+    // As if the last n tokens had not been pushed; what they have shown is yours to take back. 0: no flush.
+    void rollback(whole<int32_t> n = 1)
+    {
+        check_range(samp_text_rollback(open(), n.as("n")), "n");
+        if (samp_text_stop_at(get(), nullptr, nullptr) == SAMP_E_EMPTY) state_ = SAMP_TEXT_GOES_ON;
+    }
+    void reset()
+    {
+        samp_text_reset(open());
+        state_ = SAMP_TEXT_GOES_ON;
+    }
+    samp_text *get() const { return text_.get(); } // NULL: it has been moved from
+
+  private:
+    text(const text &of) : vocab_(of.vocab_), text_(samp_text_clone(of.open())), state_(of.state_)
+    {
+        if (!text_) throw std::bad_alloc();
+    }
+    samp_text *open() const
+    {
+        return text_ ? text_.get() : throw error(SAMP_E_NULL, "text", "text: it has been moved from");
+    }
+    std::string shown(const char *bytes, size_t n, int32_t n_tokens)
+    {
+        try {
+            return std::string(bytes, n);
+        } catch (...) {
+            samp_text_rollback(get(), n_tokens);
+            throw;
+        }
+    }
+
+    vocab vocab_; // comes before what borrows it
+    std::unique_ptr<samp_text, deleter> text_;
+    samp_text_state state_ = SAMP_TEXT_GOES_ON;
+};
+#endif
 
 #ifdef SAMPLING_WATERMARK
 // ---- watermarks: member(samp_init_watermark(&mark)) marks ----

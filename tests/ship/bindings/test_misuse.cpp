@@ -4,6 +4,9 @@
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
+#define SAMPLING_STOP
+#define SAMPLING_VOCAB
+#define SAMPLING_PEERS
 #include "sampling.hpp"
 #include "check.hpp"
 #include <algorithm>
@@ -39,6 +42,28 @@ static member marks()
 {
     samp_watermark mark = watermark(5);
     return member(samp_init_watermark(&mark));
+}
+
+static text_options after(whole<int32_t> min_tokens)
+{
+    text_options how;
+    how.min_tokens = min_tokens;
+    return how;
+}
+
+static chain asks(const std::string &json, whole<int32_t> n_prompt = 0)
+{
+    request_options how;
+    how.n_prompt = n_prompt;
+    return chain::from_request(SAMP_PEER_VLLM, json, letters(), how);
+}
+
+static std::string all_of(const text &t) // what it is at, by what it shows from here
+{
+    text copy = t.copy();
+    const bool goes_on = copy.goes_on();
+    const std::string then = copy.push(1);
+    return then + copy.flush() + std::to_string(goes_on) + std::to_string(copy.stop());
 }
 
 static std::string all_of(const sampler &s)
@@ -82,6 +107,12 @@ static void test_byte_0()
     const grammar g = grammar::from_regex("abc");
     FAILS(matcher::lazy(letters(), g, { "a", a }), "trigger_words: byte 0");
     FAILS(matcher::lazy_patterns(letters(), g, { a }), "trigger_patterns: byte 0");
+    FAILS(text(letters(), { "b", a }), "stops: byte 0");
+    FAILS(text(letters()).add_pattern(a, 3), "pattern: byte 0");
+    FAILS(asks("{}" + zero), "request: byte 0");
+    request_options how;
+    how.handled = { a };
+    FAILS(chain::from_request(SAMP_PEER_VLLM, "{}", letters(), how), "handled: byte 0");
     CHECK(vocab({ a, zero }).size() == 2); // bytes of tokens may be any
 }
 
@@ -143,9 +174,45 @@ static void test_numbers()
     REFUSES(int32_t, "n_threads", (how = batch_options(), how.n_threads = v, sample_batch(one, row, how)));
     REFUSES(uint64_t, "key", watermark(v));
     REFUSES(size_t, "window", find(mark, { 1, 2 }, v));
+    text t(letters(), { "ab" });
+    ngram n;
+    const std::string file = "GGUF";
+    REFUSES(token, "token", t.push(v));
+    REFUSES(int32_t, "n", t.rollback(v));
+    REFUSES(size_t, "max_bytes", t.add_pattern("a", v));
+    REFUSES(int32_t, "min_tokens", text(letters(), {}, after(v)));
+    REFUSES(int32_t, "n_min", ngram(v, 5));
+    REFUSES(int32_t, "n_max", ngram(2, v));
+    REFUSES(size_t, "max_tokens", ngram(2, 5, v));
+    REFUSES(token, "token", n.accept(v));
+    REFUSES(int32_t, "n", n.rollback(v));
+    REFUSES(size_t, "n", n.draft(v));
+    REFUSES(size_t, "n", vocab::from_gguf(file.data(), v));
+    REFUSES(int32_t, "n_prompt", asks("{\"min_tokens\": 1}", v));
     // what the types hold, and C refuses
+    FAILS(t.push(-1), "token: a value");
+    FAILS(t.push(4), "token: a value");
+    FAILS(t.rollback(-1), "n: a value");
+    FAILS(t.rollback(), "n: a value");
+    FAILS(t.add_pattern("a", 0), "max_bytes: a value");
+    FAILS(text(letters(), {}, after(-1)), "min_tokens: a value");
+    text_options bad_token;
+    bad_token.stop_tokens = { 1, -1 };
+    FAILS(text(letters(), {}, bad_token), "stop_tokens: a value");
+    bad_token.stop_tokens = { SAMP_MAX_VOCAB };
+    FAILS(text(letters(), {}, bad_token), "stop_tokens: a value");
+    FAILS(ngram(0, 5), "n_min: a value");
+    FAILS(ngram(65, 65), "n_min: a value");
+    FAILS(ngram(3, 2), "n_max: a value");
+    FAILS(ngram(2, 65), "n_max: a value");
+    FAILS(ngram(2, 5, 4), "max_tokens: a value");
+    FAILS(ngram(2, 5, (1 << 26) + 1), "max_tokens: a value");
+    FAILS(n.accept({ 1, -1 }), "token: a value");
+    FAILS(n.rollback(2), "n: a value");
+    FAILS(n.rollback(-1), "n: a value");
+    FAILS(asks("{\"min_tokens\": 1}", -1), "outside its range");
     FAILS(c.accept(-1), "token: a value");
-    FAILS(m.accept(1), "token: a value");
+    FAILS(m.accept(1), "token: the grammar refuses this token");
     FAILS(c.accept({ 0, 1, -5 }), "token: a value");
     c.rollback(2);
     FAILS(c.rollback(-1), "n: a value");
@@ -314,6 +381,32 @@ static void test_moved()
     MOVED(g.stats());
     MOVED(g.set_limits(1 << 20, 5000));
     MOVED(chain(two, g));
+    MOVED(text{ c });
+    text t(letters(), { "b" }), shows = std::move(t);
+    const std::string left = all_of(shows);
+    CHECK(!t.get());
+#define MOVED_TEXT(call) FAILS(call, "text: it has been moved from")
+    MOVED_TEXT(t.push(1));
+    MOVED_TEXT(t.flush());
+    MOVED_TEXT(t.state());
+    MOVED_TEXT(t.goes_on());
+    MOVED_TEXT(t.stop());
+    MOVED_TEXT(t.stop_at());
+    MOVED_TEXT(t.rollback());
+    MOVED_TEXT(t.reset());
+    MOVED_TEXT(t.copy());
+    MOVED_TEXT(t.add_pattern("a", 1));
+    t = std::move(shows);
+    text &same_text = t;
+    t = std::move(same_text);
+    CHECK(!shows.get() && all_of(t) == left);
+    ngram n, repeats = std::move(n);
+#define MOVED_NGRAM(call) FAILS(call, "ngram: it has been moved from")
+    MOVED_NGRAM(n.accept(1));
+    MOVED_NGRAM(n.accept({ 1 }));
+    MOVED_NGRAM(n.rollback());
+    MOVED_NGRAM(n.draft(1));
+    MOVED_NGRAM(n.reset());
     vocab v = letters(), other = std::move(v);
     CHECK(!v.get() && v.size() == 0 && other.size() == 4);
     FAILS(v.index(), "vocab: a required pointer");
@@ -436,6 +529,33 @@ static void test_no_memory()
     allocate_in_vain([&] { c.save(); }, look);
     allocate_in_vain([&] { c.describe(); }, look);
     allocate_in_vain([&] { c.prev(); }, look);
+    const vocab longer({ long_name, "b", "" }, { 2 });
+    allocate_in_vain([&] { text(longer, { "b", long_name }); }, none);
+    text t(longer, { long_name + "b" });
+    const auto shows = [&] { return all_of(t); };
+    allocate_in_vain([&] { t.copy(); }, shows);
+    allocate_in_vain([&] { t.add_pattern("[ab]{3}", 9); }, shows);
+    t.push(0);
+    allocate_in_vain([&] { CHECK(t.push(0) == long_name); }, shows); // what it held back
+    allocate_in_vain([&] { t.flush(); }, shows);
+    allocate_in_vain([] { ngram(2, 5, 100); }, none);
+    ngram repeats;
+    repeats.accept({ 1, 2, 3, 1, 2 });
+    allocate_in_vain([&] { repeats.draft(3); }, [&] { return repeats.draft(9); });
+    allocate_in_vain([&] { guide(row, row, 1.5f); }, none);
+    const std::string json = "{\"stop\": [\"b\"], \"min_tokens\": 1, \"seed\": 3, \"mine\": 4}";
+    const std::string file =
+        "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}}, \"decoder\": {\"type\": \"ByteLevel\"}}";
+    request_options how;
+    how.lenient = true;
+    request told;
+    allocate_in_vain([&] { chain::from_request(SAMP_PEER_VLLM, json, v, how, &told); },
+                     [&] { return told.left_out; });
+    CHECK(told.left_out.size() == 1);
+    const chain asked = chain::from_request(SAMP_PEER_VLLM, json, v, how);
+    allocate_in_vain([&] { text{ asked }; }, none);
+    allocate_in_vain([&] { asked.copy(); }, none);
+    allocate_in_vain([&] { vocab::from_tokenizer_json(file); }, none);
     // what the binding needs for a draw is found before it
     std::vector<chain> chains;
     for (int i = 0; i < 3; i++) chains.push_back(chain(two));
@@ -444,10 +564,10 @@ static void test_no_memory()
     const auto all = [&] { return all_of(chains[0]) + all_of(chains[2]); };
     const auto batch = [&] {
         std::vector<logprobs> told;
-        batch_options how;
-        how.told = &told;
-        how.top = 2;
-        sample_batch(chains, logits(rows, 3, 3), how);
+        batch_options wants;
+        wants.told = &told;
+        wants.top = 2;
+        sample_batch(chains, logits(rows, 3, 3), wants);
         CHECK(told.size() == 3 && told[2].raw.top.size() == 2);
     };
     allocate_in_vain(batch, all);
@@ -475,15 +595,17 @@ static void test_orders()
         c->insert(0, s->copy());
         c->insert(1, member(samp_init_schedule(&when, only(0).release())));
         std::unique_ptr<chain> twin(new chain(c->copy()));
+        std::unique_ptr<text> t(new text(*v, { "b" }));
         for (int i : order) {
             if (i == 0) v.reset();
             if (i == 1) g.reset();
             if (i == 2) m.reset();
-            if (i == 3) s.reset();
+            if (i == 3) s.reset(), t.reset();
             if (i == 4) c.reset();
             if (i == 5) twin.reset();
             if (m) CHECK(m->copy().mask()[0] == 9 && m->forced().empty());
             if (s) s->copy().accept(1);
+            if (t) CHECK(t->copy().push(0) == "a");
             if (c) CHECK(c->sample(row) == 0);
             if (twin) CHECK(twin->copy().sample(row) == 0);
         }
@@ -526,22 +648,24 @@ static void test_threads()
         const grammar g = grammar::from_regex("(ab|c)*");
         const chain original(two, *shared);
         std::vector<const samp_vocab_index *> index(6);
-        std::vector<std::vector<samp_token>> text(index.size());
+        std::vector<std::vector<samp_token>> drawn(index.size());
         std::vector<std::thread> threads;
         for (size_t t = 0; t < index.size(); t++) {
             vocab own = *shared;
             std::shared_ptr<chain> c = std::make_shared<chain>(original.copy());
-            threads.emplace_back([=, &index, &text] {
+            threads.emplace_back([=, &index, &drawn] {
                 index[t] = own.index();
                 c->insert(0, matcher(own, g));
                 matcher alone(own, g);
-                for (int i = 0; i < 20; i++) text[t].push_back(c->sample(row));
+                for (int i = 0; i < 20; i++) drawn[t].push_back(c->sample(row));
                 CHECK(alone.mask()[0] == (1u | 4u | 8u));
+                text shows(own, { "bc" });
+                CHECK(shows.push(1).empty() && shows.push(1) == "b");
             });
         }
         shared.reset(); // while they work
         for (std::thread &one : threads) one.join();
-        for (size_t t = 1; t < index.size(); t++) CHECK(index[t] == index[0] && text[t] == text[0]);
+        for (size_t t = 1; t < index.size(); t++) CHECK(index[t] == index[0] && drawn[t] == drawn[0]);
     }
     // an attempt that failed is made again
     const vocab v = letters();

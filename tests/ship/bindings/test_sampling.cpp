@@ -3,6 +3,9 @@
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
+#define SAMPLING_STOP
+#define SAMPLING_VOCAB
+#define SAMPLING_PEERS
 #include "sampling.hpp"
 #include "check.hpp"
 #include <array>
@@ -12,6 +15,8 @@ using namespace sampling;
 
 enum { N = 40, END = 95 };
 typedef std::vector<float> row;
+
+static span<const float> logits_of(const row &x, size_t from) { return span<const float>(&x[from], 2); }
 
 static row make_row(int r)
 {
@@ -62,8 +67,44 @@ static void test_arrays()
     const f16 half[] = { { 0x3C00 }, { 0x4200 }, { 0x4000 } };
     CHECK(chain({ { "top_k", "1" } }).sample(logits(half, 3)) == 1);
     FAILS(seeded(1).sample(row()), "no token is left");
-    FAILS(seeded(1).sample({ 1.0f, NAN }), "NaN");
     FAILS(seeded(1).sample(logits(plain, 2, N / 2)), "logits");
+}
+
+// An error says which logit is bad.
+static void test_reasons()
+{
+    const std::vector<double> huge = { 1, HUGE_VAL };
+    const row bad = { 1.0f, 2.0f, 3.0f, 1.0f, NAN, 3.0f, -INFINITY, -INFINITY, -INFINITY };
+    FAILS(seeded(1).sample({ 1.0f, NAN }), "logit 1 is NaN");
+    FAILS(seeded(1).sample(huge), "logit 1 is +infinity");
+    FAILS(seeded(1).sample(row(5, -INFINITY)), "all 5 tokens are masked");
+    FAILS(seeded(1).sample({ 1.0f, 2.0f }, { 0u }), "all 2 tokens are masked");
+    std::vector<chain> chains;
+    for (int i = 0; i < 3; i++) chains.push_back(seeded(i));
+    FAILS(sample_batch(chains, logits(bad.data(), 3, 3)), "row 1: logit 1 is NaN");
+    batch_options how;
+    const int32_t index[] = { 0, 0, 2 };
+    how.row_index = index;
+    FAILS(sample_batch(chains, logits(bad.data(), 3, 3), how), "row 2: all 3 tokens are masked");
+    draft d;
+    const samp_token third = 2;
+    d.tokens = span<const samp_token>(&third, 1);
+    FAILS(chain({ { "top_k", "1" } }).verify(logits(bad.data(), 2, 3), d), "row 1: logit 1 is NaN");
+    FAILS(seeded(1).verify(logits(&bad[3], 2, 3), d), "logit 1 is NaN");
+    FAILS(guide({ 1.0f, 2.0f }, { 1.0f, NAN }, 1), "uncond: logit 1 is NaN");
+    FAILS(guide(row(3, -INFINITY), { 1.0f, 2.0f, 3.0f }, 1), "cond: all 3 tokens are masked");
+    FAILS(guide({ 1.0f, 2.0f }, { 1.0f, 2.0f }, NAN), "scale: ");
+    FAILS(guide({ 1.0f, 2.0f }, { 1.0f }, 1), "uncond: a value");
+    FAILS(guide(row(), row(), 1), "no token is left");
+    FAILS(chain({ { "logit_bias", "7+1" } }, vocab({ "a", "b" })), "logit_bias: token 7 is outside its range: ");
+    FAILS(chain({ { "order", "top_k;tpo_p" } }), "order: \"tpo_p\": no sampler has this name");
+    row x = { 1.0f, 2.0f, 4.0f }, y = { 2.0f, 2.0f, 0.0f };
+    const row twice = guide(x, y, 2), once = guide(x, y, 1);
+    CHECK(std::fabs(once[2] - once[1] - 2) < 1e-5 && std::fabs(twice[2] - twice[1] - 6) < 1e-5);
+    FAILS(guide(x, y, 2, span<float>(x.data(), 2)), "out: a value");
+    FAILS(guide(logits_of(x, 0), logits_of(x, 1), 2, span<float>(&x[1], 2)), "out: a value");
+    guide(x, y, 2, x);
+    CHECK(x == twice);
 }
 
 static void test_batches()
@@ -136,7 +177,7 @@ static void test_grammars()
     m.accept(letters("4"));
     CHECK(m.is_complete());
     std::vector<unsigned char> before = m.save();
-    FAILS(m.accept(letters("x")), "outside its range");
+    FAILS(m.accept(letters("x")), "token: the grammar refuses this token");
     CHECK(m.save() == before);
     matcher copy = m.copy();
     m.rollback();
@@ -373,9 +414,280 @@ static void test_settings()
     FAILS(c.rollback(), "range");
 }
 
+// ---- texts ----
+
+static uint32_t random_below(uint32_t n)
+{
+    static uint64_t x = 5;
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<uint32_t>(x >> 33) % n;
+}
+
+static std::string random_letters(int n)
+{
+    const char *const letters[] = { "a", "b", "<", "\xC3\xA9", "\xE6\x97\xA5", "\xF0\x9F\x98\x80" };
+    std::string all;
+    while (n-- > 0) all += letters[random_below(6)];
+    return all;
+}
+
+// A random text, cut into tokens at random bytes: what is shown is what a search in the whole text says.
+static void test_cuts()
+{
+    int n_stopped = 0;
+    for (int round = 0; round < 400; round++) {
+        const std::string all = random_letters(30);
+        std::vector<std::string> pieces, stops;
+        for (size_t at = 0; at < all.size(); at += pieces.back().size())
+            pieces.push_back(all.substr(at, 1 + random_below(5)));
+        for (int i = 0; i < 3; i++) stops.push_back(random_letters(2 + static_cast<int>(random_below(4))));
+        size_t begin = all.size(), end = all.size() + 1, held = 3; // of the stop; how much may be held back
+        int32_t which = -1;
+        text_options how;
+        how.include_stop = random_below(2) != 0;
+        for (size_t i = 0; i < 3; i++) {
+            const size_t at = all.find(stops[i]), behind = at + stops[i].size();
+            if (!how.include_stop) held = std::max(held, stops[i].size() - 1 + 3);
+            if (at == std::string::npos || behind > end || (behind == end && at >= begin)) continue;
+            begin = at;
+            end = behind;
+            which = static_cast<int32_t>(i);
+        }
+        text t(vocab(pieces), stops, how);
+        std::string shown;
+        std::vector<size_t> before, pushed(1, 0); // of each token: how much was shown, and how long the text is
+        for (size_t i = 0; t.goes_on() && i < pieces.size();) {
+            before.push_back(shown.size());
+            pushed.push_back(pushed[i] + pieces[i].size());
+            shown += t.push(i++);
+            CHECK(t.goes_on() == (pushed[i] < end) && shown == all.substr(0, shown.size()));
+            const bool is_whole = shown.size() == all.size() || (all[shown.size()] & 0xC0) != 0x80;
+            CHECK(!t.goes_on() || (is_whole && pushed[i] - shown.size() <= held));
+            CHECK(how.include_stop || shown.size() <= begin);
+            if (random_below(4)) continue;
+            text copy = t.copy();
+            if (random_below(2)) t = std::move(copy);
+            const size_t back = random_below(static_cast<uint32_t>(std::min<size_t>(i, 5)) + 1);
+            t.rollback(back);
+            if (!back) continue;
+            i -= back;
+            shown.resize(before[i]);
+            before.resize(i);
+            pushed.resize(i + 1);
+        }
+        CHECK(t.stop() == which && t.state() == (which < 0 ? SAMP_TEXT_GOES_ON : SAMP_TEXT_STOPPED));
+        if (which >= 0) {
+            const auto at = t.stop_at();
+            CHECK(shown == all.substr(0, how.include_stop ? end : begin) && t.push(0).empty() && t.flush().empty());
+            CHECK(pushed[static_cast<size_t>(at.first)] + at.second == begin && t.state() == SAMP_TEXT_STOPPED);
+            n_stopped++;
+        } else {
+            FAILS(t.stop_at(), "stop_at: nothing has ended the text");
+            CHECK(shown + t.flush() == all && t.state() == SAMP_TEXT_ENDED && t.push(0).empty());
+        }
+    }
+    CHECK(n_stopped > 50 && n_stopped < 350);
+}
+
+static std::string shown_of(text &t, const std::vector<samp_token> &tokens)
+{
+    std::string all;
+    for (samp_token token : tokens) {
+        all += t.push(token);
+        all += t.goes_on() ? "|" : t.stop() < 0 ? "#" : "*";
+    }
+    return all;
+}
+
+static void test_texts()
+{
+    const vocab v({ " so", "</", "s>", "\xE6\x97", "\xA5", "x1", "end", "" }, { 7 }, 7);
+    text t(v, { "</s>" });
+    CHECK(shown_of(t, { 0, 3, 4, 1, 5 }) == " so||\xE6\x97\xA5||</x1|");
+    t.rollback(2);
+    CHECK(shown_of(t, { 1, 2, 0 }) == "|**" && t.stop() == 0 && t.stop_at() == std::make_pair(3, size_t(0)));
+    t.reset();
+    CHECK(shown_of(t, { 5, 7 }) == "x1|#" && t.state() == SAMP_TEXT_ENDED && t.stop_at().first == 1);
+    t.reset();
+    CHECK(shown_of(t, { 3, 0 }) == "|\xEF\xBF\xBD so|" && shown_of(t, { 1 }) == "|" && t.flush() == "</" &&
+          !t.goes_on());
+    t.rollback(0);
+    CHECK(t.goes_on() && t.flush() == "</");
+    text_options how;
+    how.raw_bytes = how.strip_space = true;
+    how.stop_tokens = { 6 };
+    how.min_tokens = 2;
+    text raw(v, {}, how);
+    CHECK(shown_of(raw, { 0, 6, 3, 0, 6 }) == "so|end||\xE6\x97 so|#" && raw.stop_at().first == 4);
+    text digits(v);
+    digits.add_pattern("x[0-9]", 2);
+    CHECK(shown_of(digits, { 0, 5 }) == " so|*" && digits.stop() == 0);
+    FAILS(digits.add_pattern("y", 2), "pattern: a value");
+    FAILS(text(v).add_pattern("y", 4097), "max_bytes: a value");
+    FAILS(text(v).add_pattern("(", 9), "pattern: ");
+    FAILS(text(v, { "" }), "stops: a value");
+    FAILS(text(vocab(), { "a" }), "vocab: a required pointer");
+    t.reset();
+    FAILS(t.push(8), "token: a value is outside its range");
+    FAILS(t.rollback(99), "n: a value");
+}
+
+static void test_ngram()
+{
+    typedef std::vector<samp_token> tokens;
+    ngram n(2, 3, 64);
+    n.accept({ 1, 2, 3, 4, 5, 1 });
+    CHECK(n.draft(3).empty());
+    n.accept(2);
+    CHECK((n.draft(3) == tokens{ 3, 4, 5 }) && (n.draft(SIZE_MAX) == tokens{ 3, 4, 5, 1, 2 }) && n.draft(0).empty());
+    n.rollback(1);
+    CHECK(n.draft(3).empty());
+    ngram moved = std::move(n);
+    moved.accept(2);
+    CHECK((moved.draft(1) == tokens{ 3 }));
+    moved.reset();
+    CHECK(moved.draft(3).empty());
+    FAILS(moved.rollback(1), "n: a value");
+    // the tokens are those without drafts, in fewer steps
+    int steps[2] = { 0, 0 };
+    tokens out[2];
+    for (int drafts = 0; drafts < 2; drafts++) {
+        chain c = seeded(3);
+        ngram text;
+        while (out[drafts].size() < 60) {
+            tokens proposed = drafts ? text.draft(4) : tokens();
+            draft d;
+            d.tokens = proposed;
+            row rows; // of a model that likes to repeat 0 1 2 3 4
+            for (size_t i = 0; i <= proposed.size(); i++) {
+                row one(N);
+                one[(out[drafts].size() + i) % 5] = 15;
+                rows.insert(rows.end(), one.begin(), one.end());
+            }
+            const tokens more = c.verify(logits(rows.data(), proposed.size() + 1, N), d);
+            text.accept(more);
+            out[drafts].insert(out[drafts].end(), more.begin(), more.end());
+            steps[drafts]++;
+        }
+        out[drafts].resize(60);
+    }
+    CHECK(out[0] == out[1] && steps[0] == 60 && steps[1] < 30);
+}
+
+// ---- files and requests ----
+
+static std::string bytes_of(const vocab &v, samp_token token)
+{
+    size_t n = 0;
+    const char *bytes = v.get()->token_bytes(v.get(), token, &n);
+    return std::string(bytes, n);
+}
+
+static std::string little(uint64_t value, int n)
+{
+    std::string bytes;
+    for (int i = 0; i < n; i++) bytes += static_cast<char>(value >> 8 * i);
+    return bytes;
+}
+
+static std::string gguf_text(const std::string &text) { return little(text.size(), 8) + text; }
+
+static std::string gguf(const std::string &model)
+{
+    return "GGUF" + little(3, 4) + little(0, 8) + little(3, 8) + gguf_text("tokenizer.ggml.model") + little(8, 4) +
+           gguf_text(model) + gguf_text("tokenizer.ggml.tokens") + little(9, 4) + little(8, 4) + little(2, 8) +
+           gguf_text("\xE2\x96\x81mine") + gguf_text("</s>") + gguf_text("tokenizer.ggml.eos_token_id") +
+           little(4, 4) + little(1, 4);
+}
+
+static void test_files()
+{
+    const vocab v = vocab::from_tokenizer_json(
+        "{\"added_tokens\": [{\"id\": 2, \"content\": \"<|endoftext|>\", \"special\": true}, {\"id\": 3, "
+        "\"content\": \"<|im_end|>\", \"special\": true}], \"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, "
+        "\"\\u0120the\": 1}, \"merges\": []}, \"decoder\": {\"type\": \"ByteLevel\"}}");
+    CHECK(v.size() == 4 && v.eos() == 2 && v.eot() == 3 && (v.eog() == std::vector<samp_token>{ 2, 3 }));
+    CHECK(bytes_of(v, 0) == "a" && bytes_of(v, 1) == " the" && bytes_of(v, 2).empty());
+    matcher m(v, grammar::from_regex("a the")); // it lives as long as that
+    CHECK(m.mask()[0] == 1);
+    const std::string file = gguf("llama");
+    const std::vector<unsigned char> mapped(file.begin(), file.end());
+    for (const vocab &of :
+         { vocab::from_gguf(file), vocab::from_gguf(mapped), vocab::from_gguf(&file[0], file.size()) })
+        CHECK(of.size() == 2 && bytes_of(of, 0) == " mine" && of.eos() == 1 && of.eot() == -1);
+    CHECK(vocab().eos() == -1 && vocab().eot() == -1 && vocab().eog().empty());
+    FAILS(vocab::from_gguf(gguf("bert")), "file: line 1, column ");
+    FAILS(vocab::from_gguf(gguf("bert")), "the tokenizer \"bert\" is not supported");
+    FAILS(vocab::from_gguf(file.substr(0, 99)), "file: ");
+    FAILS(vocab::from_gguf(nullptr, 0), "file: a required pointer");
+    FAILS(vocab::from_tokenizer_json("{\n]"), "file: line 2, column 1: ");
+}
+
+static void test_requests()
+{
+    const vocab v({ "a", "b", "c", "<", "!", "" }, { 5 }, 5);
+    request told;
+    chain c = chain::from_request(SAMP_PEER_VLLM, "{\"temperature\": 0, \"seed\": 3, \"stop\": [\"c\"]}", v,
+                                  request_options(), &told);
+    CHECK(c.sample({ 1, 2, 3, 0, 0, 9 }) == 5 && told.seeded && c.setting_of("seed") == "3" && told.left_out.empty());
+    CHECK(c.setting_of("temp") == "0" && c.setting_of("top_k") == chain({ { "top_k", "0" } }).setting_of("top_k"));
+    text t(c);
+    CHECK(shown_of(t, { 0, 1, 2, 1 }) == "a|b|**" && t.stop() == 0);
+    chain copy = c.copy();
+    copy.update({ { "temp", "1" }, { "seed", "9" } });
+    CHECK(copy.setting_of("temp") == "1" && c.setting_of("temp") == "0");
+    chain moved = std::move(copy);
+    text of_moved(moved);
+    CHECK(shown_of(of_moved, { 2 }) == "*");
+    moved = seeded(1);
+    CHECK(moved.setting_of("seed") == "1");
+    text none(chain({ { "temp", "0" } }, v));
+    CHECK(shown_of(none, { 2, 5 }) == "c|#");
+    // what is not of the program
+    const std::string mine = "{\"temperature\": 0, \"proxy\": {}, \"options\": {\"mood\": 1, \"top_k\": 2}, \"\": 1}";
+    FAILS(chain::from_request(SAMP_PEER_OLLAMA, mine, v), "temperature: line 1, column 17: ");
+    request_options how;
+    how.lenient = true;
+    c = chain::from_request(SAMP_PEER_OLLAMA, mine, v, how, &told);
+    CHECK((told.left_out == std::vector<std::string>{ "temperature", "proxy", "options.mood" }));
+    CHECK(c.setting_of("top_k") == "2");
+    std::string longer = "{";
+    for (int i = 0; i < 200; i++) longer += (i ? ",\"x" : "\"x") + std::to_string(i) + "\":1";
+    chain::from_request(SAMP_PEER_OPENAI, longer + "}", v, how, &told);
+    CHECK(told.left_out.size() == 200 && told.left_out[199] == "x199");
+    FAILS(chain::from_request(SAMP_PEER_OPENAI, "{\"top_p\": 2}", v, how), "top_p: line 1, column 11: ");
+    FAILS(chain::from_request(SAMP_PEER_OPENAI, "{\"top_p\": \"\n", v, how), "line 1, column ");
+    FAILS(chain::from_request(static_cast<samp_peer>(99), "{}"), "outside its range");
+    how = request_options();
+    how.handled = { "grammar" };
+    chain::from_request(SAMP_PEER_LLAMA_SERVER, "{\"grammar\": \"x\"}", v, how);
+    FAILS(chain::from_request(SAMP_PEER_LLAMA_SERVER, "{\"grammar\": \"x\"}", v), "grammar: ");
+    // what constraints see to
+    const row end = { 1, 2, 3, 0, 0, 9 };
+    how.n_prompt = 1;
+    c = chain::from_request(SAMP_PEER_VLLM, "{\"temperature\": 0, \"min_tokens\": 2}", v, how, &told);
+    c.accept(0);
+    CHECK(told.min_tokens == 2 && c.sample(end) == 2 && c.sample(end) == 2 && c.sample(end) == 5);
+    c = chain::from_request(SAMP_PEER_LLAMA_SERVER, "{\"temperature\": 0, \"ignore_eos\": true}", v);
+    for (int i = 0; i < 9; i++) CHECK(c.sample(end) == 2);
+    const char *const budget = "{\"temperature\": 0, \"thinking_token_budget\": 2}";
+    how.thinking = [&](int32_t n) {
+        const samp_token open = 3, close = 4;
+        const samp_thinking span = { &open, 1, &close, 1, nullptr, 0 };
+        return member(samp_init_thinking_budget(v.get(), &span, 1, n, -1), v);
+    };
+    c = chain::from_request(SAMP_PEER_VLLM, budget, v, how, &told);
+    c.accept(3);
+    CHECK(told.thinking_budget == 2 && c.sample(end) == 5 && c.sample(end) == 5 && c.sample(end) == 4);
+    FAILS(chain::from_request(SAMP_PEER_VLLM, budget, v), "thinking_budget: ");
+    FAILS(chain::from_request(SAMP_PEER_VLLM, "{\"min_tokens\": 2}"), "min_tokens: needs a vocab with eog");
+    FAILS(chain::from_request(SAMP_PEER_LLAMA_SERVER, "{\"ignore_eos\": true}"), "mask_ends: needs a vocab with eog");
+}
+
 int main()
 {
     test_arrays();
+    test_reasons();
     test_batches();
     test_grammars();
     test_grammar_drafts();
@@ -383,6 +695,11 @@ int main()
     test_watermarks();
     test_drafts();
     test_settings();
+    test_cuts();
+    test_texts();
+    test_ngram();
+    test_files();
+    test_requests();
     CHECK(counted_live() == 0);
-    std::puts("8 tests");
+    std::puts("14 tests");
 }

@@ -1,5 +1,7 @@
 // What must not compile: run.sh asks the compiler, and wants an error for each line that says so, and for no other.
 #define SAMPLING_GRAMMAR
+#define SAMPLING_STOP
+#define SAMPLING_VOCAB
 #include "sampling.hpp"
 
 using namespace sampling;
@@ -16,13 +18,14 @@ void slices(std::vector<sampler> &all, matcher &m, chain &c)
     sampler none;                                                    // wrong
 }
 
-void copies(chain &c, matcher &m, member &s)
+void copies(chain &c, matcher &m, member &s, text &t)
 {
-    chain two = c;     // wrong
-    matcher other = m; // wrong
-    member third = s;  // wrong
-    c = two;           // wrong
-    c.insert(0, s);    // wrong
+    chain two = c;       // wrong
+    matcher other = m;   // wrong
+    member third = s;    // wrong
+    c = two;             // wrong
+    c.insert(0, s);      // wrong
+    text other_text = t; // wrong
     c.insert(0, std::move(s));
     c.insert(0, m.copy());
 }
@@ -42,12 +45,14 @@ void temporaries(chain &c, matcher &m)
     c.sample(kept);                   // wrong
     m.mask(std::vector<uint32_t>(1)); // wrong
     c.sample(row(), m.mask());
+    guide(row(), row(), 1.5f, row()); // wrong
+    guide(row(), row(), 1.5f);
     c.accept({ 1, 2 });
     std::vector<samp_token> named = m.draft();
     d.tokens = named;
 }
 
-void numbers(chain &c, matcher &m)
+void numbers(chain &c, matcher &m, text &t)
 {
     c.accept(3.9);        // wrong
     c.accept(2.0f);       // wrong
@@ -57,6 +62,8 @@ void numbers(chain &c, matcher &m)
     c.prev(2.5);          // wrong
     m.draft(nullptr);     // wrong
     m.prepare("1");       // wrong
+    t.push(1.5);          // wrong
+    t.push(true);         // wrong
     c.accept('a');
     c.rollback(2LL);
 }
@@ -64,7 +71,8 @@ void numbers(chain &c, matcher &m)
 void kinds(chain &c, const draft &d)
 {
     std::vector<int64_t> wide = { 1, 2 };
-    c.accept(wide); // wrong
+    c.accept(wide);         // wrong
+    vocab::from_gguf(wide); // wrong
     std::vector<int> whole_logits = { 1, 2 };
     c.sample(whole_logits); // wrong
     const std::vector<uint32_t> fixed(1);
