@@ -671,7 +671,8 @@ struct request_options {
     std::vector<std::string> handled;        // fields that you see to; they are not read
     bool lenient;                            // leaves out fields that the program does not have
     std::function<member(int32_t)> thinking; // makes a constraint of a number of tokens to think
-    whole<int32_t> n_prompt; // tokens of the prompt that the chain accepts: min_tokens come behind them
+    whole<int32_t>
+        n_prompt; // the prompt's length, behind which min_tokens count if the chain accepts it: with_prompt
     request_options() : lenient(false), n_prompt(0) {}
 };
 
@@ -731,9 +732,8 @@ class chain : public sampler
             throw error(SAMP_E_UNSUPPORTED, "thinking_budget",
                         "thinking_budget: needs request_options::thinking, or see to it yourself, by handled");
         if (said.thinking_budget >= 0) made.insert(0, how.thinking(said.thinking_budget));
-        if (said.min_tokens)
-            made.insert(0,
-                        member(samp_init_min_tokens(v->eog, v->n_eog, said.min_tokens, how.n_prompt.as("n_prompt"))));
+        const int32_t begin = said.with_prompt ? how.n_prompt.as("n_prompt") : 0;
+        if (said.min_tokens) made.insert(0, member(samp_init_min_tokens(v->eog, v->n_eog, said.min_tokens, begin)));
         if (said.mask_ends) made.insert(0, member(samp_init_suppressed_tokens(v->eog, v->n_eog)));
         if (told) *told = std::move(said);
         return made;
