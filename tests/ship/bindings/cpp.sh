@@ -1,6 +1,6 @@
 #!/bin/sh
 # sampling.hpp: clean as C++11 and C++20, wrong use does not compile or is an error, and all is well under sanitizers.
-# Usage: cpp.sh DIR, where all/ has the binding and its tests
+# Usage: cpp.sh DIR, where all/ has the binding and its tests, and the libraries are that count
 set -eu
 dir=$1 here=$1/all
 fail() { echo "bindings: c++: $*" >&2; exit 1; }
@@ -22,34 +22,24 @@ for cxx in g++ clang++; do
     done
 done
 
-# The tests with a library that counts what is not freed, also under sanitizers: address finds what is used after its end,
-# in C too, thread what two threads write at once.
-tests() { # library, flags, test, its arguments
-    lib=$1 flags=$2 test=$3
+# The tests with a library that counts what is not freed, under a sanitizer if it works: address finds what is used after its
+# end, in C too, thread what two threads write at once.
+tests() { # sanitizer, its flags, test, more files
+    sanitizer=$1 flags=$2 test=$3
     shift 3
-    # shellcheck disable=SC2086
-    "$CXX" -std=c++11 -O0 $flags -I. -I"$here" "$here/$test.cpp" "$here/plain.cpp" -pthread -o "$dir/${test}_$lib" "$dir/lib$lib.so" "-Wl,-rpath,$dir" &&
-        "$dir/${test}_$lib" "$@"
-}
-sanitized() { # sanitizer; in the background
-    if ! { echo 'int main() { }' | "$CXX" -x c++ "-fsanitize=$1" - -o "$dir/probe_$1" && "$dir/probe_$1"; } 2> /dev/null; then
-        echo "SKIPPED under -fsanitize=$1, which does not work here"
-        return
+    if [ ! -e "$dir/lib$sanitizer.so" ]; then
+        echo "SKIPPED under -fsanitize=$sanitizer, which does not work here"
+        sanitizer=counted flags=
     fi
-    "$CC" -std=c11 -O0 "-fsanitize=$1" -DSAMP_NO_AVX512 -DSAMP_NO_AVX2 -fPIC -shared -I. "$here/counted.c" -o "$dir/lib$1.so" -lm
-    case $1 in
-        address) tests address "-fsanitize=address,undefined -fno-sanitize-recover=all" test_misuse &&
-            tests address "-fsanitize=address,undefined -fno-sanitize-recover=all" test_sampling ;;
-        thread) tests thread -fsanitize=thread test_misuse threads ;;
-    esac
+    # shellcheck disable=SC2086
+    "$CXX" -std=c++11 -O0 -Wall -Wextra -Wpedantic -Werror $flags -I. -I"$here" "$here/$test.cpp" "$@" -pthread -o "$dir/$test" "$dir/lib$sanitizer.so" "-Wl,-rpath,$dir" &&
+        "$dir/$test"
 }
-sanitized address > "$dir/address.log" 2>&1 &
-address=$!
-sanitized thread > "$dir/thread.log" 2>&1 &
-thread=$!
-said=$(tests counted "" test_misuse) || fail "test_misuse"
-echo "bindings: c++: $said"
-wait $address || { cat "$dir/address.log"; fail "under the address sanitizer"; }
-wait $thread || { cat "$dir/thread.log"; fail "under the thread sanitizer"; }
-for sanitizer in address thread; do echo "bindings: c++, $sanitizer: $(tr '\n' ' ' < "$dir/$sanitizer.log")"; done
+memory="-fsanitize=address,undefined -fno-sanitize-recover=all"
+tests address "$memory" test_misuse "$here/plain.cpp" > "$dir/test_misuse.log" 2>&1 &
+misuse=$!
+{ tests address "$memory" test_sampling && tests thread -fsanitize=thread test_threads; } > "$dir/test_sampling.log" 2>&1 ||
+    { cat "$dir/test_sampling.log"; fail "test_sampling, test_threads"; }
+wait $misuse || { cat "$dir/test_misuse.log"; fail "test_misuse"; }
+for log in test_misuse test_sampling; do echo "bindings: c++: $(tr '\n' ' ' < "$dir/$log.log")"; done
 echo "bindings: c++: $(wc -l < "$dir/wrong_want") lines of wrong use do not compile"

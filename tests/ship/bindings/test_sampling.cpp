@@ -657,7 +657,7 @@ static void test_requests()
     CHECK(told.left_out.size() == 200 && told.left_out[199] == "x199");
     FAILS(chain::from_request(SAMP_PEER_OPENAI, "{\"top_p\": 2}", v, how), "top_p: line 1, column 11: ");
     FAILS(chain::from_request(SAMP_PEER_OPENAI, "{\"top_p\": \"\n", v, how), "line 1, column ");
-    FAILS(chain::from_request(static_cast<samp_peer>(99), "{}"), "outside its range");
+    FAILS(chain::from_request(static_cast<samp_peer>(7), "{}"), "outside its range");
     how = request_options();
     how.handled = { "grammar" };
     chain::from_request(SAMP_PEER_LLAMA_SERVER, "{\"grammar\": \"x\"}", v, how);
@@ -668,6 +668,10 @@ static void test_requests()
     c = chain::from_request(SAMP_PEER_VLLM, "{\"temperature\": 0, \"min_tokens\": 2}", v, how, &told);
     c.accept(0);
     CHECK(told.min_tokens == 2 && c.sample(end) == 2 && c.sample(end) == 2 && c.sample(end) == 5);
+    how.n_prompt = 9; // a penalty that must not see the prompt
+    c = chain::from_request(SAMP_PEER_VLLM, "{\"temperature\": 0, \"presence_penalty\": 0.5, \"min_tokens\": 1}", v,
+                            how, &told);
+    CHECK(!told.with_prompt && c.sample(end) == 2 && c.sample(end) == 5);
     c = chain::from_request(SAMP_PEER_LLAMA_SERVER, "{\"temperature\": 0, \"ignore_eos\": true}", v);
     for (int i = 0; i < 9; i++) CHECK(c.sample(end) == 2);
     const char *const budget = "{\"temperature\": 0, \"thinking_token_budget\": 2}";
