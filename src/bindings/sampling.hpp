@@ -725,6 +725,9 @@ class chain : public sampler
         chain made(of, reading(&said));
         made.request_ = reading(nullptr);
         const samp_vocab *v = of.get();
+        if (said.guidance_scale != 1.0f)
+            throw error(SAMP_E_UNSUPPORTED, "guidance_scale",
+                        "guidance_scale: guide the logits yourself, and say it in handled");
         for (const char *needs : { said.min_tokens ? "min_tokens" : "", said.mask_ends ? "mask_ends" : "" })
             if (*needs && !(v && v->n_eog))
                 throw error(SAMP_E_UNSUPPORTED, needs, needs + std::string(": needs a vocab with eog"));

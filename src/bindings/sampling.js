@@ -1472,6 +1472,7 @@ class Chain extends Sampler {
         try {
             const made = Chain.#build(vocab, valuesOf({ seed }), others, (settings, of) => {
                 const ends = isVocab(of) ? of.eog : [], { min_tokens, mask_ends, thinking_budget } = read(settings, told);
+                if (told.guidance_scale !== 1) throw wrong('guidance_scale', 'guide the logits yourself, and say it in handled', E_UNSUPPORTED);
                 for (const name of ['min_tokens', 'mask_ends']) if (told[name] && !ends.length) throw wrong(name, 'it needs a Vocab that has eog', E_UNSUPPORTED);
                 if (mask_ends) own.push(Constraint.suppressedTokens(ends));
                 if (min_tokens) own.push(Constraint.minTokens(ends, min_tokens, begin));

@@ -684,6 +684,7 @@ static void test_requests()
     c.accept(3);
     CHECK(told.thinking_budget == 2 && c.sample(end) == 5 && c.sample(end) == 5 && c.sample(end) == 4);
     FAILS(chain::from_request(SAMP_PEER_VLLM, budget, v), "thinking_budget: ");
+    FAILS(chain::from_request(SAMP_PEER_TRANSFORMERS, "{\"guidance_scale\": 1.5}", v), "guidance_scale: ");
     FAILS(chain::from_request(SAMP_PEER_VLLM, "{\"min_tokens\": 2}"), "min_tokens: needs a vocab with eog");
     FAILS(chain::from_request(SAMP_PEER_LLAMA_SERVER, "{\"ignore_eos\": true}"), "mask_ends: needs a vocab with eog");
 }
