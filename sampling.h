@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9744 samplers/dist.h                 24804 grammar/states.h
-     312 api/config.h                     9775 samplers/gumbel.h               24962 grammar/items.h
-     343 api/types.h                      9842 watermark/function.h            25086 grammar/masks.h
-     642 api/missing.h                    9955 watermark/text.h                25289 grammar/runs.h
-     657 api/sample.h                    10141 watermark/draw.h                25501 grammar/entries.h
-     794 api/chains.h                    10346 samplers/mirostat.h             26010 grammar/accepting.h
-    1091 api/samplers.h                  10584 samplers/adaptive_p.h           26342 grammar/history.h
-    1420 api/gumbel.h                    10733 samplers/custom.h               26443 grammar/waiting.h
-    1449 api/operator.h                  10792 config/describe.h               26750 grammar/room.h
-    1508 api/kv.h                        10960 config/from_params.h            27104 grammar/sampler.h
-    1705 api/llama_cpp.h                 11012 config/orders.h                 27358 grammar/forced.h
-    1753 api/text_error.h                11284 config/numbers.h                27545 grammar/hooks.h
-    1772 api/grammar.h                   11429 config/set.h                    27673 schema/head.h
-    2081 api/shards.h                    11605 config/texts.h                  27848 schema/errors.h
-    2196 api/peers.h                     11783 config/settings.h               27963 schema/collections.h
-    2322 api/drafts.h                    11898 life/rollback.h                 27996 schema/references.h
-    2481 api/constraints.h               12136 life/chain.h                    28311 schema/strings.h
-    2848 api/watermark.h                 12419 life/members.h                  28372 schema/numbers.h
-    3022 api/stop.h                      12528 life/update.h                   28574 schema/sets.h
-    3162 api/vocab.h                     12711 life/copy.h                     28827 schema/formats.h
-    3204 api/parts.h                     12872 rows/row.h                      29096 schema/scalars.h
-    3252 base/switches.h                 13107 rows/reserve.h                  29402 schema/goals.h
-    3555 base/random.h                   13175 rows/pieces.h                   29645 schema/alternatives.h
-    3575 base/mt19937.h                  13284 rows/thresholds.h               30185 schema/objects.h
-    3647 base/exact.h                    13384 rows/compact.h                  30768 schema/arrays.h
-    3864 base/bits128.h                  13545 rows/sums.h                     31134 schema/satisfiable.h
-    3940 base/elements.h                 13672 rows/changes.h                  31282 schema/whole.h
-    4066 watermark/colours.h             13749 rows/cuts.h                     31437 tags/head.h
-    4129 kernels/llama_cpp/contract.h    14172 rows/typical.h                  31565 tags/words.h
-    4171 kernels/contract.h              14480 rows/tail_free.h                31679 tags/inside.h
-    4258 kernels/scalar.h                14548 rows/selecting.h                31818 tags/formats.h
-    4462 kernels/llama_cpp/scalar.h      14679 rows/mirostat.h                 32224 grammar/grammars.h
-    4483 kernels/sets.h                  14759 watermark/rows.h                32292 peers/tables.h
-    4532 kernels/vectors.h               14869 rows/flat.h                     32714 peers/values.h
-    4614 kernels/avx512.h                14918 rows/logprobs.h                 33187 peers/llama_server.h
-    4699 kernels/avx2.h                  15002 rows/step.h                     33255 peers/stops.h
-    4763 kernels/sse2.h                  15018 rows/llama_cpp/sums.h           33315 peers/fields.h
-    4780 kernels/neon.h                  15321 rows/llama_cpp/samplers.h       33605 peers/requests.h
-    4803 kernels/wasm.h                  15790 rows/llama_cpp/step.h           33784 vocab/pieces.h
-    4819 kernels/generic.h               15820 run/apply.h                     33962 vocab/tokenizer_json.h
-    4839 kernels/shared.h                15889 run/writing.h                   34180 vocab/gguf.h
-    4963 kernels/passes.h                16013 run/arrays.h                    34354 shards/head.h
-    5647 kernels/llama_cpp/passes.h      16089 run/arrays_llama_cpp.h          34443 shards/bytes.h
-    5729 kernels/check.h                 16286 run/walk.h                      34540 shards/merging.h
-    5751 kernels/dispatch.h              16389 run/finish.h                    34829 shards/row.h
-    5950 core/array.h                    16424 run/draw_llama_cpp.h            34964 shards/answers.h
-    6264 core/table.h                    16496 run/draw.h                      35482 shards/logprobs.h
-    6447 core/windows.h                  16567 run/sample.h                    35626 shards/taking.h
-    6535 constraints/record.h            16662 watermark/making.h              35778 shards/asking.h
-    6601 watermark/record.h              16892 watermark/tails.h               35907 shards/prefix.h
-    6620 rows/work.h                     16989 watermark/detect.h              36444 shards/plans.h
-    6648 life/past.h                     17214 run/verify.h                    36930 samplers/plans.h
-    6707 core/record.h                   17304 run/batch.h                     37192 shards/way.h
-    6842 core/plans.h                    17483 run/guide.h                     37337 shards/memory.h
-    6869 core/fields.h                   17524 life/state.h                    37406 shards/batch.h
-    6972 core/owners.h                   17685 operator/weights.h              37806 drafts/head.h
-    7039 core/mt19937.h                  17761 operator/search.h               37857 drafts/block.h
-    7094 core/no_mt19937.h               17892 operator/run.h                  38040 drafts/tree.h
-    7126 core/making.h                   18052 kv/cells.h                      38162 drafts/relaxed.h
-    7249 core/streams.h                  18076 kv/making.h                     38243 drafts/ngram.h
-    7285 life/state_fields.h             18296 kv/slot.h                       38379 text/automaton.h
-    7373 samplers/llama_cpp.h            18428 kv/sequences.h                  38450 grammar/patterns.h
-    7446 samplers/logit_bias.h           18558 kv/data.h                       38599 constraints/automaton.h
-    7539 samplers/patch.h                18688 kv/update.h                     38631 constraints/making.h
-    7587 samplers/penalties.h            18806 kv/state.h                      38877 constraints/sampler.h
-    7737 samplers/dry.h                  19005 llama_cpp/functions.h           38975 constraints/constructors.h
-    8274 samplers/cut.h                  19067 llama_cpp/object.h              39345 constraints/patterns.h
-    8289 samplers/top_n_sigma.h          19120 llama_cpp/vocabulary.h          39434 constraints/looking.h
-    8399 samplers/top_k.h                19195 text/reading.h                  39504 constraints/thinking.h
-    8457 samplers/tail_free.h            19301 text/strings.h                  39747 constraints/schedule.h
-    8579 samplers/typical.h              19399 text/values.h                   39831 constraints/accepting.h
-    8653 samplers/top_p.h                19553 text/documents.h                40012 constraints/drawing.h
-    8697 samplers/min_p.h                19626 grammar/head.h                  40245 constraints/state.h
-    8739 samplers/by_sums.h              19630 grammar/tree.h                  40309 constraints/kind.h
-    8888 samplers/top_h.h                20272 grammar/building.h              40370 constraints/top_p_decay.h
-    8941 samplers/min_k.h                20668 grammar/finishing.h             40457 constraints/accessors.h
-    8999 samplers/xtc.h                  20971 grammar/reading.h               40564 stop/head.h
-    9083 samplers/infill.h               21060 grammar/gbnf.h                  40629 stop/search.h
-    9199 samplers/temperature.h          21353 grammar/regex.h                 40750 stop/making.h
-    9364 samplers/smoothing.h            21770 grammar/derivatives.h           40907 stop/text.h
-    9450 samplers/softmax.h              22586 grammar/vocabulary.h            41059 stop/patterns.h
-    9484 samplers/drafted.h              23040 grammar/triggers.h              41131 stop/settings.h
-    9509 samplers/greedy.h               23514 grammar/matcher.h               41162 core/kinds.h
-    9543 samplers/choose.h               23784 grammar/cache.h                 41212 base/restore.h
-    9603 samplers/ratio.h                24065 grammar/moving.h                41225 api/license.h
-    9667 samplers/draw.h                 24514 grammar/visits.h
+       2 api/opening.h                    9754 samplers/dist.h                 24814 grammar/states.h
+     312 api/config.h                     9785 samplers/gumbel.h               24972 grammar/items.h
+     343 api/types.h                      9852 watermark/function.h            25096 grammar/masks.h
+     642 api/missing.h                    9965 watermark/text.h                25299 grammar/runs.h
+     657 api/sample.h                    10151 watermark/draw.h                25511 grammar/entries.h
+     794 api/chains.h                    10356 samplers/mirostat.h             26020 grammar/accepting.h
+    1091 api/samplers.h                  10594 samplers/adaptive_p.h           26352 grammar/history.h
+    1420 api/gumbel.h                    10743 samplers/custom.h               26453 grammar/waiting.h
+    1449 api/operator.h                  10802 config/describe.h               26760 grammar/room.h
+    1508 api/kv.h                        10970 config/from_params.h            27114 grammar/sampler.h
+    1705 api/llama_cpp.h                 11022 config/orders.h                 27368 grammar/forced.h
+    1753 api/text_error.h                11294 config/numbers.h                27555 grammar/hooks.h
+    1772 api/grammar.h                   11439 config/set.h                    27683 schema/head.h
+    2081 api/shards.h                    11615 config/texts.h                  27858 schema/errors.h
+    2196 api/peers.h                     11793 config/settings.h               27973 schema/collections.h
+    2322 api/drafts.h                    11908 life/rollback.h                 28006 schema/references.h
+    2481 api/constraints.h               12146 life/chain.h                    28321 schema/strings.h
+    2857 api/watermark.h                 12429 life/members.h                  28382 schema/numbers.h
+    3031 api/stop.h                      12538 life/update.h                   28584 schema/sets.h
+    3171 api/vocab.h                     12721 life/copy.h                     28837 schema/formats.h
+    3213 api/parts.h                     12882 rows/row.h                      29106 schema/scalars.h
+    3261 base/switches.h                 13117 rows/reserve.h                  29412 schema/goals.h
+    3564 base/random.h                   13185 rows/pieces.h                   29655 schema/alternatives.h
+    3584 base/mt19937.h                  13294 rows/thresholds.h               30195 schema/objects.h
+    3656 base/exact.h                    13394 rows/compact.h                  30778 schema/arrays.h
+    3873 base/bits128.h                  13555 rows/sums.h                     31144 schema/satisfiable.h
+    3949 base/elements.h                 13682 rows/changes.h                  31292 schema/whole.h
+    4075 watermark/colours.h             13759 rows/cuts.h                     31447 tags/head.h
+    4138 kernels/llama_cpp/contract.h    14182 rows/typical.h                  31575 tags/words.h
+    4180 kernels/contract.h              14490 rows/tail_free.h                31689 tags/inside.h
+    4267 kernels/scalar.h                14558 rows/selecting.h                31828 tags/formats.h
+    4471 kernels/llama_cpp/scalar.h      14689 rows/mirostat.h                 32234 grammar/grammars.h
+    4492 kernels/sets.h                  14769 watermark/rows.h                32302 peers/tables.h
+    4541 kernels/vectors.h               14879 rows/flat.h                     32724 peers/values.h
+    4623 kernels/avx512.h                14928 rows/logprobs.h                 33197 peers/llama_server.h
+    4708 kernels/avx2.h                  15012 rows/step.h                     33265 peers/stops.h
+    4772 kernels/sse2.h                  15028 rows/llama_cpp/sums.h           33325 peers/fields.h
+    4789 kernels/neon.h                  15331 rows/llama_cpp/samplers.h       33615 peers/requests.h
+    4812 kernels/wasm.h                  15800 rows/llama_cpp/step.h           33794 vocab/pieces.h
+    4828 kernels/generic.h               15830 run/apply.h                     33972 vocab/tokenizer_json.h
+    4848 kernels/shared.h                15899 run/writing.h                   34190 vocab/gguf.h
+    4972 kernels/passes.h                16023 run/arrays.h                    34364 shards/head.h
+    5656 kernels/llama_cpp/passes.h      16099 run/arrays_llama_cpp.h          34453 shards/bytes.h
+    5738 kernels/check.h                 16296 run/walk.h                      34550 shards/merging.h
+    5760 kernels/dispatch.h              16399 run/finish.h                    34839 shards/row.h
+    5959 core/array.h                    16434 run/draw_llama_cpp.h            34974 shards/answers.h
+    6273 core/table.h                    16506 run/draw.h                      35492 shards/logprobs.h
+    6456 core/windows.h                  16577 run/sample.h                    35636 shards/taking.h
+    6544 constraints/record.h            16672 watermark/making.h              35788 shards/asking.h
+    6611 watermark/record.h              16902 watermark/tails.h               35917 shards/prefix.h
+    6630 rows/work.h                     16999 watermark/detect.h              36454 shards/plans.h
+    6658 life/past.h                     17224 run/verify.h                    36940 samplers/plans.h
+    6717 core/record.h                   17314 run/batch.h                     37202 shards/way.h
+    6852 core/plans.h                    17493 run/guide.h                     37347 shards/memory.h
+    6879 core/fields.h                   17534 life/state.h                    37416 shards/batch.h
+    6982 core/owners.h                   17695 operator/weights.h              37816 drafts/head.h
+    7049 core/mt19937.h                  17771 operator/search.h               37867 drafts/block.h
+    7104 core/no_mt19937.h               17902 operator/run.h                  38050 drafts/tree.h
+    7136 core/making.h                   18062 kv/cells.h                      38172 drafts/relaxed.h
+    7259 core/streams.h                  18086 kv/making.h                     38253 drafts/ngram.h
+    7295 life/state_fields.h             18306 kv/slot.h                       38389 text/automaton.h
+    7383 samplers/llama_cpp.h            18438 kv/sequences.h                  38460 grammar/patterns.h
+    7456 samplers/logit_bias.h           18568 kv/data.h                       38609 constraints/automaton.h
+    7549 samplers/patch.h                18698 kv/update.h                     38648 constraints/making.h
+    7597 samplers/penalties.h            18816 kv/state.h                      38894 constraints/sampler.h
+    7747 samplers/dry.h                  19015 llama_cpp/functions.h           38992 constraints/constructors.h
+    8284 samplers/cut.h                  19077 llama_cpp/object.h              39370 constraints/patterns.h
+    8299 samplers/top_n_sigma.h          19130 llama_cpp/vocabulary.h          39459 constraints/looking.h
+    8409 samplers/top_k.h                19205 text/reading.h                  39529 constraints/thinking.h
+    8467 samplers/tail_free.h            19311 text/strings.h                  39772 constraints/schedule.h
+    8589 samplers/typical.h              19409 text/values.h                   39855 constraints/accepting.h
+    8663 samplers/top_p.h                19563 text/documents.h                40036 constraints/drawing.h
+    8707 samplers/min_p.h                19636 grammar/head.h                  40274 constraints/state.h
+    8749 samplers/by_sums.h              19640 grammar/tree.h                  40338 constraints/kind.h
+    8898 samplers/top_h.h                20282 grammar/building.h              40400 constraints/top_p_decay.h
+    8951 samplers/min_k.h                20678 grammar/finishing.h             40487 constraints/accessors.h
+    9009 samplers/xtc.h                  20981 grammar/reading.h               40594 stop/head.h
+    9093 samplers/infill.h               21070 grammar/gbnf.h                  40659 stop/search.h
+    9209 samplers/temperature.h          21363 grammar/regex.h                 40780 stop/making.h
+    9374 samplers/smoothing.h            21780 grammar/derivatives.h           40937 stop/text.h
+    9460 samplers/softmax.h              22596 grammar/vocabulary.h            41089 stop/patterns.h
+    9494 samplers/drafted.h              23050 grammar/triggers.h              41161 stop/settings.h
+    9519 samplers/greedy.h               23524 grammar/matcher.h               41192 core/kinds.h
+    9553 samplers/choose.h               23794 grammar/cache.h                 41242 base/restore.h
+    9613 samplers/ratio.h                24075 grammar/moving.h                41255 api/license.h
+    9677 samplers/draw.h                 24524 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2632,8 +2632,17 @@ SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest,
    already occur among the last last_n accepted tokens.
      Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].
      Cost     O(last_n) for each draw: some microseconds for a last_n of 4096.
-     Source   Hugging Face's no_repeat_ngram_size; fairseq. */
+     Source   Hugging Face's no_repeat_ngram_size; fairseq.
+   samp_init_no_repeat_ngram_except -- does the same, but never masks one of the n_exempt tokens `exempt`, such as the
+   tokens of <td> and </td>, which every row of a table repeats. Exempt tokens are part of n-grams as all others are: an
+   n-gram that ends with another token is not repeated, even if it contains exempt ones.
+     Range    n_exempt in 0 .. SAMP_MAX_VOCAB; with 0 the sampler is samp_init_no_repeat_ngram's, whose saved states it
+              takes. The tokens are part of the settings that a saved state must have in common with its sampler.
+     Source   DeepSeek-OCR's whitelist_token_ids: vLLM (57540), SGLang (12415). */
 SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
+/* Masks each token that would repeat an n-gram, except these. */
+SAMP_API samp_sampler *samp_init_no_repeat_ngram_except(int32_t n, int32_t last_n, const samp_token *exempt,
+                                                        size_t n_exempt);
 
 /* samp_init_loop_breaker -- breaks loops. The text is in a loop if its last tokens are the same piece, of min_period ..
    max_period tokens, repeated at least `copies` times. Then l -= penalty for the token that would continue the loop,
@@ -6557,6 +6566,7 @@ typedef struct sampi_constraint {
     /* n: the number of tokens or patterns; the constraint is active from position `begin` on, for `count` tokens (0:
        without end) */
     int32_t n, begin, count;
+    int32_t exempt; /* for NGRAM: the number of tokens that are never masked (part 2) */
     int32_t last_n, shortest, longest, copies, every, budget, open, flags;
     int32_t soft, grace, total, loop_from, ramp; /* the numbers of a plan */
     /* the numbers of a schedule; inside is 1 for inside a span, 2 for outside */
@@ -38621,6 +38631,13 @@ static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
     return (const sampi_match_node *)sampi_part(s, 0);
 }
 
+/* Is a token among n tokens that ascend? */
+static bool sampi_has_token(const samp_token *list, size_t n, samp_token token)
+{
+    size_t at = sampi_find_token(list, sizeof *list, n, token);
+    return at < n && list[at] == token;
+}
+
 /* Returns a byte of a string or token as it is compared: as a small letter if any_case. */
 static int32_t sampi_fold(char byte, bool any_case)
 {
@@ -39145,7 +39162,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *toke
     return sampi_builder_make(&builder);
 }
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram_except(int32_t n, int32_t last_n,
+                                                                   const samp_token *exempt, size_t n_exempt)
 {
     sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_NGRAM, "no-repeat-ngram");
     sampi_require(&builder.t, n >= 0 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
@@ -39155,7 +39173,14 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     builder.t.u.constraint.penalty = INFINITY;
     builder.t.u.constraint.is_idle = n == 0;
     builder.t.u.constraint.ring.cap = builder.t.u.constraint.room = n ? (uint32_t)last_n : 0;
+    sampi_builder_only(&builder, exempt, n_exempt, true, "exempt");
+    builder.t.u.constraint.exempt = builder.t.status ? 0 : (int32_t)builder.n_words;
     return sampi_builder_make(&builder);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
+{
+    return samp_init_no_repeat_ngram_except(n, last_n, NULL, 0);
 }
 
 /* Checks the definition of a loop, and writes it to the record t, for a loop breaker and for a samp_loop. */
@@ -39771,10 +39796,9 @@ static void sampi_clock_accept(sampi_sampler *s, samp_token token)
         r->count_in = r->missing = 0;
     } else if (r->at >= (uint32_t)r->begin) {
         const samp_token *until = (const samp_token *)sampi_part(s, 2);
-        const size_t n = s->part_size[2] / sizeof *until, at = sampi_find_token(until, sizeof *until, n, token);
         uint32_t step = sampi_clock_step(s, token);
         r->count_in = r->count_in > INT32_MAX - step ? INT32_MAX : r->count_in + step;
-        if (at < n && until[at] == token) r->missing |= SAMPI_CLOCK_CAME;
+        if (sampi_has_token(until, s->part_size[2] / sizeof *until, token)) r->missing |= SAMPI_CLOCK_CAME;
     }
     if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_constraint_period(s, r->ring.size)) return;
     r->missing |= SAMPI_CLOCK_LOOP;
@@ -40047,7 +40071,13 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
     const sampi_count *ban = sampi_constraint_bans(s);
     uint32_t n = 0, kept = 0;
     switch (r->what) {
-        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
+        case SAMPI_CONSTRAINT_NGRAM: {
+            const samp_token *exempt = (const samp_token *)sampi_part(s, 2);
+            n = sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
+            for (uint32_t i = 0; i < n; i++)
+                if (!sampi_has_token(exempt, (size_t)r->exempt, list[i].token)) list[kept++] = list[i];
+            return kept;
+        }
         case SAMPI_CONSTRAINT_CUSUM: /* the token to be drawn takes the place of the oldest in a full window */
             if (r->sum < r->alarm) return 0;
             return sampi_constraint_followers(s, r->ring.size - (r->ring.size == r->ring.cap), (uint32_t)r->n - 1,
@@ -40165,8 +40195,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     const samp_token *only;
     size_t n = sampi_constraint_only(s, &only);
     for (size_t i = 0; n && i < cur->size; i++) {
-        size_t at = sampi_find_token(only, sizeof *only, n, cur->data[i].id);
-        if ((at < n && only[at] == cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
+        if (sampi_has_token(only, n, cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
         cur->data[i].logit = -INFINITY;
         cur->sorted = false;
     }
@@ -40344,6 +40373,7 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
     SAMPI_CONSTRAINT_LATER(INT32, lines, lines, INT32_MAX),
     SAMPI_CONSTRAINT_LATER(INT32, from, from, INT32_MAX),
     SAMPI_CONSTRAINT_LATER(INT32, to, to, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, exempt, exempt, INT32_MAX),
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }

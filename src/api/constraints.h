@@ -151,8 +151,17 @@ SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest,
    already occur among the last last_n accepted tokens.
      Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].
      Cost     O(last_n) for each draw: some microseconds for a last_n of 4096.
-     Source   Hugging Face's no_repeat_ngram_size; fairseq. */
+     Source   Hugging Face's no_repeat_ngram_size; fairseq.
+   samp_init_no_repeat_ngram_except -- does the same, but never masks one of the n_exempt tokens `exempt`, such as the
+   tokens of <td> and </td>, which every row of a table repeats. Exempt tokens are part of n-grams as all others are: an
+   n-gram that ends with another token is not repeated, even if it contains exempt ones.
+     Range    n_exempt in 0 .. SAMP_MAX_VOCAB; with 0 the sampler is samp_init_no_repeat_ngram's, whose saved states it
+              takes. The tokens are part of the settings that a saved state must have in common with its sampler.
+     Source   DeepSeek-OCR's whitelist_token_ids: vLLM (57540), SGLang (12415). */
 SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
+/* Masks each token that would repeat an n-gram, except these. */
+SAMP_API samp_sampler *samp_init_no_repeat_ngram_except(int32_t n, int32_t last_n, const samp_token *exempt,
+                                                        size_t n_exempt);
 
 /* samp_init_loop_breaker -- breaks loops. The text is in a loop if its last tokens are the same piece, of min_period ..
    max_period tokens, repeated at least `copies` times. Then l -= penalty for the token that would continue the loop,

@@ -172,7 +172,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *toke
     return sampi_builder_make(&builder);
 }
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram_except(int32_t n, int32_t last_n,
+                                                                   const samp_token *exempt, size_t n_exempt)
 {
     sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_NGRAM, "no-repeat-ngram");
     sampi_require(&builder.t, n >= 0 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
@@ -182,7 +183,14 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     builder.t.u.constraint.penalty = INFINITY;
     builder.t.u.constraint.is_idle = n == 0;
     builder.t.u.constraint.ring.cap = builder.t.u.constraint.room = n ? (uint32_t)last_n : 0;
+    sampi_builder_only(&builder, exempt, n_exempt, true, "exempt");
+    builder.t.u.constraint.exempt = builder.t.status ? 0 : (int32_t)builder.n_words;
     return sampi_builder_make(&builder);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
+{
+    return samp_init_no_repeat_ngram_except(n, last_n, NULL, 0);
 }
 
 /* Checks the definition of a loop, and writes it to the record t, for a loop breaker and for a samp_loop. */

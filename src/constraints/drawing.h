@@ -37,7 +37,13 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
     const sampi_count *ban = sampi_constraint_bans(s);
     uint32_t n = 0, kept = 0;
     switch (r->what) {
-        case SAMPI_CONSTRAINT_NGRAM: return sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
+        case SAMPI_CONSTRAINT_NGRAM: {
+            const samp_token *exempt = (const samp_token *)sampi_part(s, 2);
+            n = sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
+            for (uint32_t i = 0; i < n; i++)
+                if (!sampi_has_token(exempt, (size_t)r->exempt, list[i].token)) list[kept++] = list[i];
+            return kept;
+        }
         case SAMPI_CONSTRAINT_CUSUM: /* the token to be drawn takes the place of the oldest in a full window */
             if (r->sum < r->alarm) return 0;
             return sampi_constraint_followers(s, r->ring.size - (r->ring.size == r->ring.cap), (uint32_t)r->n - 1,
@@ -155,8 +161,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     const samp_token *only;
     size_t n = sampi_constraint_only(s, &only);
     for (size_t i = 0; n && i < cur->size; i++) {
-        size_t at = sampi_find_token(only, sizeof *only, n, cur->data[i].id);
-        if ((at < n && only[at] == cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
+        if (sampi_has_token(only, n, cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
         cur->data[i].logit = -INFINITY;
         cur->sorted = false;
     }

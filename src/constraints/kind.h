@@ -35,6 +35,7 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
     SAMPI_CONSTRAINT_LATER(INT32, lines, lines, INT32_MAX),
     SAMPI_CONSTRAINT_LATER(INT32, from, from, INT32_MAX),
     SAMPI_CONSTRAINT_LATER(INT32, to, to, INT32_MAX),
+    SAMPI_CONSTRAINT_LATER(INT32, exempt, exempt, INT32_MAX),
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }

@@ -24,6 +24,7 @@ typedef struct sampi_constraint {
     /* n: the number of tokens or patterns; the constraint is active from position `begin` on, for `count` tokens (0:
        without end) */
     int32_t n, begin, count;
+    int32_t exempt; /* for NGRAM: the number of tokens that are never masked (part 2) */
     int32_t last_n, shortest, longest, copies, every, budget, open, flags;
     int32_t soft, grace, total, loop_from, ramp; /* the numbers of a plan */
     /* the numbers of a schedule; inside is 1 for inside a span, 2 for outside */

@@ -30,10 +30,9 @@ static void sampi_clock_accept(sampi_sampler *s, samp_token token)
         r->count_in = r->missing = 0;
     } else if (r->at >= (uint32_t)r->begin) {
         const samp_token *until = (const samp_token *)sampi_part(s, 2);
-        const size_t n = s->part_size[2] / sizeof *until, at = sampi_find_token(until, sizeof *until, n, token);
         uint32_t step = sampi_clock_step(s, token);
         r->count_in = r->count_in > INT32_MAX - step ? INT32_MAX : r->count_in + step;
-        if (at < n && until[at] == token) r->missing |= SAMPI_CLOCK_CAME;
+        if (sampi_has_token(until, s->part_size[2] / sizeof *until, token)) r->missing |= SAMPI_CLOCK_CAME;
     }
     if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_constraint_period(s, r->ring.size)) return;
     r->missing |= SAMPI_CLOCK_LOOP;

@@ -186,7 +186,7 @@ static samp_sampler *any_constraint(source *s)
         case 7: return samp_init_forced_prefix(list, n, i);
         case 8: return samp_init_eog_bias(list, n, x);
         case 9: return samp_init_length_penalty(list, n, i, x, k);
-        case 10: return samp_init_no_repeat_ngram(i, k);
+        case 10: return samp_init_no_repeat_ngram_except(i, k, list, n);
         case 11: return samp_init_loop_breaker(i, k, any_int(s, 9), m, any_int(s, 9), x);
         case 12: return samp_init_loop_breaker_cusum(i, k, x, y, any_float(s));
         case 18: {

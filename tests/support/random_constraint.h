@@ -144,7 +144,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
         case 8: return samp_init_forced_prefix(t, n < 3 ? n : 3, begin);
         case 9: return samp_init_eog_bias(t, n, PICK(s, 2.0f, -3.0f, -INFINITY, 1e38f));
         case 10: return samp_init_length_penalty(t, n, begin, PICK(s, 1.1f, 0.5f, 3.0f, 1e30f), begin);
-        case 11: return samp_init_no_repeat_ngram(size, last_n);
+        case 11: return samp_init_no_repeat_ngram_except(size, last_n, t, percent(s, 30) ? n : 0);
         case 12: return make_decay(s, n_vocab);
         case 13: return make_schedule(s, n_vocab);
         case 15: return make_pattern(s, n_vocab);

@@ -111,7 +111,9 @@ static samp_sampler *make(const spec *p)
         case FORCED_PREFIX: return samp_init_forced_prefix(p->tokens[0], p->n, p->begin);
         case EOG_BIAS: return samp_init_eog_bias(p->tokens[0], p->n, p->bias);
         case LENGTH_PENALTY: return samp_init_length_penalty(p->tokens[0], p->n, p->n_min, p->factor, p->begin);
-        case NO_REPEAT: return samp_init_no_repeat_ngram(p->size, p->last_n);
+        case NO_REPEAT:
+            if (p->any_case) return samp_init_no_repeat_ngram_except(p->size, p->last_n, p->tokens[0], p->n);
+            return samp_init_no_repeat_ngram(p->size, p->last_n);
         case PERIOD:
             return samp_init_loop_breaker(p->shortest, p->longest, p->copies, p->last_n, p->every, p->penalty);
         case CUSUM: return samp_init_loop_breaker_cusum(p->size, p->last_n, p->loss, p->alarm, p->penalty);
@@ -605,7 +607,13 @@ static void want(const spec *p, const samp_token *text, size_t n, float *row)
         case FORCED_PREFIX:
             if (at >= 0 && at < (int64_t)p->n) keep_only(row, &p->tokens[0][at], 1);
             return;
-        case NO_REPEAT: want_followers(p, text, n, (size_t)p->last_n + 1, row); return;
+        case NO_REPEAT: {
+            float before[WIDE];
+            memcpy(before, row, sizeof before);
+            want_followers(p, text, n, (size_t)p->last_n + 1, row);
+            for (size_t i = 0; p->any_case && i < p->n; i++) row[p->tokens[0][i]] = before[p->tokens[0][i]];
+            return;
+        }
         case PERIOD: want_period(p, text, n, row); return;
         case CUSUM: want_cusum(p, text, n, row); return;
         case THINKING:
@@ -1016,6 +1024,13 @@ static void test_each_by_hand(void **state)
     /* 1 4 was followed by 1; of 4 alone too */
     MADE(samp_init_no_repeat_ngram(3, 100), text, 0.5f, NO, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f, 0.0f);
     MADE(samp_init_no_repeat_ngram(1, 3), text, 0.5f, NO, -1.0f, 2.0f, NO, NO, NO, 3.0f, -2.0f, 0.0f);
+    static const samp_token exempt[] = { 5, 99, 4, 5 }; /* 1 4 5 1 4: 4 and 5 may come again, 1 may not */
+    MADE(samp_init_no_repeat_ngram_except(1, 3, exempt, 4), text, 0.5f, NO, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f,
+         0.0f);
+    MADE(samp_init_no_repeat_ngram_except(3, 100, exempt, 4), text, 0.5f, NO, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f,
+         -2.0f, 0.0f);
+    MADE(samp_init_no_repeat_ngram_except(3, 100, text + 1, 1), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f,
+         -2.0f, 0.0f);
     static const samp_token loop[] = { 9, 2, 3, 2, 3, 2, 3 };
     MADE(samp_init_loop_breaker(1, 4, 3, 10, 7, 2.0f), loop, 0.5f, 1.5f, -3.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f,
          0.0f);
@@ -1714,6 +1729,7 @@ static void test_describe(void **state)
                           samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY),
                           samp_init_loop_breaker_cusum(6, 4096, 0.25f, 15.0f, 2.0f),
                           samp_init_no_repeat_ngram(3, 64),
+                          samp_init_no_repeat_ngram_except(3, 64, t, 2),
                           samp_init_top_p_decay(0.9f, 0.75f, 0.25f, t, 2, 3),
                           samp_init_min_tokens(t, 2, -1, 0),
                           samp_init_thinking(NULL, &span, 1, 100, -1, &plan),
@@ -1726,6 +1742,7 @@ static void test_describe(void **state)
                                         "penalty=inf)",
                                         "loop-breaker-cusum(n=6, last_n=4096, loss=0.25, alarm=15, penalty=2)",
                                         "no-repeat-ngram(n=3, last_n=64, penalty=inf)",
+                                        "no-repeat-ngram(n=3, last_n=64, penalty=inf, exempt=2)",
                                         "top-p-decay(p=0.9, decay=0.75, lowest=0.25, min_keep=3)",
                                         "!min-tokens",
                                         "thinking(n=1, budget=100, soft=40, grace=9, ramp=1, bias=2.5)",
@@ -1908,6 +1925,11 @@ static void test_bad_arguments(void **state)
     carries(samp_init_no_repeat_ngram((1 << 22) + 1, -1), SAMP_E_RANGE, "n");
     carries(samp_init_no_repeat_ngram(3, 2), SAMP_E_RANGE, "last_n");
     carries(samp_init_no_repeat_ngram(3, (1 << 22) + 1), SAMP_E_RANGE, "last_n");
+    carries(samp_init_no_repeat_ngram_except(3, 2, good, 2), SAMP_E_RANGE, "last_n");
+    carries(samp_init_no_repeat_ngram_except(3, 9, NULL, 1), SAMP_E_NULL, "exempt");
+    carries(samp_init_no_repeat_ngram_except(3, 9, low, 2), SAMP_E_RANGE, "exempt");
+    carries(samp_init_no_repeat_ngram_except(3, 9, high, 1), SAMP_E_RANGE, "exempt");
+    carries(samp_init_no_repeat_ngram_except(3, 9, good, (size_t)SAMP_MAX_VOCAB + 1), SAMP_E_RANGE, "exempt");
     carries(samp_init_loop_breaker(0, 5, 3, 100, 1, 1.0f), SAMP_E_RANGE, "min_period");
     carries(samp_init_loop_breaker(6, 5, 3, 100, 1, 1.0f), SAMP_E_RANGE, "max_period");
     carries(samp_init_loop_breaker(1, 65537, 3, 100, 1, 1.0f), SAMP_E_RANGE, "max_period");
@@ -2086,7 +2108,10 @@ static void test_other_settings(void **state)
                           samp_init_banned_strings(&vocab, x, 1, 0),
                           samp_init_banned_strings(&vocab, y, 1, 0),
                           samp_init_banned_strings(&vocab, x, 1, SAMP_BAN_REWIND),
-                          samp_init_banned_strings(&vocab, x, 1, SAMP_BAN_ANY_CASE) };
+                          samp_init_banned_strings(&vocab, x, 1, SAMP_BAN_ANY_CASE),
+                          samp_init_no_repeat_ngram(2, 9),
+                          samp_init_no_repeat_ngram_except(2, 9, a, 2),
+                          samp_init_no_repeat_ngram_except(2, 9, b, 2) };
     unsigned char bytes[4096];
     for (size_t i = 0; i < TEST_COUNT(s); i++)
         for (size_t k = 0; k < TEST_COUNT(s); k++) {
