@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9754 samplers/dist.h                 24814 grammar/states.h
-     312 api/config.h                     9785 samplers/gumbel.h               24972 grammar/items.h
-     343 api/types.h                      9852 watermark/function.h            25096 grammar/masks.h
-     642 api/missing.h                    9965 watermark/text.h                25299 grammar/runs.h
-     657 api/sample.h                    10151 watermark/draw.h                25511 grammar/entries.h
-     794 api/chains.h                    10356 samplers/mirostat.h             26020 grammar/accepting.h
-    1091 api/samplers.h                  10594 samplers/adaptive_p.h           26352 grammar/history.h
-    1420 api/gumbel.h                    10743 samplers/custom.h               26453 grammar/waiting.h
-    1449 api/operator.h                  10802 config/describe.h               26760 grammar/room.h
-    1508 api/kv.h                        10970 config/from_params.h            27114 grammar/sampler.h
-    1705 api/llama_cpp.h                 11022 config/orders.h                 27368 grammar/forced.h
-    1753 api/text_error.h                11294 config/numbers.h                27555 grammar/hooks.h
-    1772 api/grammar.h                   11439 config/set.h                    27683 schema/head.h
-    2081 api/shards.h                    11615 config/texts.h                  27858 schema/errors.h
-    2196 api/peers.h                     11793 config/settings.h               27973 schema/collections.h
-    2322 api/drafts.h                    11908 life/rollback.h                 28006 schema/references.h
-    2481 api/constraints.h               12146 life/chain.h                    28321 schema/strings.h
-    2857 api/watermark.h                 12429 life/members.h                  28382 schema/numbers.h
-    3031 api/stop.h                      12538 life/update.h                   28584 schema/sets.h
-    3171 api/vocab.h                     12721 life/copy.h                     28837 schema/formats.h
-    3213 api/parts.h                     12882 rows/row.h                      29106 schema/scalars.h
-    3261 base/switches.h                 13117 rows/reserve.h                  29412 schema/goals.h
-    3564 base/random.h                   13185 rows/pieces.h                   29655 schema/alternatives.h
-    3584 base/mt19937.h                  13294 rows/thresholds.h               30195 schema/objects.h
-    3656 base/exact.h                    13394 rows/compact.h                  30778 schema/arrays.h
-    3873 base/bits128.h                  13555 rows/sums.h                     31144 schema/satisfiable.h
-    3949 base/elements.h                 13682 rows/changes.h                  31292 schema/whole.h
-    4075 watermark/colours.h             13759 rows/cuts.h                     31447 tags/head.h
-    4138 kernels/llama_cpp/contract.h    14182 rows/typical.h                  31575 tags/words.h
-    4180 kernels/contract.h              14490 rows/tail_free.h                31689 tags/inside.h
-    4267 kernels/scalar.h                14558 rows/selecting.h                31828 tags/formats.h
-    4471 kernels/llama_cpp/scalar.h      14689 rows/mirostat.h                 32234 grammar/grammars.h
-    4492 kernels/sets.h                  14769 watermark/rows.h                32302 peers/tables.h
-    4541 kernels/vectors.h               14879 rows/flat.h                     32724 peers/values.h
-    4623 kernels/avx512.h                14928 rows/logprobs.h                 33197 peers/llama_server.h
-    4708 kernels/avx2.h                  15012 rows/step.h                     33265 peers/stops.h
-    4772 kernels/sse2.h                  15028 rows/llama_cpp/sums.h           33325 peers/fields.h
-    4789 kernels/neon.h                  15331 rows/llama_cpp/samplers.h       33615 peers/requests.h
-    4812 kernels/wasm.h                  15800 rows/llama_cpp/step.h           33794 vocab/pieces.h
-    4828 kernels/generic.h               15830 run/apply.h                     33972 vocab/tokenizer_json.h
-    4848 kernels/shared.h                15899 run/writing.h                   34190 vocab/gguf.h
-    4972 kernels/passes.h                16023 run/arrays.h                    34364 shards/head.h
-    5656 kernels/llama_cpp/passes.h      16099 run/arrays_llama_cpp.h          34453 shards/bytes.h
-    5738 kernels/check.h                 16296 run/walk.h                      34550 shards/merging.h
-    5760 kernels/dispatch.h              16399 run/finish.h                    34839 shards/row.h
-    5959 core/array.h                    16434 run/draw_llama_cpp.h            34974 shards/answers.h
-    6273 core/table.h                    16506 run/draw.h                      35492 shards/logprobs.h
-    6456 core/windows.h                  16577 run/sample.h                    35636 shards/taking.h
-    6544 constraints/record.h            16672 watermark/making.h              35788 shards/asking.h
-    6611 watermark/record.h              16902 watermark/tails.h               35917 shards/prefix.h
-    6630 rows/work.h                     16999 watermark/detect.h              36454 shards/plans.h
-    6658 life/past.h                     17224 run/verify.h                    36940 samplers/plans.h
-    6717 core/record.h                   17314 run/batch.h                     37202 shards/way.h
-    6852 core/plans.h                    17493 run/guide.h                     37347 shards/memory.h
-    6879 core/fields.h                   17534 life/state.h                    37416 shards/batch.h
-    6982 core/owners.h                   17695 operator/weights.h              37816 drafts/head.h
-    7049 core/mt19937.h                  17771 operator/search.h               37867 drafts/block.h
-    7104 core/no_mt19937.h               17902 operator/run.h                  38050 drafts/tree.h
-    7136 core/making.h                   18062 kv/cells.h                      38172 drafts/relaxed.h
-    7259 core/streams.h                  18086 kv/making.h                     38253 drafts/ngram.h
-    7295 life/state_fields.h             18306 kv/slot.h                       38389 text/automaton.h
-    7383 samplers/llama_cpp.h            18438 kv/sequences.h                  38460 grammar/patterns.h
-    7456 samplers/logit_bias.h           18568 kv/data.h                       38609 constraints/automaton.h
-    7549 samplers/patch.h                18698 kv/update.h                     38648 constraints/making.h
-    7597 samplers/penalties.h            18816 kv/state.h                      38894 constraints/sampler.h
-    7747 samplers/dry.h                  19015 llama_cpp/functions.h           38992 constraints/constructors.h
-    8284 samplers/cut.h                  19077 llama_cpp/object.h              39370 constraints/patterns.h
-    8299 samplers/top_n_sigma.h          19130 llama_cpp/vocabulary.h          39459 constraints/looking.h
-    8409 samplers/top_k.h                19205 text/reading.h                  39529 constraints/thinking.h
-    8467 samplers/tail_free.h            19311 text/strings.h                  39772 constraints/schedule.h
-    8589 samplers/typical.h              19409 text/values.h                   39855 constraints/accepting.h
-    8663 samplers/top_p.h                19563 text/documents.h                40036 constraints/drawing.h
-    8707 samplers/min_p.h                19636 grammar/head.h                  40274 constraints/state.h
-    8749 samplers/by_sums.h              19640 grammar/tree.h                  40338 constraints/kind.h
-    8898 samplers/top_h.h                20282 grammar/building.h              40400 constraints/top_p_decay.h
-    8951 samplers/min_k.h                20678 grammar/finishing.h             40487 constraints/accessors.h
-    9009 samplers/xtc.h                  20981 grammar/reading.h               40594 stop/head.h
-    9093 samplers/infill.h               21070 grammar/gbnf.h                  40659 stop/search.h
-    9209 samplers/temperature.h          21363 grammar/regex.h                 40780 stop/making.h
-    9374 samplers/smoothing.h            21780 grammar/derivatives.h           40937 stop/text.h
-    9460 samplers/softmax.h              22596 grammar/vocabulary.h            41089 stop/patterns.h
-    9494 samplers/drafted.h              23050 grammar/triggers.h              41161 stop/settings.h
-    9519 samplers/greedy.h               23524 grammar/matcher.h               41192 core/kinds.h
-    9553 samplers/choose.h               23794 grammar/cache.h                 41242 base/restore.h
-    9613 samplers/ratio.h                24075 grammar/moving.h                41255 api/license.h
-    9677 samplers/draw.h                 24524 grammar/visits.h
+       2 api/opening.h                    9876 samplers/dist.h                 24942 grammar/states.h
+     312 api/config.h                     9907 samplers/gumbel.h               25100 grammar/items.h
+     343 api/types.h                      9974 watermark/function.h            25224 grammar/masks.h
+     642 api/missing.h                   10087 watermark/text.h                25427 grammar/runs.h
+     657 api/sample.h                    10273 watermark/draw.h                25639 grammar/entries.h
+     794 api/chains.h                    10478 samplers/mirostat.h             26148 grammar/accepting.h
+    1091 api/samplers.h                  10716 samplers/adaptive_p.h           26480 grammar/history.h
+    1433 api/gumbel.h                    10865 samplers/custom.h               26581 grammar/waiting.h
+    1462 api/operator.h                  10924 config/describe.h               26888 grammar/room.h
+    1521 api/kv.h                        11092 config/from_params.h            27242 grammar/sampler.h
+    1718 api/llama_cpp.h                 11144 config/orders.h                 27496 grammar/forced.h
+    1766 api/text_error.h                11416 config/numbers.h                27683 grammar/hooks.h
+    1785 api/grammar.h                   11561 config/set.h                    27811 schema/head.h
+    2094 api/shards.h                    11737 config/texts.h                  27986 schema/errors.h
+    2209 api/peers.h                     11915 config/settings.h               28101 schema/collections.h
+    2335 api/drafts.h                    12030 life/rollback.h                 28134 schema/references.h
+    2494 api/constraints.h               12268 life/chain.h                    28449 schema/strings.h
+    2870 api/watermark.h                 12551 life/members.h                  28510 schema/numbers.h
+    3044 api/stop.h                      12660 life/update.h                   28712 schema/sets.h
+    3184 api/vocab.h                     12843 life/copy.h                     28965 schema/formats.h
+    3226 api/parts.h                     13004 rows/row.h                      29234 schema/scalars.h
+    3274 base/switches.h                 13239 rows/reserve.h                  29540 schema/goals.h
+    3577 base/random.h                   13307 rows/pieces.h                   29783 schema/alternatives.h
+    3597 base/mt19937.h                  13416 rows/thresholds.h               30323 schema/objects.h
+    3669 base/exact.h                    13516 rows/compact.h                  30906 schema/arrays.h
+    3886 base/bits128.h                  13677 rows/sums.h                     31272 schema/satisfiable.h
+    3962 base/elements.h                 13804 rows/changes.h                  31420 schema/whole.h
+    4088 watermark/colours.h             13881 rows/cuts.h                     31575 tags/head.h
+    4151 kernels/llama_cpp/contract.h    14310 rows/typical.h                  31703 tags/words.h
+    4193 kernels/contract.h              14618 rows/tail_free.h                31817 tags/inside.h
+    4280 kernels/scalar.h                14686 rows/selecting.h                31956 tags/formats.h
+    4484 kernels/llama_cpp/scalar.h      14817 rows/mirostat.h                 32362 grammar/grammars.h
+    4505 kernels/sets.h                  14897 watermark/rows.h                32430 peers/tables.h
+    4554 kernels/vectors.h               15007 rows/flat.h                     32852 peers/values.h
+    4636 kernels/avx512.h                15056 rows/logprobs.h                 33325 peers/llama_server.h
+    4721 kernels/avx2.h                  15140 rows/step.h                     33393 peers/stops.h
+    4785 kernels/sse2.h                  15156 rows/llama_cpp/sums.h           33453 peers/fields.h
+    4802 kernels/neon.h                  15459 rows/llama_cpp/samplers.h       33743 peers/requests.h
+    4825 kernels/wasm.h                  15928 rows/llama_cpp/step.h           33922 vocab/pieces.h
+    4841 kernels/generic.h               15958 run/apply.h                     34100 vocab/tokenizer_json.h
+    4861 kernels/shared.h                16027 run/writing.h                   34318 vocab/gguf.h
+    4985 kernels/passes.h                16151 run/arrays.h                    34492 shards/head.h
+    5669 kernels/llama_cpp/passes.h      16227 run/arrays_llama_cpp.h          34581 shards/bytes.h
+    5751 kernels/check.h                 16424 run/walk.h                      34678 shards/merging.h
+    5773 kernels/dispatch.h              16527 run/finish.h                    34967 shards/row.h
+    5972 core/array.h                    16562 run/draw_llama_cpp.h            35102 shards/answers.h
+    6286 core/table.h                    16634 run/draw.h                      35620 shards/logprobs.h
+    6470 core/windows.h                  16705 run/sample.h                    35764 shards/taking.h
+    6558 constraints/record.h            16800 watermark/making.h              35916 shards/asking.h
+    6625 watermark/record.h              17030 watermark/tails.h               36045 shards/prefix.h
+    6644 rows/work.h                     17127 watermark/detect.h              36582 shards/plans.h
+    6672 life/past.h                     17352 run/verify.h                    37068 samplers/plans.h
+    6731 core/record.h                   17442 run/batch.h                     37330 shards/way.h
+    6872 core/plans.h                    17621 run/guide.h                     37475 shards/memory.h
+    6899 core/fields.h                   17662 life/state.h                    37544 shards/batch.h
+    7002 core/owners.h                   17823 operator/weights.h              37944 drafts/head.h
+    7069 core/mt19937.h                  17899 operator/search.h               37995 drafts/block.h
+    7124 core/no_mt19937.h               18030 operator/run.h                  38178 drafts/tree.h
+    7156 core/making.h                   18190 kv/cells.h                      38300 drafts/relaxed.h
+    7315 core/streams.h                  18214 kv/making.h                     38381 drafts/ngram.h
+    7351 life/state_fields.h             18434 kv/slot.h                       38517 text/automaton.h
+    7439 samplers/llama_cpp.h            18566 kv/sequences.h                  38588 grammar/patterns.h
+    7512 samplers/logit_bias.h           18696 kv/data.h                       38737 constraints/automaton.h
+    7605 samplers/patch.h                18826 kv/update.h                     38776 constraints/making.h
+    7653 samplers/penalties.h            18944 kv/state.h                      39022 constraints/sampler.h
+    7803 samplers/dry.h                  19143 llama_cpp/functions.h           39111 constraints/constructors.h
+    8340 samplers/cut.h                  19205 llama_cpp/object.h              39489 constraints/patterns.h
+    8355 samplers/top_n_sigma.h          19258 llama_cpp/vocabulary.h          39578 constraints/looking.h
+    8465 samplers/top_k.h                19333 text/reading.h                  39648 constraints/thinking.h
+    8523 samplers/tail_free.h            19439 text/strings.h                  39891 constraints/schedule.h
+    8645 samplers/typical.h              19537 text/values.h                   39974 constraints/accepting.h
+    8719 samplers/top_p.h                19691 text/documents.h                40155 constraints/drawing.h
+    8763 samplers/min_p.h                19764 grammar/head.h                  40393 constraints/state.h
+    8805 samplers/by_sums.h              19768 grammar/tree.h                  40457 constraints/kind.h
+    8954 samplers/top_h.h                20410 grammar/building.h              40519 constraints/top_p_decay.h
+    9007 samplers/min_k.h                20806 grammar/finishing.h             40606 constraints/accessors.h
+    9065 samplers/xtc.h                  21109 grammar/reading.h               40713 stop/head.h
+    9215 samplers/infill.h               21198 grammar/gbnf.h                  40778 stop/search.h
+    9331 samplers/temperature.h          21491 grammar/regex.h                 40899 stop/making.h
+    9496 samplers/smoothing.h            21908 grammar/derivatives.h           41056 stop/text.h
+    9582 samplers/softmax.h              22724 grammar/vocabulary.h            41208 stop/patterns.h
+    9616 samplers/drafted.h              23178 grammar/triggers.h              41280 stop/settings.h
+    9641 samplers/greedy.h               23652 grammar/matcher.h               41311 core/kinds.h
+    9675 samplers/choose.h               23922 grammar/cache.h                 41361 base/restore.h
+    9735 samplers/ratio.h                24203 grammar/moving.h                41374 api/license.h
+    9799 samplers/draw.h                 24652 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1314,8 +1314,21 @@ SAMP_API samp_sampler *samp_init_min_k(float tau);
      Leaves   p computed over all tokens, if tokens were removed.
      Draws    64 random bits, and advances the position by one (if there is only one candidate it draws no bits, but the
               position advances).
-     Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
+     Source   p-e-w, text-generation-webui PR 6335; llama.cpp.
+   samp_init_xtc_except -- does the same, but never removes one of the n tokens `exempt`, such as vocab->eog and the
+     token of a new line, without which a text may ramble on. An exempt token still counts as a top choice: if it is the
+     least likely of them, all others are removed. So a text becomes shorter rather than longer.
+     Range    n in 0 .. SAMP_MAX_VOCAB; with n = 0 the sampler is samp_init_xtc's. `exempt` is copied; an id that is not
+              in the vocabulary has no effect. A bad id or list carries the name "exempt".
+     Draws    a coin of its own, not that of samp_init_xtc with the same seed.
+     Cost     that of samp_init_xtc; on slices, with sampling_gpu.h and under SAMP_RNG_MT19937 it runs step by step.
+     State    The tokens are part of the settings that a saved state must have in common with its sampler.
+     Source   mlx-lm's xtc_special_tokens (1176), requested in llama.cpp 9742. text-generation-webui has another rule: if
+              one of its special tokens would be removed, no token is. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
+/* Removes the top choices with probability p, except these tokens. */
+SAMP_API samp_sampler *samp_init_xtc_except(float p, float t, size_t min_keep, uint64_t seed, const samp_token *exempt,
+                                            size_t n);
 
 /* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends the text as soon as an end is
    likely. p and n are the probabilities and the number of the candidates; an "end" is a token that ends a generation.
@@ -6307,6 +6320,7 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(TOP_H, beginning) \
     X(MIN_K, beginning) \
     X(XTC, xtc) \
+    X(XTC_EXCEPT, none) \
     X(INFILL, none) \
     X(TEMP, temp) \
     X(TEMP_EXT, temp) \
@@ -6831,6 +6845,12 @@ struct sampi_sampler {
             size_t n_heads, n_tails;
         } dry;
         struct {
+            float p, t; /* these three are laid out as in `xtc` */
+            size_t min_keep;
+            int32_t n;
+            const samp_token *from;
+        } xtc_except; /* part 1: the exempt tokens, sampi_count [n] */
+        struct {
             const samp_vocab *vocab;
         } infill;
         sampi_chain chain;
@@ -7158,6 +7178,42 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     if (good || t->status) return;
     t->status = status;
     t->field = field;
+}
+
+/* Checks the token ids of a list, which may be NULL if it is empty. */
+static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
+{
+    sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
+    sampi_require(t, n <= SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
+    for (size_t i = 0; i < n && !t->status; i++)
+        sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
+}
+
+/* ---- a list of tokens ----
+  A part (an array behind the record) that is a list of tokens in order of ids. */
+
+/* Copies the caller's list to part i. */
+static SAMPI_COLD void sampi_list_build(sampi_sampler *s, int i, const samp_token *from)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, i);
+    const size_t n = s->part_size[i] / sizeof *list;
+    for (size_t k = 0; k < n; k++) list[k].token = from[k];
+    sampi_count_sort(list, (uint32_t)n);
+}
+
+/* Is a token in the list, part i? */
+static bool sampi_list_has(const sampi_sampler *s, int i, samp_token token)
+{
+    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
+    const uint32_t n = (uint32_t)(s->part_size[i] / sizeof *list), at = sampi_count_find(list, n, token);
+    return at < n && list[at].token == token;
+}
+
+/* Adds the list to the fingerprint. */
+static SAMPI_COLD void sampi_list_settings(const sampi_sampler *s, int i, uint64_t *hash)
+{
+    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
+    for (size_t k = 0; k < s->part_size[i] / sizeof *list; k++) sampi_mix(hash, (uint64_t)list[k].token);
 }
 
 /* Requires that x is in the range of its field. NaN has its own status, SAMP_E_NAN. */
@@ -9017,8 +9073,11 @@ static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, ui
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
+/* Is a token exempt? xtc without exempt tokens has no such list. */
+static bool sampi_xtc_spares(const sampi_sampler *s, samp_token token) { return sampi_list_has(s, 1, token); }
+
 /* Applies xtc: with probability p, removes all candidates with a probability of at least t except the last of them in
-   order. */
+   order and exempt tokens. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -9027,17 +9086,21 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     sampi_sums sums = sampi_sum(cur);
     uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
-    size_t above = 0, last = 0;
+    size_t above = 0, last = 0, spared = 0;
     for (size_t i = 0; i < cur->size; i++) {
         if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
         if (above == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[last], &cur->data[i])) last = i;
         above++;
+        spared += sampi_xtc_spares(s, cur->data[i].id);
     }
-    if (above < 2 || sums.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    spared += above > 0 && !sampi_xtc_spares(s, cur->data[last].id);
+    if (above == spared || sums.n - (above - spared) < s->u.xtc.min_keep) return SAMP_OK;
     sampi_set_p(cur, &sums);
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
-        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
+        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required) ||
+            sampi_xtc_spares(s, cur->data[i].id))
+            cur->data[kept++] = cur->data[i];
     cur->size = kept;
     return SAMP_OK;
 }
@@ -9061,22 +9124,64 @@ static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *c
     sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
+
+/* The same with exempt tokens. */
+static SAMPI_COLD int sampi_llama_xtc_except(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    size_t above = 0, gone = 0, kept = 0;
+    for (; above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit); above++)
+        gone += !sampi_xtc_spares(s, cur->data[above].id);
+    gone -= above > 0 && !sampi_xtc_spares(s, cur->data[above - 1].id);
+    if (gone == 0 || cur->size - gone < s->u.xtc.min_keep) return SAMP_OK;
+    for (size_t i = 0; i < cur->size; i++)
+        if (i + 1 >= above || sampi_xtc_spares(s, cur->data[i].id)) cur->data[kept++] = cur->data[i];
+    cur->size = kept;
+    return SAMP_OK;
+}
 #endif
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc_except(float p, float threshold, size_t min_keep, uint64_t seed,
+                                                       const samp_token *exempt, size_t n)
 {
-    sampi_sampler t = sampi_blank(SAMPI_XTC);
+    sampi_sampler t = sampi_blank(n ? SAMPI_XTC_EXCEPT : SAMPI_XTC);
     t.u.xtc.p = p;
     t.u.xtc.t = threshold;
     t.u.xtc.min_keep = min_keep;
     t.seed = seed;
+    sampi_require_tokens(&t, exempt, n, "exempt");
+    if (n && !t.status) {
+        t.u.xtc_except.n = (int32_t)n;
+        t.u.xtc_except.from = exempt;
+        t.part_size[1] = n * sizeof(sampi_count);
+    }
     return sampi_init(&t);
 }
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+{
+    return samp_init_xtc_except(p, threshold, min_keep, seed, NULL, 0);
+}
+
+static SAMPI_COLD void sampi_xtc_build(sampi_sampler *s)
+{
+    sampi_list_build(s, 1, s->u.xtc_except.from);
+    s->u.xtc_except.from = NULL;
+}
+
+static SAMPI_COLD void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash) { sampi_list_settings(s, 1, hash); }
 
 static const sampi_field SAMPI_XTC_FIELDS[] = {
     SAMPI_FIELD(FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
     SAMPI_MIN_KEEP(xtc.min_keep),
+};
+static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
+    SAMPI_FIXED(FLOAT, xtc_probability, xtc.p, 0, 0, 1, "p"),
+    SAMPI_FIXED(FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, "t"),
+    SAMPI_MIN_KEEP(xtc.min_keep),
+    SAMPI_FIXED(INT32, exempt, xtc_except.n, 0, 0, SAMP_MAX_VOCAB, "exempt"),
 };
 
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
@@ -9088,6 +9193,23 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
         SAMPI_LISTS_FEW | SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
+
+/* clang-format off */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept, vocab. */
+static const sampi_hooks SAMPI_XTC_EXCEPT_HOOKS = {
+    NULL, NULL, sampi_xtc_build, sampi_xtc_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* The row of the table of kinds, as above. */
+#define SAMPI_XTC_EXCEPT_ROW \
+    "xtc-except", 9, 0, "", \
+        SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS | SAMPI_IF_NAMED, \
+        SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
+        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc_except, NULL)
 
 
 /* ---- src/samplers/infill.h ---- */
@@ -14146,8 +14268,8 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
     return reach;
 }
 
-/* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
-   them. */
+/* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of them
+   and exempt ones. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
@@ -14171,9 +14293,15 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     }
     if (reach.n < 2) return SAMP_OK;
     if (!sampi_has_room(row, reach.n)) return SAMPI_DECLINED;
-    size_t n = min_keep > 1 ? sampi_row_count(row, -FLT_MAX, INFINITY) : row->n;
-    if (n - (reach.n - 1) < min_keep) return SAMP_OK;
+    size_t n = min_keep > 1 ? sampi_row_count(row, -FLT_MAX, INFINITY) : row->n, spared = 1;
     uint64_t mass = sampi_mass_lo(&range, share);
+    for (size_t i = 0; i < head.n && s->part_size[1]; i++) {
+        samp_token token = row->array ? row->array->data[head.id[i]].id : head.id[i];
+        if (w[i] < mass || i == reach.last || !sampi_xtc_spares(s, token)) continue;
+        w[i] = 0; /* below the mass, so that it stays */
+        spared++;
+    }
+    if (reach.n == spared || n - (reach.n - spared) < min_keep) return SAMP_OK;
     for (size_t i = 0; i < head.n; i++)
         if (w[i] >= mass && i != reach.last) sampi_set_element(row, sampi_find_id(row, head.id[i]), -INFINITY);
     return sampi_end_changes(row, true);
@@ -38918,15 +39046,6 @@ static SAMPI_COLD sampi_builder sampi_builder_of(sampi_constraint_kind what, con
     builder.t.u.constraint.name = name;
     builder.t.base.iface = sampi_constraint_iface();
     return builder;
-}
-
-/* Checks the token ids of a list, which may be NULL if it is empty. */
-static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
-{
-    sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
-    sampi_require(t, n <= SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
-    for (size_t i = 0; i < n && !t->status; i++)
-        sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
 }
 
 /* Allocates n patterns, which the caller then sets. Returns false without memory, or after an error. */

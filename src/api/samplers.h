@@ -223,8 +223,21 @@ SAMP_API samp_sampler *samp_init_min_k(float tau);
      Leaves   p computed over all tokens, if tokens were removed.
      Draws    64 random bits, and advances the position by one (if there is only one candidate it draws no bits, but the
               position advances).
-     Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
+     Source   p-e-w, text-generation-webui PR 6335; llama.cpp.
+   samp_init_xtc_except -- does the same, but never removes one of the n tokens `exempt`, such as vocab->eog and the
+     token of a new line, without which a text may ramble on. An exempt token still counts as a top choice: if it is the
+     least likely of them, all others are removed. So a text becomes shorter rather than longer.
+     Range    n in 0 .. SAMP_MAX_VOCAB; with n = 0 the sampler is samp_init_xtc's. `exempt` is copied; an id that is not
+              in the vocabulary has no effect. A bad id or list carries the name "exempt".
+     Draws    a coin of its own, not that of samp_init_xtc with the same seed.
+     Cost     that of samp_init_xtc; on slices, with sampling_gpu.h and under SAMP_RNG_MT19937 it runs step by step.
+     State    The tokens are part of the settings that a saved state must have in common with its sampler.
+     Source   mlx-lm's xtc_special_tokens (1176), requested in llama.cpp 9742. text-generation-webui has another rule: if
+              one of its special tokens would be removed, no token is. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
+/* Removes the top choices with probability p, except these tokens. */
+SAMP_API samp_sampler *samp_init_xtc_except(float p, float t, size_t min_keep, uint64_t seed, const samp_token *exempt,
+                                            size_t n);
 
 /* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends the text as soon as an end is
    likely. p and n are the probabilities and the number of the candidates; an "end" is a token that ends a generation.

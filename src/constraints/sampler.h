@@ -29,15 +29,6 @@ static SAMPI_COLD sampi_builder sampi_builder_of(sampi_constraint_kind what, con
     return builder;
 }
 
-/* Checks the token ids of a list, which may be NULL if it is empty. */
-static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
-{
-    sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
-    sampi_require(t, n <= SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
-    for (size_t i = 0; i < n && !t->status; i++)
-        sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
-}
-
 /* Allocates n patterns, which the caller then sets. Returns false without memory, or after an error. */
 static SAMPI_COLD bool sampi_builder_room(sampi_builder *builder, const void *given, size_t n, const char *field)
 {

@@ -27,6 +27,43 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
+/* Checks the token ids of a list, which may be NULL if it is empty. */
+static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
+{
+    sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
+    sampi_require(t, n <= SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
+    for (size_t i = 0; i < n && !t->status; i++)
+        sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
+}
+
+/* ---- a list of tokens ----
+   A part (an array behind the record) that is a list of tokens in order of ids: sampi_count [n], whose counts are not
+   used. The constructor checks the caller's list by sampi_require_tokens, and sizes the part. */
+
+/* Copies the caller's list to part i. */
+static SAMPI_COLD void sampi_list_build(sampi_sampler *s, int i, const samp_token *from)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, i);
+    const size_t n = s->part_size[i] / sizeof *list;
+    for (size_t k = 0; k < n; k++) list[k].token = from[k];
+    sampi_count_sort(list, (uint32_t)n);
+}
+
+/* Is a token in the list, part i? */
+static bool sampi_list_has(const sampi_sampler *s, int i, samp_token token)
+{
+    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
+    const uint32_t n = (uint32_t)(s->part_size[i] / sizeof *list), at = sampi_count_find(list, n, token);
+    return at < n && list[at].token == token;
+}
+
+/* Adds the list to the fingerprint. */
+static SAMPI_COLD void sampi_list_settings(const sampi_sampler *s, int i, uint64_t *hash)
+{
+    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
+    for (size_t k = 0; k < s->part_size[i] / sizeof *list; k++) sampi_mix(hash, (uint64_t)list[k].token);
+}
+
 /* Requires that x is in the range of its field. NaN has its own status, SAMP_E_NAN. */
 static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
 {

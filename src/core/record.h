@@ -126,6 +126,12 @@ struct sampi_sampler {
             size_t n_heads, n_tails;
         } dry;
         struct {
+            float p, t; /* these three are laid out as in `xtc` */
+            size_t min_keep;
+            int32_t n;
+            const samp_token *from;
+        } xtc_except; /* part 1: the exempt tokens, sampi_count [n] */
+        struct {
             const samp_vocab *vocab;
         } infill;
         sampi_chain chain;

@@ -48,6 +48,7 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(TOP_H, beginning) \
     X(MIN_K, beginning) \
     X(XTC, xtc) \
+    X(XTC_EXCEPT, none) \
     X(INFILL, none) \
     X(TEMP, temp) \
     X(TEMP_EXT, temp) \

@@ -1,7 +1,8 @@
 /* ---- xtc, "exclude top choices" (p-e-w) ----
    With probability p (the coin) the sampler xtc removes all tokens of probability >= t except the least likely of them.
    Of tokens with 0.5, 0.3, 0.15, 0.05 it leaves 0.15 and 0.05 for t = 0.1. The coin is made of 64 random bits, a
-   function of the seed and the position. */
+   function of the seed and the position. With exempt tokens, which are never removed, it is a kind of its own
+   (SAMPI_XTC_EXCEPT), because it has no plan: no step on a device has room for their list. */
 #ifndef SAMPI_PLANS
 
 /* Is this candidate's probability at least t? Then its weight is at least `required`. */
@@ -10,8 +11,12 @@ static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, ui
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
+/* Is a token exempt? xtc without exempt tokens has no such list. */
+static bool sampi_xtc_spares(const sampi_sampler *s, samp_token token) { return sampi_list_has(s, 1, token); }
+
 /* Applies xtc: with probability p, removes all candidates with a probability of at least t except the last of them in
-   order. If fewer than min_keep candidates would be left, none is removed. The position advances in either case. */
+   order and exempt tokens. If fewer than min_keep candidates would be left, none is removed. The position advances in
+   either case. */
 static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
@@ -20,17 +25,21 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     sampi_sums sums = sampi_sum(cur);
     uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
-    size_t above = 0, last = 0;
+    size_t above = 0, last = 0, spared = 0;
     for (size_t i = 0; i < cur->size; i++) {
         if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
         if (above == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[last], &cur->data[i])) last = i;
         above++;
+        spared += sampi_xtc_spares(s, cur->data[i].id);
     }
-    if (above < 2 || sums.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    spared += above > 0 && !sampi_xtc_spares(s, cur->data[last].id);
+    if (above == spared || sums.n - (above - spared) < s->u.xtc.min_keep) return SAMP_OK;
     sampi_set_p(cur, &sums);
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
-        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
+        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required) ||
+            sampi_xtc_spares(s, cur->data[i].id))
+            cur->data[kept++] = cur->data[i];
     cur->size = kept;
     return SAMP_OK;
 }
@@ -55,22 +64,64 @@ static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *c
     sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
+
+/* The same with exempt tokens. */
+static SAMPI_COLD int sampi_llama_xtc_except(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    size_t above = 0, gone = 0, kept = 0;
+    for (; above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit); above++)
+        gone += !sampi_xtc_spares(s, cur->data[above].id);
+    gone -= above > 0 && !sampi_xtc_spares(s, cur->data[above - 1].id);
+    if (gone == 0 || cur->size - gone < s->u.xtc.min_keep) return SAMP_OK;
+    for (size_t i = 0; i < cur->size; i++)
+        if (i + 1 >= above || sampi_xtc_spares(s, cur->data[i].id)) cur->data[kept++] = cur->data[i];
+    cur->size = kept;
+    return SAMP_OK;
+}
 #endif
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc_except(float p, float threshold, size_t min_keep, uint64_t seed,
+                                                       const samp_token *exempt, size_t n)
 {
-    sampi_sampler t = sampi_blank(SAMPI_XTC);
+    sampi_sampler t = sampi_blank(n ? SAMPI_XTC_EXCEPT : SAMPI_XTC);
     t.u.xtc.p = p;
     t.u.xtc.t = threshold;
     t.u.xtc.min_keep = min_keep;
     t.seed = seed;
+    sampi_require_tokens(&t, exempt, n, "exempt");
+    if (n && !t.status) {
+        t.u.xtc_except.n = (int32_t)n;
+        t.u.xtc_except.from = exempt;
+        t.part_size[1] = n * sizeof(sampi_count);
+    }
     return sampi_init(&t);
 }
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+{
+    return samp_init_xtc_except(p, threshold, min_keep, seed, NULL, 0);
+}
+
+static SAMPI_COLD void sampi_xtc_build(sampi_sampler *s)
+{
+    sampi_list_build(s, 1, s->u.xtc_except.from);
+    s->u.xtc_except.from = NULL;
+}
+
+static SAMPI_COLD void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash) { sampi_list_settings(s, 1, hash); }
 
 static const sampi_field SAMPI_XTC_FIELDS[] = {
     SAMPI_FIELD(FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
     SAMPI_MIN_KEEP(xtc.min_keep),
+};
+static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
+    SAMPI_FIXED(FLOAT, xtc_probability, xtc.p, 0, 0, 1, "p"),
+    SAMPI_FIXED(FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, "t"),
+    SAMPI_MIN_KEEP(xtc.min_keep),
+    SAMPI_FIXED(INT32, exempt, xtc_except.n, 0, 0, SAMP_MAX_VOCAB, "exempt"),
 };
 
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
@@ -82,6 +133,23 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
         SAMPI_LISTS_FEW | SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
+
+/* clang-format off */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept, vocab. */
+static const sampi_hooks SAMPI_XTC_EXCEPT_HOOKS = {
+    NULL, NULL, sampi_xtc_build, sampi_xtc_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* The row of the table of kinds, as above. */
+#define SAMPI_XTC_EXCEPT_ROW \
+    "xtc-except", 9, 0, "", \
+        SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS | SAMPI_IF_NAMED, \
+        SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
+        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc_except, NULL)
 
 #else /* the plan */
 

@@ -175,7 +175,7 @@ static samp_sampler *any_constraint(source *s)
                                  n,
                                  below(s, 8) ? &vocab : NULL,
                                  below(s, 4) ? NULL : &loop };
-    switch (below(s, 19)) {
+    switch (below(s, 20)) {
         case 0: return samp_init_sequence_bias(below(s, 8) ? q : NULL, pair);
         case 1: return samp_init_banned_sequences(q, pair, flags);
         case 2: return samp_init_banned_strings(below(s, 8) ? &vocab : NULL, strings, (size_t)below(s, 5), flags);
@@ -260,7 +260,10 @@ static samp_sampler *any_sampler(source *s)
         case 7: return samp_init_top_p(p, keep);
         case 8: return samp_init_min_p(p, keep);
         case 9: return samp_init_top_a(p, keep);
-        case 10: return samp_init_xtc(p, q, keep, choose(s, 8));
+        case 10: {
+            samp_token exempt[3] = { any_int(s, 60), any_int(s, 60), any_int(s, 60) };
+            return samp_init_xtc_except(p, q, keep, choose(s, 8), exempt, (size_t)below(s, 4));
+        }
         case 11: return samp_init_infill(below(s, 8) ? &vocab : NULL);
         case 12: return samp_init_temp(p);
         case 13: return samp_init_temp_ext(p, q, r);

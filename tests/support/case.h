@@ -558,13 +558,16 @@ static samp_sampler *make_mirostat(source *s, int kind, size_t n)
     return samp_init_mirostat(percent(s, 80) ? (int32_t)n : 1 + (int32_t)below(s, 1000), seed, tau, eta, m);
 }
 
-static samp_sampler *make_xtc(source *s, size_t n)
+static samp_sampler *make_xtc(source *s, size_t n, bool has_exempt)
 {
     float p = PICK(s, 1.0f, 0.5f, 0.9f, 0.1f, 0.0f, 1e-30f, 0.99999994f);
     float t = percent(s, 60) ? (float)(0.6 * coarse(s) * coarse(s))
                              : PICK(s, 0.1f, 0.0f, 0.3f, 0.5f, 0.50000006f, 1e-12f);
     size_t min_keep = make_min_keep(s, n);
-    return samp_init_xtc(p, t, min_keep, choose(s, 2));
+    if (!has_exempt) return samp_init_xtc(p, t, min_keep, choose(s, 2));
+    samp_token exempt[5];
+    for (size_t i = 0; i < 5; i++) exempt[i] = (samp_token)below(s, n + 3);
+    return samp_init_xtc_except(p, t, min_keep, choose(s, 2), exempt, 1 + below(s, 5));
 }
 
 static float make_top_h(source *s) { return percent(s, 40) ? 0.4f : make_share(s, true); }
@@ -617,7 +620,8 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_ETA: return samp_init_eta(make_cutoff(s), make_min_keep(s, n));
         case SAMPI_TOP_H: return samp_init_top_h(make_top_h(s), make_min_keep(s, n));
         case SAMPI_MIN_K: return samp_init_min_k(make_min_k(s));
-        case SAMPI_XTC: return make_xtc(s, n);
+        case SAMPI_XTC: return make_xtc(s, n, false);
+        case SAMPI_XTC_EXCEPT: return make_xtc(s, n, true);
         case SAMPI_INFILL:
             return n > 4096 ? samp_init_softmax() : samp_init_infill(&hole_vocab); /* it takes n^2 steps */
         case SAMPI_TEMP: return samp_init_temp(make_temp(s));

@@ -39,6 +39,7 @@ static const samp_vocab letters_with_ends = { N, test_letters, NULL, NULL, some_
     X(top_h, samp_init_top_h(0.95f, 1)) \
     X(min_k, samp_init_min_k(100.0f)) \
     X(xtc, samp_init_xtc(0.5f, 0.1f, 1, 21)) \
+    X(xtc_except, samp_init_xtc_except(0.5f, 0.1f, 1, 27, some_ends, N_SOME_ENDS)) \
     X(temp, samp_init_temp(0.8f)) \
     X(temp_ext, samp_init_temp_ext(0.9f, 0.4f, 1.0f)) \
     X(smoothing, samp_init_smoothing(0.3f, 1.5f)) \

@@ -981,6 +981,7 @@ typedef enum promise {
     X(samp_init_epsilon, nothing, MAKES, made(w, samp_init_epsilon(1e-3f, 1))) \
     X(samp_init_eta, nothing, MAKES, made(w, samp_init_eta(1e-3f, 1))) \
     X(samp_init_xtc, nothing, MAKES, made(w, make_xtc())) \
+    X(samp_init_xtc_except, nothing, MAKES, made(w, make_xtc_except())) \
     X(samp_init_infill, nothing, MAKES, made(w, make_infill())) \
     X(samp_init_temp, nothing, MAKES, made(w, make_temp())) \
     X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext())) \

@@ -998,6 +998,54 @@ static void test_xtc(void **state)
     assert_true(acted > rounds(300) - 5);
 }
 
+/* The same with exempt tokens, mostly likely ones: of the first k - 1 in order those go that are not exempt. */
+static void test_xtc_except(void **state)
+{
+    source rng = source_stream(29);
+    long acted = 0, spared = 0;
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(1500); i++) {
+        start_any(&rng);
+        const float t = (float)exp(-10 * uniform(&rng));
+        const size_t min_keep = make_min_keep(&rng), n_exempt = 1 + below(&rng, 4);
+        samp_token exempt[4];
+        size_t k = 0, gone = 0, here = 0;
+        bool doubt = t > 0.5f;
+        for (size_t j = 0; j < 4; j++) {
+            const size_t place = below(&rng, below(&rng, 3) && ref.n > 6 ? 6 : ref.n);
+            exempt[j] = ref.n && below(&rng, 9) ? ref.t[place].id : (samp_token)below(&rng, N_MAX);
+        }
+        apply_once(samp_init_xtc_except(1.0f, t, min_keep, choose(&rng, 8), exempt, n_exempt));
+        for (size_t j = 0; j < ref.n; j++) {
+            const real q = ref.w[j] / ref.z;
+            k += q >= (real)t;
+            doubt |= close_to(q, (real)t, (real)t);
+        }
+        if (doubt) continue;
+        bool goes[N_MAX] = { false };
+        for (size_t j = 0; j + 1 < k; j++) {
+            goes[j] = true;
+            for (size_t e = 0; e < n_exempt; e++) goes[j] &= exempt[e] != ref.t[j].id;
+            gone += goes[j];
+        }
+        if (ref.n - gone < clip(min_keep, 1, SIZE_MAX)) gone = 0;
+        expect_same_order();
+        for (size_t j = 0; j < ref.n; j++) {
+            const samp_token_data *d = test_find(&cur, ref.t[j].id);
+            const bool there = d && d->logit > -INFINITY;
+            assert_num(there, !(gone && goes[j]));
+            here += there;
+        }
+        assert_num(here, ref.n - gone);
+        if (gone) expect_p_all();
+        acted += gone > 0;
+        spared += k > 1 && gone < k - 1 && gone;
+    }
+    finish("xtc_except");
+    assert_true(acted > rounds(300) - 5 && spared > rounds(100) - 5);
+}
+
 /* ==================================================================================== logits, temperature */
 
 static float clamp_logit(float l)
@@ -1539,16 +1587,17 @@ static void test_adaptive_p(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),     cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_p_less),    cmocka_unit_test(test_p_less_norm),  cmocka_unit_test(test_epsilon),
-        cmocka_unit_test(test_eta),       cmocka_unit_test(test_top_h),        cmocka_unit_test(test_min_k),
-        cmocka_unit_test(test_guide),     cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),
-        cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
-        cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
-        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),     cmocka_unit_test(test_logit_bias),
-        cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),          cmocka_unit_test(test_dist),
-        cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),  cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_p_less),     cmocka_unit_test(test_p_less_norm),  cmocka_unit_test(test_epsilon),
+        cmocka_unit_test(test_eta),        cmocka_unit_test(test_top_h),        cmocka_unit_test(test_min_k),
+        cmocka_unit_test(test_guide),      cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_infill),     cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
+        cmocka_unit_test(test_typical),    cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
+        cmocka_unit_test(test_xtc_except), cmocka_unit_test(test_temp),         cmocka_unit_test(test_temp_ext),
+        cmocka_unit_test(test_logit_bias), cmocka_unit_test(test_penalties),    cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),     cmocka_unit_test(test_mirostat_v2),
+        cmocka_unit_test(test_adaptive_p),
     };
     return test_run(argc, argv, tests, load_rows, NULL);
 }

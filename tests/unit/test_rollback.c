@@ -299,7 +299,7 @@ static samp_sampler *make_walker(source *s, uint64_t number)
         else if (number % 3 == 1)
             made = make_kind(s, kind, N);
         else
-            made = chain_of(make_kind(s, kind, N), chain_of(make_xtc(s, N), make_kind(s, kind, N), NULL),
+            made = chain_of(make_kind(s, kind, N), chain_of(make_xtc(s, N, false), make_kind(s, kind, N), NULL),
                             make_kind(s, make_selector(s), N));
         if (kind == N_KINDS) made = chain_of(make_grammar(s), made, samp_init_dist(choose(s, 1)));
         if (number % 7 == 2) samp_set_rng(made, SAMP_RNG_MT19937);

@@ -105,6 +105,8 @@ static samp_sampler *sharp_epsilon(void) { return samp_init_epsilon(0.2f, 1); }
 static samp_sampler *sharp_epsilon_keep(void) { return samp_init_epsilon(0.2f, 4); }
 static samp_sampler *sharp_eta(void) { return samp_init_eta(0.1f, 1); }
 static samp_sampler *sharp_xtc(void) { return samp_init_xtc(1.0f, 0.05f, 1, 7); }
+static const samp_token spared[] = { 4, 1, 2, 1, 7 };
+static samp_sampler *sharp_xtc_except(void) { return samp_init_xtc_except(1.0f, 0.05f, 1, 7, spared, 5); }
 static samp_sampler *sharp_temp_0(void) { return samp_init_temp(0.0f); }
 static samp_sampler *sharp_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.5f, 1.5f); }
 static samp_sampler *sharp_top_h(void) { return samp_init_top_h(0.6f, 1); }
@@ -132,6 +134,7 @@ static const kind_of_sampler kinds[] = {
     { "top-h", sharp_top_h,                    false, false, true,  true,  false, false, true },
     { "min-k", sharp_min_k,                    false, false, true,  true,  false, false, true },
     { "xtc", sharp_xtc,                        false, false, false, false, true,  false, false },
+    { "xtc-except", sharp_xtc_except,          false, false, false, false, true,  false, false },
     { "temp", make_temp,                       false, true,  true,  false, true,  false, true },
     { "temp 0", sharp_temp_0,                  false, true,  true,  false, true,  false, true },
     { "temp-ext", sharp_temp_ext,              false, true,  true,  false, true,  false, true },
@@ -1046,6 +1049,43 @@ static void test_xtc(void **state)
     golden(samp_init_xtc(1.0f, 0.19f, 3, 0), FOUR_DOWN, FOUR_DOWN);
     golden(samp_init_xtc(1.0f, 0.09f, 2, 0), FOUR_DOWN, FOUR_DOWN);
     golden(samp_init_xtc(1.0f, 0.19f, SIZE_MAX, 0), FOUR_DOWN, FOUR_DOWN);
+}
+
+/* Of 0.4, 0.3, 0.2, 0.1 those above t, without the last of them, go, but an exempt one stays. */
+static void test_xtc_except(void **state)
+{
+    (void)state;
+    static const samp_token first[] = { 0 }, third[] = { 2, 2 }, all[] = { 3, 2, 1, 0 }, beyond[] = { 9 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        const struct {
+            const samp_token *exempt;
+            size_t n, min_keep;
+            float t;
+            double left[4];
+        } c[] = {
+            { first, 0, 0, 0.19f, { 0.0, 0.0, 0.2, 0.1 } },  { first, 1, 0, 0.19f, { 0.4, 0.0, 0.2, 0.1 } },
+            { third, 2, 0, 0.19f, { 0.0, 0.0, 0.2, 0.1 } },  { third, 2, 0, 0.09f, { 0.0, 0.0, 0.2, 0.1 } },
+            { all, 4, 0, 0.19f, { 0.4, 0.3, 0.2, 0.1 } },    { all, 3, 0, 0.09f, { 0.0, 0.3, 0.2, 0.1 } },
+            { beyond, 1, 0, 0.29f, { 0.0, 0.3, 0.2, 0.1 } }, { first, 1, 3, 0.19f, { 0.4, 0.0, 0.2, 0.1 } },
+            { first, 1, 4, 0.19f, { 0.4, 0.3, 0.2, 0.1 } },  { first, 1, 0, 0.39f, { 0.4, 0.3, 0.2, 0.1 } },
+            { first, 1, 0, 0.51f, { 0.4, 0.3, 0.2, 0.1 } },
+        };
+        for (size_t i = 0; i < TEST_COUNT(c); i++) {
+            samp_token_data data[4];
+            const double probs[] = { 0.4, 0.3, 0.2, 0.1 };
+            samp_token_data_array cur = from_probs(data, probs, 4);
+            size_t left = 0;
+            apply(of_kind(samp_init_xtc_except(1.0f, c[i].t, c[i].min_keep, 0, c[i].exempt, c[i].n), kind), &cur);
+            for (size_t k = 0; k < 4; k++) {
+                const samp_token_data *d = test_find(&cur, (samp_token)k);
+                bool there = d && d->logit > -INFINITY;
+                assert_num(there, c[i].left[k] > 0.0);
+                left += there;
+            }
+            for (size_t k = 0; k < 4 && left < 4; k++)
+                if (c[i].left[k] > 0.0) assert_near(test_find(&cur, (samp_token)k)->p, c[i].left[k], 1e-6);
+        }
+    }
 }
 
 static void test_xtc_leaves(void **state)
@@ -2312,6 +2352,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_smoothing),
         cmocka_unit_test(test_log_softmax),
         cmocka_unit_test(test_xtc),
+        cmocka_unit_test(test_xtc_except),
         cmocka_unit_test(test_xtc_leaves),
         cmocka_unit_test(test_xtc_chance),
         cmocka_unit_test(test_top_n_sigma),

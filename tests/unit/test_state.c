@@ -494,6 +494,7 @@ static samp_sampler *chain_with(size_t n_prev, samp_sampler *a, samp_sampler *b)
 /* One of each kind, then with every single setting another; NULL: no more. */
 static samp_sampler *variant(int i)
 {
+    static const samp_token exempt[] = { 3, 5 };
     switch (i) {
         case 0: return samp_init_logit_bias(N, 2, bias);
         case 1: return samp_init_logit_bias(N + 1, 2, bias);
@@ -582,11 +583,14 @@ static samp_sampler *variant(int i)
         case 84: return samp_init_p_less_norm(0.5f, 1);
         case 85: return samp_init_p_less_norm(0.25f, 1);
         case 86: return samp_init_p_less_norm(0.5f, 2);
+        case 87: return samp_init_xtc_except(0.5f, 0.1f, 1, 7, exempt, 2);
+        case 88: return samp_init_xtc_except(0.5f, 0.1f, 1, 7, exempt, 1);
+        case 89: return samp_init_xtc_except(0.5f, 0.1f, 1, 7, exempt + 1, 1);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 87 };
+enum { N_VARIANTS = 90 };
 
 static void test_states_of_other_samplers(void **state)
 {

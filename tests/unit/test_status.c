@@ -469,6 +469,14 @@ static void test_bad_truncation(void **state)
     bad(samp_init_xtc(0.0f, NAN, 0, 0), SAMP_E_NAN, "xtc_threshold"); /* off is no excuse */
     good(samp_init_xtc(0.0f, 0.0f, 0, 0));
     good(samp_init_xtc(1.0f, 1.0f, 0, 0));
+    const samp_token exempt[] = { 3, -1, SAMP_MAX_VOCAB };
+    bad(samp_init_xtc_except(NAN, 0.1f, 0, 0, exempt, 1), SAMP_E_NAN, "xtc_probability");
+    bad(samp_init_xtc_except(0.5f, ULP_ABOVE_1, 0, 0, exempt, 1), SAMP_E_RANGE, "xtc_threshold");
+    bad(samp_init_xtc_except(0.5f, 0.1f, 0, 0, NULL, 1), SAMP_E_NULL, "exempt");
+    bad(samp_init_xtc_except(0.5f, 0.1f, 0, 0, exempt, 2), SAMP_E_RANGE, "exempt");
+    bad(samp_init_xtc_except(0.5f, 0.1f, 0, 0, exempt + 2, 1), SAMP_E_RANGE, "exempt");
+    bad(samp_init_xtc_except(0.5f, 0.1f, 0, 0, exempt, (size_t)SAMP_MAX_VOCAB + 1), SAMP_E_RANGE, "exempt");
+    good(samp_init_xtc_except(0.5f, 0.1f, 0, 0, exempt, 1));
 }
 
 static void test_bad_temperature(void **state)
