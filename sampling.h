@@ -219,92 +219,92 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9876 samplers/dist.h                 24942 grammar/states.h
-     312 api/config.h                     9907 samplers/gumbel.h               25100 grammar/items.h
-     343 api/types.h                      9974 watermark/function.h            25224 grammar/masks.h
-     642 api/missing.h                   10087 watermark/text.h                25427 grammar/runs.h
-     657 api/sample.h                    10273 watermark/draw.h                25639 grammar/entries.h
-     794 api/chains.h                    10478 samplers/mirostat.h             26148 grammar/accepting.h
-    1091 api/samplers.h                  10716 samplers/adaptive_p.h           26480 grammar/history.h
-    1433 api/gumbel.h                    10865 samplers/custom.h               26581 grammar/waiting.h
-    1462 api/operator.h                  10924 config/describe.h               26888 grammar/room.h
-    1521 api/kv.h                        11092 config/from_params.h            27242 grammar/sampler.h
-    1718 api/llama_cpp.h                 11144 config/orders.h                 27496 grammar/forced.h
-    1766 api/text_error.h                11416 config/numbers.h                27683 grammar/hooks.h
-    1785 api/grammar.h                   11561 config/set.h                    27811 schema/head.h
-    2094 api/shards.h                    11737 config/texts.h                  27986 schema/errors.h
-    2209 api/peers.h                     11915 config/settings.h               28101 schema/collections.h
-    2335 api/drafts.h                    12030 life/rollback.h                 28134 schema/references.h
-    2494 api/constraints.h               12268 life/chain.h                    28449 schema/strings.h
-    2870 api/watermark.h                 12551 life/members.h                  28510 schema/numbers.h
-    3044 api/stop.h                      12660 life/update.h                   28712 schema/sets.h
-    3184 api/vocab.h                     12843 life/copy.h                     28965 schema/formats.h
-    3226 api/parts.h                     13004 rows/row.h                      29234 schema/scalars.h
-    3274 base/switches.h                 13239 rows/reserve.h                  29540 schema/goals.h
-    3577 base/random.h                   13307 rows/pieces.h                   29783 schema/alternatives.h
-    3597 base/mt19937.h                  13416 rows/thresholds.h               30323 schema/objects.h
-    3669 base/exact.h                    13516 rows/compact.h                  30906 schema/arrays.h
-    3886 base/bits128.h                  13677 rows/sums.h                     31272 schema/satisfiable.h
-    3962 base/elements.h                 13804 rows/changes.h                  31420 schema/whole.h
-    4088 watermark/colours.h             13881 rows/cuts.h                     31575 tags/head.h
-    4151 kernels/llama_cpp/contract.h    14310 rows/typical.h                  31703 tags/words.h
-    4193 kernels/contract.h              14618 rows/tail_free.h                31817 tags/inside.h
-    4280 kernels/scalar.h                14686 rows/selecting.h                31956 tags/formats.h
-    4484 kernels/llama_cpp/scalar.h      14817 rows/mirostat.h                 32362 grammar/grammars.h
-    4505 kernels/sets.h                  14897 watermark/rows.h                32430 peers/tables.h
-    4554 kernels/vectors.h               15007 rows/flat.h                     32852 peers/values.h
-    4636 kernels/avx512.h                15056 rows/logprobs.h                 33325 peers/llama_server.h
-    4721 kernels/avx2.h                  15140 rows/step.h                     33393 peers/stops.h
-    4785 kernels/sse2.h                  15156 rows/llama_cpp/sums.h           33453 peers/fields.h
-    4802 kernels/neon.h                  15459 rows/llama_cpp/samplers.h       33743 peers/requests.h
-    4825 kernels/wasm.h                  15928 rows/llama_cpp/step.h           33922 vocab/pieces.h
-    4841 kernels/generic.h               15958 run/apply.h                     34100 vocab/tokenizer_json.h
-    4861 kernels/shared.h                16027 run/writing.h                   34318 vocab/gguf.h
-    4985 kernels/passes.h                16151 run/arrays.h                    34492 shards/head.h
-    5669 kernels/llama_cpp/passes.h      16227 run/arrays_llama_cpp.h          34581 shards/bytes.h
-    5751 kernels/check.h                 16424 run/walk.h                      34678 shards/merging.h
-    5773 kernels/dispatch.h              16527 run/finish.h                    34967 shards/row.h
-    5972 core/array.h                    16562 run/draw_llama_cpp.h            35102 shards/answers.h
-    6286 core/table.h                    16634 run/draw.h                      35620 shards/logprobs.h
-    6470 core/windows.h                  16705 run/sample.h                    35764 shards/taking.h
-    6558 constraints/record.h            16800 watermark/making.h              35916 shards/asking.h
-    6625 watermark/record.h              17030 watermark/tails.h               36045 shards/prefix.h
-    6644 rows/work.h                     17127 watermark/detect.h              36582 shards/plans.h
-    6672 life/past.h                     17352 run/verify.h                    37068 samplers/plans.h
-    6731 core/record.h                   17442 run/batch.h                     37330 shards/way.h
-    6872 core/plans.h                    17621 run/guide.h                     37475 shards/memory.h
-    6899 core/fields.h                   17662 life/state.h                    37544 shards/batch.h
-    7002 core/owners.h                   17823 operator/weights.h              37944 drafts/head.h
-    7069 core/mt19937.h                  17899 operator/search.h               37995 drafts/block.h
-    7124 core/no_mt19937.h               18030 operator/run.h                  38178 drafts/tree.h
-    7156 core/making.h                   18190 kv/cells.h                      38300 drafts/relaxed.h
-    7315 core/streams.h                  18214 kv/making.h                     38381 drafts/ngram.h
-    7351 life/state_fields.h             18434 kv/slot.h                       38517 text/automaton.h
-    7439 samplers/llama_cpp.h            18566 kv/sequences.h                  38588 grammar/patterns.h
-    7512 samplers/logit_bias.h           18696 kv/data.h                       38737 constraints/automaton.h
-    7605 samplers/patch.h                18826 kv/update.h                     38776 constraints/making.h
-    7653 samplers/penalties.h            18944 kv/state.h                      39022 constraints/sampler.h
-    7803 samplers/dry.h                  19143 llama_cpp/functions.h           39111 constraints/constructors.h
-    8340 samplers/cut.h                  19205 llama_cpp/object.h              39489 constraints/patterns.h
-    8355 samplers/top_n_sigma.h          19258 llama_cpp/vocabulary.h          39578 constraints/looking.h
-    8465 samplers/top_k.h                19333 text/reading.h                  39648 constraints/thinking.h
-    8523 samplers/tail_free.h            19439 text/strings.h                  39891 constraints/schedule.h
-    8645 samplers/typical.h              19537 text/values.h                   39974 constraints/accepting.h
-    8719 samplers/top_p.h                19691 text/documents.h                40155 constraints/drawing.h
-    8763 samplers/min_p.h                19764 grammar/head.h                  40393 constraints/state.h
-    8805 samplers/by_sums.h              19768 grammar/tree.h                  40457 constraints/kind.h
-    8954 samplers/top_h.h                20410 grammar/building.h              40519 constraints/top_p_decay.h
-    9007 samplers/min_k.h                20806 grammar/finishing.h             40606 constraints/accessors.h
-    9065 samplers/xtc.h                  21109 grammar/reading.h               40713 stop/head.h
-    9215 samplers/infill.h               21198 grammar/gbnf.h                  40778 stop/search.h
-    9331 samplers/temperature.h          21491 grammar/regex.h                 40899 stop/making.h
-    9496 samplers/smoothing.h            21908 grammar/derivatives.h           41056 stop/text.h
-    9582 samplers/softmax.h              22724 grammar/vocabulary.h            41208 stop/patterns.h
-    9616 samplers/drafted.h              23178 grammar/triggers.h              41280 stop/settings.h
-    9641 samplers/greedy.h               23652 grammar/matcher.h               41311 core/kinds.h
-    9675 samplers/choose.h               23922 grammar/cache.h                 41361 base/restore.h
-    9735 samplers/ratio.h                24203 grammar/moving.h                41374 api/license.h
-    9799 samplers/draw.h                 24652 grammar/visits.h
+       2 api/opening.h                    9916 samplers/dist.h                 24982 grammar/states.h
+     312 api/config.h                     9947 samplers/gumbel.h               25140 grammar/items.h
+     343 api/types.h                     10014 watermark/function.h            25264 grammar/masks.h
+     642 api/missing.h                   10127 watermark/text.h                25467 grammar/runs.h
+     657 api/sample.h                    10313 watermark/draw.h                25679 grammar/entries.h
+     794 api/chains.h                    10518 samplers/mirostat.h             26188 grammar/accepting.h
+    1091 api/samplers.h                  10756 samplers/adaptive_p.h           26520 grammar/history.h
+    1433 api/gumbel.h                    10905 samplers/custom.h               26621 grammar/waiting.h
+    1462 api/operator.h                  10964 config/describe.h               26928 grammar/room.h
+    1521 api/kv.h                        11132 config/from_params.h            27282 grammar/sampler.h
+    1718 api/llama_cpp.h                 11184 config/orders.h                 27536 grammar/forced.h
+    1766 api/text_error.h                11456 config/numbers.h                27723 grammar/hooks.h
+    1785 api/grammar.h                   11601 config/set.h                    27851 schema/head.h
+    2094 api/shards.h                    11777 config/texts.h                  28026 schema/errors.h
+    2209 api/peers.h                     11955 config/settings.h               28141 schema/collections.h
+    2335 api/drafts.h                    12070 life/rollback.h                 28174 schema/references.h
+    2494 api/constraints.h               12308 life/chain.h                    28489 schema/strings.h
+    2897 api/watermark.h                 12591 life/members.h                  28550 schema/numbers.h
+    3071 api/stop.h                      12700 life/update.h                   28752 schema/sets.h
+    3211 api/vocab.h                     12883 life/copy.h                     29005 schema/formats.h
+    3253 api/parts.h                     13044 rows/row.h                      29274 schema/scalars.h
+    3301 base/switches.h                 13279 rows/reserve.h                  29580 schema/goals.h
+    3604 base/random.h                   13347 rows/pieces.h                   29823 schema/alternatives.h
+    3624 base/mt19937.h                  13456 rows/thresholds.h               30363 schema/objects.h
+    3696 base/exact.h                    13556 rows/compact.h                  30946 schema/arrays.h
+    3913 base/bits128.h                  13717 rows/sums.h                     31312 schema/satisfiable.h
+    3989 base/elements.h                 13844 rows/changes.h                  31460 schema/whole.h
+    4115 watermark/colours.h             13921 rows/cuts.h                     31615 tags/head.h
+    4178 kernels/llama_cpp/contract.h    14350 rows/typical.h                  31743 tags/words.h
+    4220 kernels/contract.h              14658 rows/tail_free.h                31857 tags/inside.h
+    4307 kernels/scalar.h                14726 rows/selecting.h                31996 tags/formats.h
+    4511 kernels/llama_cpp/scalar.h      14857 rows/mirostat.h                 32402 grammar/grammars.h
+    4532 kernels/sets.h                  14937 watermark/rows.h                32470 peers/tables.h
+    4581 kernels/vectors.h               15047 rows/flat.h                     32892 peers/values.h
+    4663 kernels/avx512.h                15096 rows/logprobs.h                 33365 peers/llama_server.h
+    4748 kernels/avx2.h                  15180 rows/step.h                     33433 peers/stops.h
+    4812 kernels/sse2.h                  15196 rows/llama_cpp/sums.h           33493 peers/fields.h
+    4829 kernels/neon.h                  15499 rows/llama_cpp/samplers.h       33783 peers/requests.h
+    4852 kernels/wasm.h                  15968 rows/llama_cpp/step.h           33962 vocab/pieces.h
+    4868 kernels/generic.h               15998 run/apply.h                     34140 vocab/tokenizer_json.h
+    4888 kernels/shared.h                16067 run/writing.h                   34358 vocab/gguf.h
+    5012 kernels/passes.h                16191 run/arrays.h                    34532 shards/head.h
+    5696 kernels/llama_cpp/passes.h      16267 run/arrays_llama_cpp.h          34621 shards/bytes.h
+    5778 kernels/check.h                 16464 run/walk.h                      34718 shards/merging.h
+    5800 kernels/dispatch.h              16567 run/finish.h                    35007 shards/row.h
+    5999 core/array.h                    16602 run/draw_llama_cpp.h            35142 shards/answers.h
+    6313 core/table.h                    16674 run/draw.h                      35660 shards/logprobs.h
+    6498 core/windows.h                  16745 run/sample.h                    35804 shards/taking.h
+    6586 constraints/record.h            16840 watermark/making.h              35956 shards/asking.h
+    6656 watermark/record.h              17070 watermark/tails.h               36085 shards/prefix.h
+    6675 rows/work.h                     17167 watermark/detect.h              36622 shards/plans.h
+    6703 life/past.h                     17392 run/verify.h                    37108 samplers/plans.h
+    6762 core/record.h                   17482 run/batch.h                     37370 shards/way.h
+    6912 core/plans.h                    17661 run/guide.h                     37515 shards/memory.h
+    6939 core/fields.h                   17702 life/state.h                    37584 shards/batch.h
+    7042 core/owners.h                   17863 operator/weights.h              37984 drafts/head.h
+    7109 core/mt19937.h                  17939 operator/search.h               38035 drafts/block.h
+    7164 core/no_mt19937.h               18070 operator/run.h                  38218 drafts/tree.h
+    7196 core/making.h                   18230 kv/cells.h                      38340 drafts/relaxed.h
+    7355 core/streams.h                  18254 kv/making.h                     38421 drafts/ngram.h
+    7391 life/state_fields.h             18474 kv/slot.h                       38557 text/automaton.h
+    7479 samplers/llama_cpp.h            18606 kv/sequences.h                  38628 grammar/patterns.h
+    7552 samplers/logit_bias.h           18736 kv/data.h                       38777 constraints/automaton.h
+    7645 samplers/patch.h                18866 kv/update.h                     38816 constraints/making.h
+    7693 samplers/penalties.h            18984 kv/state.h                      39062 constraints/sampler.h
+    7843 samplers/dry.h                  19183 llama_cpp/functions.h           39151 constraints/constructors.h
+    8380 samplers/cut.h                  19245 llama_cpp/object.h              39529 constraints/patterns.h
+    8395 samplers/top_n_sigma.h          19298 llama_cpp/vocabulary.h          39618 constraints/looking.h
+    8505 samplers/top_k.h                19373 text/reading.h                  39688 constraints/thinking.h
+    8563 samplers/tail_free.h            19479 text/strings.h                  39931 constraints/schedule.h
+    8685 samplers/typical.h              19577 text/values.h                   40014 constraints/accepting.h
+    8759 samplers/top_p.h                19731 text/documents.h                40195 constraints/drawing.h
+    8803 samplers/min_p.h                19804 grammar/head.h                  40433 constraints/state.h
+    8845 samplers/by_sums.h              19808 grammar/tree.h                  40497 constraints/kind.h
+    8994 samplers/top_h.h                20450 grammar/building.h              40559 constraints/top_p_decay.h
+    9047 samplers/min_k.h                20846 grammar/finishing.h             40646 constraints/timestamps.h
+    9105 samplers/xtc.h                  21149 grammar/reading.h               40848 constraints/accessors.h
+    9255 samplers/infill.h               21238 grammar/gbnf.h                  40955 stop/head.h
+    9371 samplers/temperature.h          21531 grammar/regex.h                 41020 stop/search.h
+    9536 samplers/smoothing.h            21948 grammar/derivatives.h           41141 stop/making.h
+    9622 samplers/softmax.h              22764 grammar/vocabulary.h            41298 stop/text.h
+    9656 samplers/drafted.h              23218 grammar/triggers.h              41450 stop/patterns.h
+    9681 samplers/greedy.h               23692 grammar/matcher.h               41522 stop/settings.h
+    9715 samplers/choose.h               23962 grammar/cache.h                 41553 core/kinds.h
+    9775 samplers/ratio.h                24243 grammar/moving.h                41604 base/restore.h
+    9839 samplers/draw.h                 24692 grammar/visits.h                41617 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2168,8 +2168,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 2.
               A draw may take 1 more round (its first eight attempts all fail once in 10^11 draws); logprobs take 2 more
               rounds and 7 bytes for each of n_top. If more than 256 tokens are left, samplers that need a list of all
-              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax) send 7 bytes
-              for each token, 2,048 tokens in a round. */
+              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax, xtc with exempt
+              tokens, samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -2640,6 +2640,33 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
               Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
                                              size_t min_keep);
+
+/* samp_init_timestamps -- Whisper's rules for time stamps: the tokens from `first` on, of which each is later than the
+   one before it. All other tokens are called text here, also the special ones.
+     Pairs    The first token is a time stamp, at most first + max_initial. A text is between two time stamps: after a
+              single time stamp behind text only another time stamp may come, and after two time stamps only text.
+     Order    No time stamp may be earlier than the last one. It may be equal only as the second of two that follow each
+              other, which end a text and begin the next one, so that no text has the length 0.
+     Sum      If the time stamps that these rules allow are together more likely than the most likely text token that
+              they allow, all text tokens are masked: if the sum of the time stamps' p exceeds that token's p, compared
+              by integer weights as samp_init_softmax has them.
+     Masks    no_timestamps (the token <|notimestamps|>) always; -1: there is no such token.
+     Text     begins with the first token that the sampler accepts: a prompt (<|startoftranscript|> and so on) must not
+              be accepted by it, or samp_reset of this sampler (samp_chain_get) follows the prompt.
+   samp_init_timestamps_except -- does the same, but the n tokens `exempt` may also come after a single time stamp behind
+   text. Whisper itself exempts its end of text and all special tokens behind it: a last text may end after its time
+   stamp. Without exempt tokens a text can end only after a pair of time stamps, or within a text.
+     Range    first in 0 .. SAMP_MAX_VOCAB - 1; no_timestamps in -1 .. SAMP_MAX_VOCAB - 1; max_initial >= -1, -1 is no
+              limit (Whisper's usual one is 50: one second); n in 0 .. SAMP_MAX_VOCAB.
+     Place    before samplers that truncate; the logits that it gets are those that Sum compares.
+     Executor It has a fast path; on slices, with sampling_gpu.h and under SAMP_RNG_MT19937 it runs step by step, with
+              the same rules and arithmetic.
+     Source   openai/whisper, decoding.py: ApplyTimestampRules (a sum that is equal to the largest p masks nothing, as
+              there); Hugging Face's WhisperTimeStampLogitsProcessor. */
+SAMP_API samp_sampler *samp_init_timestamps(samp_token first, samp_token no_timestamps, int32_t max_initial);
+/* Whisper's rules, with tokens that may come after a single time stamp: the end of the text. */
+SAMP_API samp_sampler *samp_init_timestamps_except(samp_token first, samp_token no_timestamps, int32_t max_initial,
+                                                   const samp_token *exempt, size_t n);
 
 /* samp_init_no_repeat_ngram -- masks each token that would repeat an n-gram: n tokens in the order in which they
    already occur among the last last_n accepted tokens.
@@ -6338,6 +6365,7 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(GRAMMAR, none) \
     X(CONSTRAINT, none) \
     X(TOP_P_DECAY, top_p) \
+    X(TIMESTAMPS, none) \
     X(WATERMARK, none) \
     X(SYNTHID, none) \
     X(SBW, none)
@@ -6609,6 +6637,9 @@ typedef struct sampi_constraint {
     sampi_ring ring;
 } sampi_constraint;
 
+/* The state of time stamps (constraints/timestamps.h) before the first token. */
+enum { SAMPI_STAMPS_BEGIN = 4 };
+
 /* Events that a clock has seen, flags in its member `missing`. */
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 
@@ -6862,6 +6893,15 @@ struct sampi_sampler {
             float first, factor, lowest;
             const samp_token *from;
         } decay; /* part 0: the tokens that set p back to its first value */
+        struct {
+            samp_token first, without; /* the first time stamp; the token for "no time stamps", or -1 */
+            int32_t most, n;           /* most: the largest index of the first time stamp, or -1 */
+            const samp_token *from;
+            /* the state: whether the last two tokens are time stamps (2: the last but one, 1: the last; a missing one
+               counts as one), or SAMPI_STAMPS_BEGIN; the last time stamp, or -1 */
+            uint32_t two;
+            samp_token last;
+        } stamps; /* part 0: the exempt tokens, sampi_count [n] */
 #endif
 #ifdef SAMPLING_WATERMARK_DECLARED
         sampi_watermark mark;
@@ -40603,6 +40643,208 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
         SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
 
+/* ---- src/constraints/timestamps.h ---- */
+/* ---- constraints: Whisper's time stamps ----
+  samp_init_timestamps and the hooks of its kind: which tokens may follow the text so far, by Whisper's rules, and
+     whether a time stamp must follow, because the time stamps together are more likely than any other token. */
+
+/* The tokens that the text so far allows: time stamps in [lo, hi), and other tokens: all, only exempt ones, or none. */
+typedef struct sampi_stamps {
+    samp_token lo, hi;
+    bool text, exempt;
+} sampi_stamps;
+
+static sampi_stamps sampi_stamps_of(const sampi_sampler *s)
+{
+    const samp_token first = s->u.stamps.first, last = s->u.stamps.last;
+    const uint32_t two = s->u.stamps.two;
+    sampi_stamps now = { last < 0 ? first : last + (two != 1), SAMP_MAX_VOCAB, !(two == 1), true };
+    if (two == SAMPI_STAMPS_BEGIN) {
+        now.text = now.exempt = false;
+        if (s->u.stamps.most >= 0 && s->u.stamps.most < SAMP_MAX_VOCAB - first) now.hi = first + s->u.stamps.most + 1;
+    }
+    if (two == 3) now.hi = first;
+    return now;
+}
+
+/* May this token come now, before the rule about probabilities? */
+static bool sampi_stamps_allow(const sampi_sampler *s, const sampi_stamps *now, samp_token token)
+{
+    if (token == s->u.stamps.without) return false;
+    if (token >= s->u.stamps.first) return token >= now->lo && token < now->hi;
+    return now->text || (now->exempt && sampi_list_has(s, 0, token));
+}
+
+/* Adds the weight of a time stamp, in units of that of the best other token, to *sum. */
+static bool sampi_stamps_add(uint64_t *sum, float best, float l)
+{
+    if (!sampi_masked(l)) *sum += sampi_weight(best, l);
+    return *sum > SAMPI_ONE;
+}
+
+/* Masks a candidate. Returns true, so that the caller notes a change. */
+static bool sampi_stamps_mask(samp_token_data *d)
+{
+    if (sampi_masked(d->logit)) return false;
+    d->logit = -INFINITY;
+    return true;
+}
+
+static int sampi_stamps_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token first = s->u.stamps.first;
+    const sampi_stamps now = sampi_stamps_of(s);
+    float best = -INFINITY, top = -INFINITY;
+    uint64_t sum = 0;
+    bool changes = false;
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data *d = &cur->data[i];
+        if (!sampi_stamps_allow(s, &now, d->id)) changes |= sampi_stamps_mask(d);
+        float *of = d->id < first ? &best : &top;
+        if (d->logit > *of) *of = d->logit;
+    }
+    bool wins = top > best;
+    for (size_t i = 0; i < cur->size && !wins && !sampi_masked(top); i++)
+        wins = cur->data[i].id >= first && sampi_stamps_add(&sum, best, cur->data[i].logit);
+    for (size_t i = 0; i < cur->size && wins; i++)
+        if (cur->data[i].id < first) changes |= sampi_stamps_mask(&cur->data[i]);
+    if (changes) cur->sorted = false;
+    return SAMP_OK;
+}
+
+/* Masks the elements [from, to) of a row. */
+static void sampi_stamps_clear(float *x, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) x[i] = -INFINITY;
+}
+
+/* Returns the index of the first element of a row with at least this id. */
+static size_t sampi_stamps_at(const sampi_row *row, samp_token id)
+{
+    if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
+    return sampi_find_token(row->id, sizeof *row->id, row->n, id);
+}
+
+/* Does the same on a row, in a copy of its logits, where the tokens are in order of ids. */
+static int sampi_fast_stamps(sampi_row *row, sampi_sampler *s)
+{
+    const sampi_count *exempt = (const sampi_count *)sampi_part(s, 0);
+    const size_t n_exempt = s->part_size[0] / sizeof *exempt;
+    const sampi_stamps now = sampi_stamps_of(s);
+    if (!sampi_is_compact(row)) sampi_flatten(row);
+    float *x = sampi_is_compact(row) ? row->work->x : row->work->own, top = -INFINITY;
+    const size_t split = sampi_stamps_at(row, s->u.stamps.first), n = row->n;
+    size_t from = 0;
+    sampi_stamps_clear(x, split, sampi_stamps_at(row, now.lo));
+    sampi_stamps_clear(x, sampi_stamps_at(row, now.hi > s->u.stamps.first ? now.hi : s->u.stamps.first), n);
+    for (size_t k = 0; k < n_exempt && !now.text && now.exempt; k++) {
+        size_t at = sampi_find_id(row, exempt[k].token);
+        if (at >= split) continue;
+        sampi_stamps_clear(x, from, at);
+        from = at + 1;
+    }
+    if (!now.text) sampi_stamps_clear(x, from, split);
+    size_t without = s->u.stamps.without < 0 ? n : sampi_find_id(row, s->u.stamps.without);
+    if (without < n) x[without] = -INFINITY;
+    for (size_t i = split; i < n; i++)
+        if (x[i] > top) top = x[i];
+    if (!sampi_masked(top)) {
+        const float best = split ? row->k->maxima(x, SAMP_F32, NULL, split, row->work->scratch) : -INFINITY;
+        uint64_t sum = 0;
+        bool wins = top > best;
+        for (size_t i = split; i < n && !wins; i++) wins = sampi_stamps_add(&sum, best, x[i]);
+        if (wins) sampi_stamps_clear(x, 0, split);
+    }
+    return sampi_end_changes(row, true);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps_except(samp_token first, samp_token no_timestamps,
+                                                              int32_t max_initial, const samp_token *exempt, size_t n)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TIMESTAMPS);
+    t.u.stamps.first = first;
+    t.u.stamps.without = no_timestamps;
+    t.u.stamps.most = max_initial;
+    t.u.stamps.from = exempt;
+    sampi_require_tokens(&t, exempt, n, "exempt");
+    t.u.stamps.n = t.status ? 0 : (int32_t)n;
+    t.part_size[0] = t.status ? 0 : n * sizeof(sampi_count);
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps(samp_token first, samp_token no_timestamps,
+                                                       int32_t max_initial)
+{
+    return samp_init_timestamps_except(first, no_timestamps, max_initial, NULL, 0);
+}
+
+static SAMPI_COLD void sampi_stamps_build(sampi_sampler *s)
+{
+    sampi_list_build(s, 0, s->u.stamps.from);
+    s->u.stamps.from = NULL;
+}
+
+static SAMPI_COLD void sampi_stamps_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_list_settings(s, 0, hash);
+}
+
+static SAMPI_COLD void sampi_stamps_accept(sampi_sampler *s, samp_token token)
+{
+    const bool is_stamp = token >= s->u.stamps.first;
+    const uint32_t two = s->u.stamps.two == SAMPI_STAMPS_BEGIN ? 3 : s->u.stamps.two;
+    s->u.stamps.two = (two << 1 & 2) | is_stamp;
+    if (is_stamp) s->u.stamps.last = token;
+}
+
+static SAMPI_COLD void sampi_stamps_reset(sampi_sampler *s)
+{
+    s->u.stamps.two = SAMPI_STAMPS_BEGIN;
+    s->u.stamps.last = -1;
+}
+
+/* Saves or loads the state. A text whose last token is a time stamp has a last one, and an empty text has none. */
+static SAMPI_COLD void sampi_stamps_state(sampi_sampler *s, sampi_io *io)
+{
+    const uint32_t two = (uint32_t)sampi_io_int(io, s->u.stamps.two, 4);
+    const samp_token last = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)s->u.stamps.last, 4);
+    io->bad |= two > SAMPI_STAMPS_BEGIN || last < -1 || (last >= 0 && last < s->u.stamps.first);
+    io->bad |= last < 0 ? (two & 1) && two != SAMPI_STAMPS_BEGIN : two == SAMPI_STAMPS_BEGIN;
+    if (io->mode != SAMPI_READ) return;
+    s->u.stamps.two = two;
+    s->u.stamps.last = last;
+}
+
+static SAMPI_COLD void sampi_stamps_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.stamps.two, 1);
+    sampi_record_words(r, &s->u.stamps.last, 1);
+}
+
+static const sampi_field SAMPI_TIMESTAMPS_FIELDS[] = {
+    SAMPI_FIXED(INT32, first, stamps.first, 0, 0, SAMP_MAX_VOCAB - 1, "first"),
+    SAMPI_FIXED(INT32, no_timestamps, stamps.without, -1, -1, SAMP_MAX_VOCAB - 1, "no_timestamps"),
+    SAMPI_FIXED(INT32, max_initial, stamps.most, -1, -1, INT32_MAX, "max_initial"),
+    { SAMPI_INT32, "exempt", SAMPI_NOWHERE, offsetof(sampi_sampler, u.stamps.n), 0, 0, SAMP_MAX_VOCAB,
+      SAMPI_IF_ABOVE_0, "exempt" },
+};
+
+/* clang-format off */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept, vocab. */
+static const sampi_hooks SAMPI_TIMESTAMPS_HOOKS = {
+    NULL, NULL, sampi_stamps_build, sampi_stamps_settings,
+    sampi_stamps_accept, sampi_stamps_reset, sampi_stamps_state, NULL, sampi_stamps_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
+#define SAMPI_TIMESTAMPS_ROW \
+    "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \
+        &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_fast_stamps, SAMPI_BY_LLAMA_CPP(sampi_stamps_apply, NULL)
+
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: questions of users ----
   Functions with which users ask constraints. */
@@ -41340,6 +41582,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #ifndef SAMPI_CONSTRAINT_ROW
 #define SAMPI_CONSTRAINT_ROW  SAMPI_NO_ROW
 #define SAMPI_TOP_P_DECAY_ROW SAMPI_NO_ROW
+#define SAMPI_TIMESTAMPS_ROW  SAMPI_NO_ROW
 #endif
 #ifndef SAMPI_WATERMARK_ROW
 #define SAMPI_WATERMARK_ROW SAMPI_NO_ROW

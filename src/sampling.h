@@ -540,6 +540,7 @@ extern "C" {
 #include "constraints/state.h"
 #include "constraints/kind.h"
 #include "constraints/top_p_decay.h"
+#include "constraints/timestamps.h"
 #include "constraints/accessors.h"
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 

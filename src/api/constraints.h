@@ -147,6 +147,33 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
                                              size_t min_keep);
 
+/* samp_init_timestamps -- Whisper's rules for time stamps: the tokens from `first` on, of which each is later than the
+   one before it. All other tokens are called text here, also the special ones.
+     Pairs    The first token is a time stamp, at most first + max_initial. A text is between two time stamps: after a
+              single time stamp behind text only another time stamp may come, and after two time stamps only text.
+     Order    No time stamp may be earlier than the last one. It may be equal only as the second of two that follow each
+              other, which end a text and begin the next one, so that no text has the length 0.
+     Sum      If the time stamps that these rules allow are together more likely than the most likely text token that
+              they allow, all text tokens are masked: if the sum of the time stamps' p exceeds that token's p, compared
+              by integer weights as samp_init_softmax has them.
+     Masks    no_timestamps (the token <|notimestamps|>) always; -1: there is no such token.
+     Text     begins with the first token that the sampler accepts: a prompt (<|startoftranscript|> and so on) must not
+              be accepted by it, or samp_reset of this sampler (samp_chain_get) follows the prompt.
+   samp_init_timestamps_except -- does the same, but the n tokens `exempt` may also come after a single time stamp behind
+   text. Whisper itself exempts its end of text and all special tokens behind it: a last text may end after its time
+   stamp. Without exempt tokens a text can end only after a pair of time stamps, or within a text.
+     Range    first in 0 .. SAMP_MAX_VOCAB - 1; no_timestamps in -1 .. SAMP_MAX_VOCAB - 1; max_initial >= -1, -1 is no
+              limit (Whisper's usual one is 50: one second); n in 0 .. SAMP_MAX_VOCAB.
+     Place    before samplers that truncate; the logits that it gets are those that Sum compares.
+     Executor It has a fast path; on slices, with sampling_gpu.h and under SAMP_RNG_MT19937 it runs step by step, with
+              the same rules and arithmetic.
+     Source   openai/whisper, decoding.py: ApplyTimestampRules (a sum that is equal to the largest p masks nothing, as
+              there); Hugging Face's WhisperTimeStampLogitsProcessor. */
+SAMP_API samp_sampler *samp_init_timestamps(samp_token first, samp_token no_timestamps, int32_t max_initial);
+/* Whisper's rules, with tokens that may come after a single time stamp: the end of the text. */
+SAMP_API samp_sampler *samp_init_timestamps_except(samp_token first, samp_token no_timestamps, int32_t max_initial,
+                                                   const samp_token *exempt, size_t n);
+
 /* samp_init_no_repeat_ngram -- masks each token that would repeat an n-gram: n tokens in the order in which they
    already occur among the last last_n accepted tokens.
      Range    n in 0 .. 2^22, 0 is off; last_n in [n, 2^22].

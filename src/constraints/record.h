@@ -53,6 +53,9 @@ typedef struct sampi_constraint {
     sampi_ring ring;
 } sampi_constraint;
 
+/* The state of time stamps (constraints/timestamps.h) before the first token. */
+enum { SAMPI_STAMPS_BEGIN = 4 };
+
 /* Events that a clock has seen, flags in its member `missing`. */
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 

@@ -143,6 +143,15 @@ struct sampi_sampler {
             float first, factor, lowest;
             const samp_token *from;
         } decay; /* part 0: the tokens that set p back to its first value */
+        struct {
+            samp_token first, without; /* the first time stamp; the token for "no time stamps", or -1 */
+            int32_t most, n;           /* most: the largest index of the first time stamp, or -1 */
+            const samp_token *from;
+            /* the state: whether the last two tokens are time stamps (2: the last but one, 1: the last; a missing one
+               counts as one), or SAMPI_STAMPS_BEGIN; the last time stamp, or -1 */
+            uint32_t two;
+            samp_token last;
+        } stamps; /* part 0: the exempt tokens, sampi_count [n] */
 #endif
 #ifdef SAMPLING_WATERMARK_DECLARED
         sampi_watermark mark;

@@ -66,6 +66,7 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(GRAMMAR, none) \
     X(CONSTRAINT, none) \
     X(TOP_P_DECAY, top_p) \
+    X(TIMESTAMPS, none) \
     X(WATERMARK, none) \
     X(SYNTHID, none) \
     X(SBW, none)

@@ -195,6 +195,7 @@ static samp_sampler *any_constraint(source *s)
             return samp_init_banned_pattern(below(s, 8) ? &vocab : NULL, patterns[below(s, 7)], flags,
                                             below(s, 2) ? &error : NULL);
         }
+        case 19: return samp_init_timestamps_except(any_int(s, 60), any_int(s, 60), any_int(s, 60), list, n);
         case 15: return samp_init_loop_watch(below(s, 8) ? &loop : NULL);
         case 16: return samp_init_thinking(below(s, 2) ? &vocab : NULL, below(s, 8) ? span : NULL, pair, i, k, &plan);
         case 17: return samp_init_schedule(below(s, 9) ? &when : NULL, below(s, 4) ? samp_init_temp(x) : NULL);

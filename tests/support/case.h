@@ -648,6 +648,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
 #endif
         case SAMPI_CONSTRAINT:
         case SAMPI_TOP_P_DECAY:
+        case SAMPI_TIMESTAMPS:
         case SAMPI_DIST:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:

@@ -132,7 +132,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
     size_t n = make_tokens(s, t, n_vocab);
     int32_t begin = (int32_t)below(s, 4), size = 1 + (int32_t)below(s, 3), last_n = size + (int32_t)below(s, 60);
     float penalty = PICK(s, INFINITY, 2.0f, 1e38f, 0.5f);
-    switch (below(s, 17)) {
+    switch (below(s, 18)) {
         case 0:
         case 1: return make_sequences(s, n_vocab);
         case 2: return make_strings(s, n_vocab);
@@ -146,6 +146,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
         case 10: return samp_init_length_penalty(t, n, begin, PICK(s, 1.1f, 0.5f, 3.0f, 1e30f), begin);
         case 11: return samp_init_no_repeat_ngram_except(size, last_n, t, percent(s, 30) ? n : 0);
         case 12: return make_decay(s, n_vocab);
+        case 16: return samp_init_timestamps_except((samp_token)below(s, 8), begin - 1, begin - 1, t, n);
         case 13: return make_schedule(s, n_vocab);
         case 15: return make_pattern(s, n_vocab);
         case 14: return make_thinking(s, n_vocab);

@@ -58,6 +58,7 @@ typedef enum kind {
     EOG_BIAS,
     LENGTH_PENALTY,
     NO_REPEAT,
+    STAMPS,
     PERIOD,
     CUSUM,
     THINKING,
@@ -82,7 +83,8 @@ typedef struct spec {
     size_t n;
     bool any_case, has_vocab;
     samp_thinking spans[2];
-    int32_t begin, n_min, size, last_n, shortest, longest, copies, every, budget, open;
+    samp_token first, without;
+    int32_t most, begin, n_min, size, last_n, shortest, longest, copies, every, budget, open;
     float bias, factor, penalty, loss, alarm;
     samp_thinking_plan plan;
     samp_schedule when;
@@ -114,6 +116,8 @@ static samp_sampler *make(const spec *p)
         case NO_REPEAT:
             if (p->any_case) return samp_init_no_repeat_ngram_except(p->size, p->last_n, p->tokens[0], p->n);
             return samp_init_no_repeat_ngram(p->size, p->last_n);
+        case STAMPS:
+            return samp_init_timestamps_except(p->first, p->without, p->most, p->tokens[0], p->has_vocab ? p->n : 0);
         case PERIOD:
             return samp_init_loop_breaker(p->shortest, p->longest, p->copies, p->last_n, p->every, p->penalty);
         case CUSUM: return samp_init_loop_breaker_cusum(p->size, p->last_n, p->loss, p->alarm, p->penalty);
@@ -237,6 +241,9 @@ static void any_spec(spec *p, source *s, kind kind)
     p->longest = p->shortest + (int32_t)below(s, 5);
     p->copies = 2 + (int32_t)below(s, 2);
     if (kind == PERIOD || kind >= PLANNED) p->last_n = p->copies * p->shortest + (int32_t)below(s, 30);
+    p->first = (samp_token)below(s, 6);
+    p->without = (samp_token)below(s, 8) - 1;
+    p->most = (int32_t)below(s, 5) - 1;
     p->every = 1 + (int32_t)below(s, 5);
     p->budget = (int32_t)below(s, 7);
     p->open = (int32_t)below(s, p->n + 1) - 1;
@@ -593,6 +600,36 @@ static void want_strings(const spec *p, const samp_token *text, size_t n, float 
     }
 }
 
+/* Whisper's rules as its program has them, one after another over the whole text and row [width]. */
+static void want_stamps(const spec *p, const samp_token *text, size_t n, float *row, size_t width)
+{
+    const size_t first = (size_t)p->first;
+    const bool last = n >= 1 && text[n - 1] >= p->first, before = n < 2 || text[n - 2] >= p->first;
+    size_t latest = 0;
+    double stamps = 0.0, best = 0.0, max = -INFINITY;
+    if (p->without >= 0) row[p->without] = -INFINITY;
+    for (size_t i = first; i < width && last && before; i++) row[i] = -INFINITY;
+    for (size_t i = 0; i < first && last && !before; i++) {
+        bool ends = false;
+        for (size_t k = 0; k < p->n && p->has_vocab; k++) ends |= p->tokens[0][k] == (samp_token)i;
+        if (!ends) row[i] = -INFINITY;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (text[i] >= p->first) latest = (size_t)text[i] + 1; /* one behind the last time stamp */
+    if (latest && last && !before) latest--;
+    for (size_t i = first; i < latest; i++) row[i] = -INFINITY;
+    for (size_t i = 0; i < width && n == 0; i++)
+        if (i < first || (p->most >= 0 && i > first + (size_t)p->most)) row[i] = -INFINITY;
+    for (size_t i = 0; i < width; i++) max = fmax(max, (double)row[i]);
+    if (max == -INFINITY) return;
+    for (size_t i = 0; i < width; i++) {
+        const double e = exp((double)row[i] - max);
+        if (i >= first) stamps += e;
+        if (i < first) best = fmax(best, e);
+    }
+    for (size_t i = 0; i < first && stamps > best; i++) row[i] = -INFINITY;
+}
+
 /* row [WIDE] behind text [n]; all that is named is below N. */
 static void want(const spec *p, const samp_token *text, size_t n, float *row)
 {
@@ -614,6 +651,7 @@ static void want(const spec *p, const samp_token *text, size_t n, float *row)
             for (size_t i = 0; p->any_case && i < p->n; i++) row[p->tokens[0][i]] = before[p->tokens[0][i]];
             return;
         }
+        case STAMPS: want_stamps(p, text, n, row, WIDE); return;
         case PERIOD: want_period(p, text, n, row); return;
         case CUSUM: want_cusum(p, text, n, row); return;
         case THINKING:
@@ -738,7 +776,14 @@ static void check_place(const spec *p, samp_sampler *s, const samp_token *text, 
     for (int i = 0; i < 5; i++) row[below(rng, i ? N : WIDE)] = -INFINITY;
     memcpy(wanted, row, sizeof row);
     want(p, text, n, wanted);
-    check_array(p, s, text, n, row, wanted, N, rng);
+    if (p->kind == STAMPS) { /* of a shorter row the sums are others */
+        float few[WIDE];
+        memcpy(few, row, sizeof few);
+        want_stamps(p, text, n, few, N);
+        check_array(p, s, text, n, row, few, N, rng);
+    } else {
+        check_array(p, s, text, n, row, wanted, N, rng);
+    }
     check_array(p, s, text, n, row, wanted, WIDE, rng);
     if (p->kind == LENGTH_PENALTY || p->kind == PLANNED) { /* to the last bit, as the steps have it */
         samp_token_data_array cur = test_array(data, row, N);
@@ -998,6 +1043,63 @@ static void made_of(samp_sampler *s, const samp_token *text, size_t n, const flo
 }
 #define MADE(s, text, ...) made_of(s, text, sizeof text / sizeof *text, (const float[10]){ __VA_ARGS__ })
 #define NO                 -INFINITY
+
+/* The tokens from 6 on are time stamps; 5 is "no time stamps", 4 the end. The row's text: 0.5 1.5 -1 2 0.25 1; its time
+   stamps: -inf 3 -2 0, of e^3 = 20.1 and the others 1.1 together. */
+static void test_timestamps(void **state)
+{
+    (void)state;
+    static const samp_token nothing[1], end[] = { 4 }, one[] = { 7 }, two[] = { 7, 8 }, spoken[] = { 7, 1 };
+    static const samp_token shut[] = { 7, 1, 8 }, again[] = { 7, 1, 8, 8 }, more[] = { 7, 1, 8, 8, 1 },
+                            text[] = { 1 };
+    /* the beginning: a time stamp, at most the second one of them */
+    made_of(samp_init_timestamps(6, 5, -1), nothing, 0,
+            (const float[10]){ NO, NO, NO, NO, NO, NO, NO, 3.0f, -2.0f, 0.0f });
+    made_of(samp_init_timestamps(6, 5, 1), nothing, 0, (const float[10]){ NO, NO, NO, NO, NO, NO, NO, 3.0f, NO, NO });
+    made_of(samp_init_timestamps(6, 5, 0), nothing, 0, (const float[10]){ NO, NO, NO, NO, NO, NO, NO, NO, NO, NO });
+    /* behind one time stamp at the beginning, or two: text */
+    MADE(samp_init_timestamps(6, 5, 1), one, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, NO, NO);
+    MADE(samp_init_timestamps(6, -1, 1), two, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO, NO, NO, NO);
+    MADE(samp_init_timestamps(6, 5, 1), again, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, NO, NO);
+    /* in a text: a later time stamp, here less likely than 3 */
+    MADE(samp_init_timestamps(6, 5, 1), spoken, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, -2.0f, 0.0f);
+    MADE(samp_init_timestamps(6, 5, 1), more, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, NO, 0.0f);
+    MADE(samp_init_timestamps(6, 5, 1), text, NO, NO, NO, NO, NO, NO, NO, 3.0f, -2.0f, 0.0f); /* e^3 > e^2 */
+    /* behind the end of a text: the same time stamp or a later one, or the end, which 0 = 1.4 e^-0.25 beats or not */
+    MADE(samp_init_timestamps(6, 5, 1), shut, NO, NO, NO, NO, NO, NO, NO, NO, -2.0f, 0.0f);
+    MADE(samp_init_timestamps_except(6, 5, 1, end, 1), shut, NO, NO, NO, NO, 0.25f, NO, NO, NO, -2.0f, 0.0f);
+    MADE(samp_init_timestamps_except(6, 5, 1, text, 1), shut, NO, 1.5f, NO, NO, NO, NO, NO, NO, -2.0f, 0.0f);
+    MADE(samp_init_timestamps_except(6, 5, 1, end, 1), spoken, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, -2.0f,
+         0.0f);
+    /* the sum decides, not one of them: 0.25 against 0 and -1 (1.28 and 1.37), not against 0 and -2 (1.14) */
+    static const struct {
+        float second;
+        bool wins;
+    } sums[] = { { -1.0f, true }, { -2.0f, false }, { NO, false }, { 0.25f, true } };
+    for (size_t i = 0; i < TEST_COUNT(sums); i++) {
+        const float row[4] = { -3.0f, 0.25f, 0.0f, sums[i].second };
+        samp_token_data data[4];
+        samp_token_data_array cur = test_array(data, row, 4);
+        samp_sampler *s = samp_init_timestamps(2, -1, -1);
+        assert_ok(samp_accept(s, 0));
+        assert_ok(samp_apply(s, &cur));
+        assert_num(data[1].logit == NO, sums[i].wins);
+        assert_same(data[2].logit, 0.0f);
+        samp_free(s);
+    }
+    /* as likely as the text: it is not masked */
+    const float tie[2] = { 1.0f, 1.0f };
+    samp_token_data data[2];
+    samp_token_data_array cur = test_array(data, tie, 2);
+    samp_sampler *s = samp_init_timestamps(1, -1, -1);
+    assert_ok(samp_accept(s, 0));
+    assert_ok(samp_apply(s, &cur));
+    assert_same(data[0].logit, 1.0f);
+    samp_reset(s); /* the text begins anew */
+    assert_ok(samp_apply(s, &cur));
+    assert_same(data[0].logit, NO);
+    samp_free(s);
+}
 
 static void test_each_by_hand(void **state)
 {
@@ -1731,6 +1833,8 @@ static void test_describe(void **state)
                           samp_init_no_repeat_ngram(3, 64),
                           samp_init_no_repeat_ngram_except(3, 64, t, 2),
                           samp_init_top_p_decay(0.9f, 0.75f, 0.25f, t, 2, 3),
+                          samp_init_timestamps(50364, 50363, 50),
+                          samp_init_timestamps_except(50364, -1, -1, t, 2),
                           samp_init_min_tokens(t, 2, -1, 0),
                           samp_init_thinking(NULL, &span, 1, 100, -1, &plan),
                           samp_init_schedule(&when, samp_init_temp(0.5f)) };
@@ -1744,6 +1848,8 @@ static void test_describe(void **state)
                                         "no-repeat-ngram(n=3, last_n=64, penalty=inf)",
                                         "no-repeat-ngram(n=3, last_n=64, penalty=inf, exempt=2)",
                                         "top-p-decay(p=0.9, decay=0.75, lowest=0.25, min_keep=3)",
+                                        "timestamps(first=50364, no_timestamps=50363, max_initial=50)",
+                                        "timestamps(first=50364, no_timestamps=-1, max_initial=-1, exempt=2)",
                                         "!min-tokens",
                                         "thinking(n=1, budget=100, soft=40, grace=9, ramp=1, bias=2.5)",
                                         "schedule(from=2, to=20) -> temp(t=0.5)" };
@@ -1925,6 +2031,13 @@ static void test_bad_arguments(void **state)
     carries(samp_init_no_repeat_ngram((1 << 22) + 1, -1), SAMP_E_RANGE, "n");
     carries(samp_init_no_repeat_ngram(3, 2), SAMP_E_RANGE, "last_n");
     carries(samp_init_no_repeat_ngram(3, (1 << 22) + 1), SAMP_E_RANGE, "last_n");
+    carries(samp_init_timestamps(-1, 5, 5), SAMP_E_RANGE, "first");
+    carries(samp_init_timestamps(SAMP_MAX_VOCAB, 5, 5), SAMP_E_RANGE, "first");
+    carries(samp_init_timestamps(6, -2, 5), SAMP_E_RANGE, "no_timestamps");
+    carries(samp_init_timestamps(6, SAMP_MAX_VOCAB, 5), SAMP_E_RANGE, "no_timestamps");
+    carries(samp_init_timestamps(6, 5, -2), SAMP_E_RANGE, "max_initial");
+    carries(samp_init_timestamps_except(6, 5, 5, NULL, 1), SAMP_E_NULL, "exempt");
+    carries(samp_init_timestamps_except(6, 5, 5, low, 2), SAMP_E_RANGE, "exempt");
     carries(samp_init_no_repeat_ngram_except(3, 2, good, 2), SAMP_E_RANGE, "last_n");
     carries(samp_init_no_repeat_ngram_except(3, 9, NULL, 1), SAMP_E_NULL, "exempt");
     carries(samp_init_no_repeat_ngram_except(3, 9, low, 2), SAMP_E_RANGE, "exempt");
@@ -2111,7 +2224,12 @@ static void test_other_settings(void **state)
                           samp_init_banned_strings(&vocab, x, 1, SAMP_BAN_ANY_CASE),
                           samp_init_no_repeat_ngram(2, 9),
                           samp_init_no_repeat_ngram_except(2, 9, a, 2),
-                          samp_init_no_repeat_ngram_except(2, 9, b, 2) };
+                          samp_init_no_repeat_ngram_except(2, 9, b, 2),
+                          samp_init_timestamps_except(6, 5, 1, a, 2),
+                          samp_init_timestamps_except(6, 5, 1, b, 2),
+                          samp_init_timestamps_except(6, 5, 2, a, 2),
+                          samp_init_timestamps_except(6, 4, 1, a, 2),
+                          samp_init_timestamps_except(7, 5, 1, a, 2) };
     unsigned char bytes[4096];
     for (size_t i = 0; i < TEST_COUNT(s); i++)
         for (size_t k = 0; k < TEST_COUNT(s); k++) {
@@ -2199,6 +2317,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_walks),
                                         cmocka_unit_test(test_rewinding),
                                         cmocka_unit_test(test_rewind_later),
+                                        cmocka_unit_test(test_timestamps),
                                         cmocka_unit_test(test_each_by_hand),
                                         cmocka_unit_test(test_rewind_most),
                                         cmocka_unit_test(test_many_bans),

@@ -1016,6 +1016,8 @@ typedef enum promise {
     X(samp_init_forced_prefix, nothing, MAKES, made(w, samp_init_forced_prefix(listed, 3, 0))) \
     X(samp_init_eog_bias, nothing, MAKES, made(w, samp_init_eog_bias(listed + 3, 1, -2.0f))) \
     X(samp_init_length_penalty, nothing, MAKES, made(w, samp_init_length_penalty(listed + 3, 1, 1, 1.5f, 0))) \
+    X(samp_init_timestamps, nothing, MAKES, made(w, samp_init_timestamps(6, 5, 1))) \
+    X(samp_init_timestamps_except, nothing, MAKES, made(w, samp_init_timestamps_except(6, 5, 1, listed, 4))) \
     X(samp_init_no_repeat_ngram, nothing, MAKES, made(w, samp_init_no_repeat_ngram(2, 20))) \
     X(samp_init_no_repeat_ngram_except, nothing, MAKES, made(w, samp_init_no_repeat_ngram_except(2, 20, listed, 4))) \
     X(samp_init_loop_breaker, nothing, MAKES, made(w, samp_init_loop_breaker(1, 2, 2, 8, 1, INFINITY))) \
