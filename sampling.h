@@ -219,92 +219,93 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9916 samplers/dist.h                 24982 grammar/states.h
-     312 api/config.h                     9947 samplers/gumbel.h               25140 grammar/items.h
-     343 api/types.h                     10014 watermark/function.h            25264 grammar/masks.h
-     642 api/missing.h                   10127 watermark/text.h                25467 grammar/runs.h
-     657 api/sample.h                    10313 watermark/draw.h                25679 grammar/entries.h
-     794 api/chains.h                    10518 samplers/mirostat.h             26188 grammar/accepting.h
-    1091 api/samplers.h                  10756 samplers/adaptive_p.h           26520 grammar/history.h
-    1433 api/gumbel.h                    10905 samplers/custom.h               26621 grammar/waiting.h
-    1462 api/operator.h                  10964 config/describe.h               26928 grammar/room.h
-    1521 api/kv.h                        11132 config/from_params.h            27282 grammar/sampler.h
-    1718 api/llama_cpp.h                 11184 config/orders.h                 27536 grammar/forced.h
-    1766 api/text_error.h                11456 config/numbers.h                27723 grammar/hooks.h
-    1785 api/grammar.h                   11601 config/set.h                    27851 schema/head.h
-    2094 api/shards.h                    11777 config/texts.h                  28026 schema/errors.h
-    2209 api/peers.h                     11955 config/settings.h               28141 schema/collections.h
-    2335 api/drafts.h                    12070 life/rollback.h                 28174 schema/references.h
-    2494 api/constraints.h               12308 life/chain.h                    28489 schema/strings.h
-    2897 api/watermark.h                 12591 life/members.h                  28550 schema/numbers.h
-    3071 api/stop.h                      12700 life/update.h                   28752 schema/sets.h
-    3211 api/vocab.h                     12883 life/copy.h                     29005 schema/formats.h
-    3253 api/parts.h                     13044 rows/row.h                      29274 schema/scalars.h
-    3301 base/switches.h                 13279 rows/reserve.h                  29580 schema/goals.h
-    3604 base/random.h                   13347 rows/pieces.h                   29823 schema/alternatives.h
-    3624 base/mt19937.h                  13456 rows/thresholds.h               30363 schema/objects.h
-    3696 base/exact.h                    13556 rows/compact.h                  30946 schema/arrays.h
-    3913 base/bits128.h                  13717 rows/sums.h                     31312 schema/satisfiable.h
-    3989 base/elements.h                 13844 rows/changes.h                  31460 schema/whole.h
-    4115 watermark/colours.h             13921 rows/cuts.h                     31615 tags/head.h
-    4178 kernels/llama_cpp/contract.h    14350 rows/typical.h                  31743 tags/words.h
-    4220 kernels/contract.h              14658 rows/tail_free.h                31857 tags/inside.h
-    4307 kernels/scalar.h                14726 rows/selecting.h                31996 tags/formats.h
-    4511 kernels/llama_cpp/scalar.h      14857 rows/mirostat.h                 32402 grammar/grammars.h
-    4532 kernels/sets.h                  14937 watermark/rows.h                32470 peers/tables.h
-    4581 kernels/vectors.h               15047 rows/flat.h                     32892 peers/values.h
-    4663 kernels/avx512.h                15096 rows/logprobs.h                 33365 peers/llama_server.h
-    4748 kernels/avx2.h                  15180 rows/step.h                     33433 peers/stops.h
-    4812 kernels/sse2.h                  15196 rows/llama_cpp/sums.h           33493 peers/fields.h
-    4829 kernels/neon.h                  15499 rows/llama_cpp/samplers.h       33783 peers/requests.h
-    4852 kernels/wasm.h                  15968 rows/llama_cpp/step.h           33962 vocab/pieces.h
-    4868 kernels/generic.h               15998 run/apply.h                     34140 vocab/tokenizer_json.h
-    4888 kernels/shared.h                16067 run/writing.h                   34358 vocab/gguf.h
-    5012 kernels/passes.h                16191 run/arrays.h                    34532 shards/head.h
-    5696 kernels/llama_cpp/passes.h      16267 run/arrays_llama_cpp.h          34621 shards/bytes.h
-    5778 kernels/check.h                 16464 run/walk.h                      34718 shards/merging.h
-    5800 kernels/dispatch.h              16567 run/finish.h                    35007 shards/row.h
-    5999 core/array.h                    16602 run/draw_llama_cpp.h            35142 shards/answers.h
-    6313 core/table.h                    16674 run/draw.h                      35660 shards/logprobs.h
-    6498 core/windows.h                  16745 run/sample.h                    35804 shards/taking.h
-    6586 constraints/record.h            16840 watermark/making.h              35956 shards/asking.h
-    6656 watermark/record.h              17070 watermark/tails.h               36085 shards/prefix.h
-    6675 rows/work.h                     17167 watermark/detect.h              36622 shards/plans.h
-    6703 life/past.h                     17392 run/verify.h                    37108 samplers/plans.h
-    6762 core/record.h                   17482 run/batch.h                     37370 shards/way.h
-    6912 core/plans.h                    17661 run/guide.h                     37515 shards/memory.h
-    6939 core/fields.h                   17702 life/state.h                    37584 shards/batch.h
-    7042 core/owners.h                   17863 operator/weights.h              37984 drafts/head.h
-    7109 core/mt19937.h                  17939 operator/search.h               38035 drafts/block.h
-    7164 core/no_mt19937.h               18070 operator/run.h                  38218 drafts/tree.h
-    7196 core/making.h                   18230 kv/cells.h                      38340 drafts/relaxed.h
-    7355 core/streams.h                  18254 kv/making.h                     38421 drafts/ngram.h
-    7391 life/state_fields.h             18474 kv/slot.h                       38557 text/automaton.h
-    7479 samplers/llama_cpp.h            18606 kv/sequences.h                  38628 grammar/patterns.h
-    7552 samplers/logit_bias.h           18736 kv/data.h                       38777 constraints/automaton.h
-    7645 samplers/patch.h                18866 kv/update.h                     38816 constraints/making.h
-    7693 samplers/penalties.h            18984 kv/state.h                      39062 constraints/sampler.h
-    7843 samplers/dry.h                  19183 llama_cpp/functions.h           39151 constraints/constructors.h
-    8380 samplers/cut.h                  19245 llama_cpp/object.h              39529 constraints/patterns.h
-    8395 samplers/top_n_sigma.h          19298 llama_cpp/vocabulary.h          39618 constraints/looking.h
-    8505 samplers/top_k.h                19373 text/reading.h                  39688 constraints/thinking.h
-    8563 samplers/tail_free.h            19479 text/strings.h                  39931 constraints/schedule.h
-    8685 samplers/typical.h              19577 text/values.h                   40014 constraints/accepting.h
-    8759 samplers/top_p.h                19731 text/documents.h                40195 constraints/drawing.h
-    8803 samplers/min_p.h                19804 grammar/head.h                  40433 constraints/state.h
-    8845 samplers/by_sums.h              19808 grammar/tree.h                  40497 constraints/kind.h
-    8994 samplers/top_h.h                20450 grammar/building.h              40559 constraints/top_p_decay.h
-    9047 samplers/min_k.h                20846 grammar/finishing.h             40646 constraints/timestamps.h
-    9105 samplers/xtc.h                  21149 grammar/reading.h               40848 constraints/accessors.h
-    9255 samplers/infill.h               21238 grammar/gbnf.h                  40955 stop/head.h
-    9371 samplers/temperature.h          21531 grammar/regex.h                 41020 stop/search.h
-    9536 samplers/smoothing.h            21948 grammar/derivatives.h           41141 stop/making.h
-    9622 samplers/softmax.h              22764 grammar/vocabulary.h            41298 stop/text.h
-    9656 samplers/drafted.h              23218 grammar/triggers.h              41450 stop/patterns.h
-    9681 samplers/greedy.h               23692 grammar/matcher.h               41522 stop/settings.h
-    9715 samplers/choose.h               23962 grammar/cache.h                 41553 core/kinds.h
-    9775 samplers/ratio.h                24243 grammar/moving.h                41604 base/restore.h
-    9839 samplers/draw.h                 24692 grammar/visits.h                41617 api/license.h
+       2 api/opening.h                    9983 samplers/gumbel.h               25164 grammar/states.h
+     313 api/config.h                    10050 watermark/function.h            25322 grammar/items.h
+     344 api/types.h                     10163 watermark/text.h                25446 grammar/masks.h
+     643 api/missing.h                   10349 watermark/draw.h                25649 grammar/runs.h
+     658 api/sample.h                    10554 samplers/mirostat.h             25861 grammar/entries.h
+     795 api/chains.h                    10792 samplers/adaptive_p.h           26370 grammar/accepting.h
+    1092 api/samplers.h                  10941 samplers/ras.h                  26702 grammar/history.h
+    1462 api/gumbel.h                    11013 samplers/custom.h               26803 grammar/waiting.h
+    1491 api/operator.h                  11072 config/describe.h               27110 grammar/room.h
+    1550 api/kv.h                        11240 config/from_params.h            27464 grammar/sampler.h
+    1747 api/llama_cpp.h                 11292 config/orders.h                 27718 grammar/forced.h
+    1795 api/text_error.h                11564 config/numbers.h                27905 grammar/hooks.h
+    1814 api/grammar.h                   11709 config/set.h                    28033 schema/head.h
+    2123 api/shards.h                    11885 config/texts.h                  28208 schema/errors.h
+    2239 api/peers.h                     12063 config/settings.h               28323 schema/collections.h
+    2365 api/drafts.h                    12178 life/rollback.h                 28356 schema/references.h
+    2524 api/constraints.h               12416 life/chain.h                    28671 schema/strings.h
+    2927 api/watermark.h                 12699 life/members.h                  28732 schema/numbers.h
+    3101 api/stop.h                      12808 life/update.h                   28934 schema/sets.h
+    3241 api/vocab.h                     12991 life/copy.h                     29187 schema/formats.h
+    3283 api/parts.h                     13152 rows/row.h                      29456 schema/scalars.h
+    3331 base/switches.h                 13387 rows/reserve.h                  29762 schema/goals.h
+    3634 base/random.h                   13455 rows/pieces.h                   30005 schema/alternatives.h
+    3654 base/mt19937.h                  13564 rows/thresholds.h               30545 schema/objects.h
+    3726 base/exact.h                    13664 rows/compact.h                  31128 schema/arrays.h
+    3943 base/bits128.h                  13825 rows/sums.h                     31494 schema/satisfiable.h
+    4019 base/elements.h                 13952 rows/changes.h                  31642 schema/whole.h
+    4145 watermark/colours.h             14029 rows/cuts.h                     31797 tags/head.h
+    4208 kernels/llama_cpp/contract.h    14458 rows/typical.h                  31925 tags/words.h
+    4250 kernels/contract.h              14766 rows/tail_free.h                32039 tags/inside.h
+    4337 kernels/scalar.h                14834 rows/selecting.h                32178 tags/formats.h
+    4541 kernels/llama_cpp/scalar.h      14965 rows/mirostat.h                 32584 grammar/grammars.h
+    4562 kernels/sets.h                  15045 watermark/rows.h                32652 peers/tables.h
+    4611 kernels/vectors.h               15155 rows/flat.h                     33074 peers/values.h
+    4693 kernels/avx512.h                15204 rows/logprobs.h                 33547 peers/llama_server.h
+    4778 kernels/avx2.h                  15288 rows/step.h                     33615 peers/stops.h
+    4842 kernels/sse2.h                  15304 rows/llama_cpp/sums.h           33675 peers/fields.h
+    4859 kernels/neon.h                  15607 rows/llama_cpp/samplers.h       33965 peers/requests.h
+    4882 kernels/wasm.h                  16076 rows/llama_cpp/step.h           34144 vocab/pieces.h
+    4898 kernels/generic.h               16106 run/apply.h                     34322 vocab/tokenizer_json.h
+    4918 kernels/shared.h                16175 run/writing.h                   34540 vocab/gguf.h
+    5042 kernels/passes.h                16299 run/arrays.h                    34714 shards/head.h
+    5726 kernels/llama_cpp/passes.h      16375 run/arrays_llama_cpp.h          34803 shards/bytes.h
+    5808 kernels/check.h                 16572 run/walk.h                      34900 shards/merging.h
+    5830 kernels/dispatch.h              16675 run/again.h                     35189 shards/row.h
+    6029 core/array.h                    16745 run/finish.h                    35324 shards/answers.h
+    6343 core/table.h                    16784 run/draw_llama_cpp.h            35842 shards/logprobs.h
+    6529 core/windows.h                  16856 run/draw.h                      35986 shards/taking.h
+    6617 constraints/record.h            16927 run/sample.h                    36138 shards/asking.h
+    6687 watermark/record.h              17022 watermark/making.h              36267 shards/prefix.h
+    6706 rows/work.h                     17252 watermark/tails.h               36804 shards/plans.h
+    6734 life/past.h                     17349 watermark/detect.h              37290 samplers/plans.h
+    6793 core/record.h                   17574 run/verify.h                    37552 shards/way.h
+    6948 core/plans.h                    17664 run/batch.h                     37697 shards/memory.h
+    6975 core/fields.h                   17843 run/guide.h                     37766 shards/batch.h
+    7078 core/owners.h                   17884 life/state.h                    38166 drafts/head.h
+    7145 core/mt19937.h                  18045 operator/weights.h              38217 drafts/block.h
+    7200 core/no_mt19937.h               18121 operator/search.h               38400 drafts/tree.h
+    7232 core/making.h                   18252 operator/run.h                  38522 drafts/relaxed.h
+    7391 core/streams.h                  18412 kv/cells.h                      38603 drafts/ngram.h
+    7427 life/state_fields.h             18436 kv/making.h                     38739 text/automaton.h
+    7515 samplers/llama_cpp.h            18656 kv/slot.h                       38810 grammar/patterns.h
+    7588 samplers/logit_bias.h           18788 kv/sequences.h                  38959 constraints/automaton.h
+    7681 samplers/patch.h                18918 kv/data.h                       38998 constraints/making.h
+    7729 samplers/penalties.h            19048 kv/update.h                     39244 constraints/sampler.h
+    7879 samplers/dry.h                  19166 kv/state.h                      39333 constraints/constructors.h
+    8416 samplers/cut.h                  19365 llama_cpp/functions.h           39711 constraints/patterns.h
+    8431 samplers/top_n_sigma.h          19427 llama_cpp/object.h              39800 constraints/looking.h
+    8541 samplers/top_k.h                19480 llama_cpp/vocabulary.h          39870 constraints/thinking.h
+    8599 samplers/tail_free.h            19555 text/reading.h                  40113 constraints/schedule.h
+    8721 samplers/typical.h              19661 text/strings.h                  40196 constraints/accepting.h
+    8795 samplers/top_p.h                19759 text/values.h                   40377 constraints/drawing.h
+    8839 samplers/min_p.h                19913 text/documents.h                40615 constraints/state.h
+    8881 samplers/by_sums.h              19986 grammar/head.h                  40679 constraints/kind.h
+    9030 samplers/top_h.h                19990 grammar/tree.h                  40741 constraints/top_p_decay.h
+    9083 samplers/min_k.h                20632 grammar/building.h              40828 constraints/timestamps.h
+    9141 samplers/xtc.h                  21028 grammar/finishing.h             41030 constraints/accessors.h
+    9291 samplers/infill.h               21331 grammar/reading.h               41137 stop/head.h
+    9407 samplers/temperature.h          21420 grammar/gbnf.h                  41202 stop/search.h
+    9572 samplers/smoothing.h            21713 grammar/regex.h                 41323 stop/making.h
+    9658 samplers/softmax.h              22130 grammar/derivatives.h           41480 stop/text.h
+    9692 samplers/drafted.h              22946 grammar/vocabulary.h            41632 stop/patterns.h
+    9717 samplers/greedy.h               23400 grammar/triggers.h              41704 stop/settings.h
+    9751 samplers/choose.h               23874 grammar/matcher.h               41735 core/kinds.h
+    9811 samplers/ratio.h                24144 grammar/cache.h                 41786 base/restore.h
+    9875 samplers/draw.h                 24425 grammar/moving.h                41799 api/license.h
+    9952 samplers/dist.h                 24874 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -715,7 +716,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
      Returns  a, the number of accepted tokens of the draft. If row a (> 0) cannot be sampled, out[a] is its status, and
               the tokens before it are accepted. After the following negative results nothing has changed: the status of
               row 0 (in out[0] too); SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top, method, or a probability outside
-              [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: the ratio method with MT19937.
+              [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: the ratio method with MT19937 or samp_init_ras.
      State    The chain's state is that after a + 1 calls of samp_sample: rejected tokens do not advance the position.
      Draws    The ratio method draws 128 random bits at each position from a random stream of its own, in place of the
               bits that the last sampler would draw.
@@ -1421,6 +1422,34 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Leaves   l as above, sorted = false, and p of every token by the new logits.   Draws  as samp_init_dist.
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
+
+/* samp_init_ras -- repetition-aware sampling, for models of speech: draws a token as samp_init_dist does. If the token
+   occurs at least threshold * window times among the last `window` accepted tokens, it is drawn again, once, from the
+   row as it was before the chain: with the model's logits at temperature 1, and without any truncation. The comparison
+   is count / window >= threshold, with the quotient rounded to f32 (1 / 10 is 0.1f); window is the argument, also while
+   fewer tokens have been accepted.
+     Place    It must be the last sampler of its chain that is on; elsewhere it is samp_init_dist.
+     Row      The row is the one of the call: the logits [n_vocab] of samp_sample, samp_draw, samp_verify or a batch,
+              without the tokens that are masked there, that samp_logits.mask excludes, or that a grammar, a constraint
+              or a logit_bias of -INFINITY of the chain masks. A constraint sees this row, not the one that samplers
+              before it have changed. A sampler of your own is not asked again.
+     Range    window in 0 .. 2^22, 0: no token is drawn again; threshold in [0, 1], 0: every token is drawn again.
+              CosyVoice has 10 and 0.1, so that a token that occurs once in the last 10 is drawn again.
+     State    The window. A prompt that the chain accepts counts; samp_reset of this sampler (samp_chain_get) forgets it.
+              samp_clone, samp_state_save and samp_rollback keep the window; by steps, in a batch and after a rollback
+              the token is the same.
+     Draws    as samp_init_dist, with numbers of its own; the second draw has others at the same position.
+     Logprobs `processed` of a token that was drawn again is that of the row, as described above.
+     samp_apply has an array and no row: it draws once, as samp_init_dist does.
+     Verify   samp_verify with SAMP_VERIFY_EXACT gives the tokens of samp_sample; the ratio method, samp_verify_block
+              and samp_verify_relaxed are SAMP_E_UNSUPPORTED.
+     Executor With sampling_gpu.h the whole chain runs on the CPU; on slices it is SAMP_E_UNSUPPORTED.
+     MT19937  The tokens are those of the default random source.
+     Cost     that of samp_init_dist, and the window once for each draw. A token that is drawn again costs a pass over
+              the row, or, if the chain has one of the samplers that mask, an array of the row.
+     Source   Chen et al. 2024, "VALL-E 2", arXiv 2406.05370 (repetition aware sampling: more than t_r, here at least);
+              CosyVoice's ras_sampling (top_k 25, top_p 0.8, then this one). */
+SAMP_API samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t seed);
 
 #ifdef SAMPLING_GUMBEL
 #define SAMPLING_GUMBEL_DECLARED
@@ -2146,7 +2175,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               whole rows of several vocabularies are for samp_sample_batch, and each vocabulary in slices needs a shard
               of its own.
      out      [n_rows] each row's token or status, the same on every rank: a status of samp_sample_batch, or
-              SAMP_E_UNSUPPORTED: MT19937, a custom sampler, or a grammar that is not the chain's first member.
+              SAMP_E_UNSUPPORTED: MT19937, samp_init_ras, a custom sampler, or a grammar that is not the chain's
+              first member.
      Returns  SAMP_OK, even if rows failed. After an error, each row that has no token yet has the error in `out`, and
               its chain is unchanged. These errors are returned on all ranks: an error of samp_sample_batch in the call
               of any rank; SAMP_E_UNSUPPORTED: n_vocab_of is not NULL on any rank; SAMP_E_RANGE: slices overlap or leave
@@ -2362,8 +2392,8 @@ SAMP_API int samp_settings_from_lenient(samp_settings *settings, samp_peer peer,
               its status: a bad row ends the draft, and the tokens before it are tested as a draft of their own. After
               the following errors nothing has changed. SAMP_E_FULL: n is above the number of tokens that samp_rollback
               can take back (64 by default): let samp_set_rollback keep more, or shorten the draft, which is as valid.
-              SAMP_E_RANGE: n > 0 and s is in a chain. SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, or a custom sampler
-              with an accept and no rollback. If a custom sampler's own rollback fails, the call ends with its status,
+              SAMP_E_RANGE: n > 0 and s is in a chain. SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, samp_init_ras, or a
+              custom sampler with an accept and no rollback. If a custom sampler's own rollback fails, the call ends with its status,
               and more tokens are accepted than reported.
      State    The chain's state is that after a + 1 calls of samp_sample. But samp_perf has counted the rejected tokens
               too, and samp_rollback can take back fewer of the older tokens, because this draft has used the memory of
@@ -2432,7 +2462,7 @@ typedef struct samp_relaxed {
               method, q(x) [x in A] + (1 - q(A)) p(x). With the ratio method it is q(x) in A and min(p, q)(x) elsewhere,
               plus max(0, p - q) scaled so that all sum to 1. Greedy is the exact form with p(best) = 1.
      Returns  as samp_verify; also SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
-              SAMP_E_UNSUPPORTED: MT19937 with either method.
+              SAMP_E_UNSUPPORTED: MT19937 or samp_init_ras with either method.
      State    The chain's state is that after a + 1 calls of samp_sample.
      Draws    as samp_verify, but no random bits for a token that is accepted in the relaxed way.
      Cost     inside a span that of the ratio method.
@@ -6368,7 +6398,8 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(TIMESTAMPS, none) \
     X(WATERMARK, none) \
     X(SYNTHID, none) \
-    X(SBW, none)
+    X(SBW, none) \
+    X(RAS, none)
 /* clang-format on */
 
 /* The number of a kind is its index in the list. */
@@ -6881,6 +6912,11 @@ struct sampi_sampler {
             int32_t n;
             const samp_token *from;
         } xtc_except; /* part 1: the exempt tokens, sampi_count [n] */
+        struct {
+            int32_t window;
+            float threshold;
+            sampi_ring ring;
+        } ras; /* part 1: the ring of accepted tokens */
         struct {
             const samp_vocab *vocab;
         } infill;
@@ -10901,6 +10937,78 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 
+
+/* ---- src/samplers/ras.h ---- */
+/* ---- ras, repetition-aware sampling (VALL-E 2, CosyVoice) ----
+  Draws as dist does. */
+
+/* Set in at_ordinal while the second token is drawn, so that its random numbers are not those of the first. */
+enum { SAMPI_RAS_AGAIN = 0x8000 };
+
+/* Is this token so often in the window that it must be drawn again? Its share is rounded to f32, as the threshold is:
+   one of 10 tokens reaches 0.1f, although that is a little more than 0.1. */
+static bool sampi_ras_repeats(const sampi_sampler *s, samp_token token)
+{
+    const samp_token *window = (const samp_token *)sampi_part(s, 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->u.ras.ring.size; i++) count += window[i] == token;
+    return s->u.ras.window > 0 && sampi_roundf((float)count / (float)s->u.ras.window) >= s->u.ras.threshold;
+}
+
+static void sampi_ras_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_ring_push(&s->u.ras.ring, (samp_token *)sampi_part(s, 1), token);
+}
+
+static SAMPI_COLD void sampi_ras_reset(sampi_sampler *s) { s->u.ras.ring.size = s->u.ras.ring.head = 0; }
+
+static void sampi_ras_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.ras.ring, (samp_token *)sampi_part(s, 1));
+}
+
+static SAMPI_COLD void sampi_ras_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.ras.ring, (samp_token *)sampi_part(s, 1));
+}
+
+static SAMPI_COLD void sampi_ras_prepare(sampi_sampler *t, bool make)
+{
+    (void)make;
+    t->u.ras.ring.cap = (uint32_t)t->u.ras.window;
+    t->part_size[1] = t->u.ras.ring.cap * sizeof(samp_token);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_RAS);
+    t.u.ras.window = window;
+    t.u.ras.threshold = threshold;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
+static const sampi_field SAMPI_RAS_FIELDS[] = {
+    SAMPI_FIXED(INT32, window, ras.window, 10, 0, SAMPI_MAX_WINDOW, "window"),
+    SAMPI_FIXED(FLOAT, threshold, ras.threshold, 0.1, 0, 1, "threshold"),
+};
+
+/* clang-format off */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept, vocab. */
+static const sampi_hooks SAMPI_RAS_HOOKS = {
+    NULL, sampi_ras_prepare, NULL, NULL,
+    sampi_ras_accept, sampi_ras_reset, sampi_ras_state, NULL, sampi_ras_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
+#define SAMPI_RAS_ROW \
+    "ras", 10, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
+        SAMPI_FIELDS_OF(SAMPI_RAS_FIELDS), NULL, &SAMPI_RAS_HOOKS, sampi_dist_apply, sampi_fast_dist, \
+        SAMPI_BY_LLAMA_CPP(sampi_dist_apply, NULL)
 
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
@@ -16564,6 +16672,76 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     return sampi_end_draw(s, status);
 }
 
+/* ---- src/run/again.h ---- */
+/* ---- drawing again: ras ----
+  A chain whose last sampler is ras may have drawn a token that its last tokens repeat too often (samplers/ras.h). */
+
+/* Does a member take no part in a draw? */
+static bool sampi_rests(const sampi_sampler *s) { return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s); }
+
+/* Returns the chain's last member that is on if it is a ras for which this token is drawn again; else NULL. */
+static sampi_sampler *sampi_must_repeat(sampi_sampler *s, samp_token token)
+{
+    int32_t i = sampi_n_active(s);
+    while (i > 0 && sampi_rests(s->u.chain.item[i - 1])) i--;
+    if (i > 0) return sampi_must_repeat(s->u.chain.item[i - 1], token);
+    return s->kind == SAMPI_RAS && sampi_ras_repeats(s, token) ? s : NULL;
+}
+
+/* Does the sampler forbid tokens? */
+static SAMPI_COLD bool sampi_forbids(const sampi_sampler *s)
+{
+    for (int32_t i = 0, all = sampi_n_active(s); i < all; i++)
+        if (sampi_forbids(s->u.chain.item[i])) return true;
+    const bool is_list = s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_CONSTRAINT || s->kind == SAMPI_TIMESTAMPS;
+    return (is_list && !sampi_idles(s)) || s->kind == SAMPI_GRAMMAR;
+}
+
+/* Masks in an array of the whole row what s forbids; the logits of all other tokens stay those of the row. */
+static SAMPI_COLD int sampi_forbid_again(sampi_sampler *s, const sampi_sampler *done, const sampi_row *row,
+                                         samp_token_data_array *cur)
+{
+    int status = SAMP_OK;
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
+        status = sampi_forbid_again(s->u.chain.item[i], done, row, cur);
+    if (status || sampi_is_chain(s) || s == done || !sampi_forbids(s)) return status;
+    if ((status = sampi_check(cur))) return status;
+    status = sampi_is_custom(s) ? sampi_call_custom(s, cur) : sampi_traits_of(s->kind)->apply(s, cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data *d = &cur->data[i];
+        if (!sampi_masked(d->logit)) d->logit = sampi_present(row, (size_t)d->id);
+    }
+    return status;
+}
+
+/* Draws the token again by s, the chain's ras. */
+static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, samp_token *token)
+{
+    sampi_row row;
+    samp_token_data_array cur = { NULL, 0, -1, false };
+    int status = sampi_open_row(&row, job);
+    if (!status && sampi_forbids(job->s)) {
+        cur = sampi_row_array(&row);
+        status = sampi_forbid_again(job->s, sampi_first_mask(job->s), &row, &cur);
+        if (!status) status = sampi_check(&cur);
+    }
+    if (status) return status;
+    s->at_ordinal |= SAMPI_RAS_AGAIN;
+    if (cur.data)
+        sampi_draw_envelope(s, &cur);
+    else
+        (void)sampi_fast_dist(&row, s);
+    s->at_ordinal &= ~(uint32_t)SAMPI_RAS_AGAIN;
+    *token = cur.data ? cur.data[cur.selected].id : row.token;
+    status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
+    if (status || !job->logprobs) return status;
+    if (cur.data)
+        sampi_array_logprobs(&cur, &job->logprobs->processed);
+    else
+        sampi_row_logprobs(&row, *token, &job->logprobs->processed);
+    return SAMP_OK;
+}
+
 /* ---- src/run/finish.h ---- */
 /* ================================================================================================== >>sample
   samp_sample and samp_draw return a token, or a negative status, for a row of logits. */
@@ -16574,6 +16752,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 {
     *token = cur->data[cur->selected].id;
     if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler */
+    sampi_sampler *ras = sampi_must_repeat(job->s, *token);
+    if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
     return status;
@@ -16584,6 +16764,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
+    sampi_sampler *ras = sampi_must_repeat(job->s, *token);
+    if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (!status && job->logprobs) sampi_row_logprobs(before, *token, &job->logprobs->processed);
     return status;
@@ -17420,7 +17602,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
 /* Sets the pointer `draft` of s and of all its members to a row of the draft, or to NULL. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
-    bool philox = !sampi_is_llama_cpp(s);
+    bool philox = !sampi_is_llama_cpp(s) && s->kind != SAMPI_RAS;
     int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
     for (int32_t i = 0; i < n; i++) philox &= sampi_set_draft(s->u.chain.item[i], draft);
     s->draft = draft;
@@ -37429,7 +37611,7 @@ static int sampi_shard_members(sampi_shard_row *row)
     for (int i = 0; i < all; i++) {
         if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i])) return -1;
+        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_RAS) return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }

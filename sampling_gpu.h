@@ -88,7 +88,7 @@
    unchanged.)
 
    WHAT RUNS WHERE. All built-in samplers run on the device, except infill, which reads tokens' texts, xtc with
-   exempt tokens, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its batch, if
+   exempt tokens, ras, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its batch, if
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for) and no sampler of your own among
        them, or more than 1024 changes of single logits, those of each sampler counted;
@@ -126,10 +126,10 @@
      149 gpu/api.h                        3268 gpu/choosing.h                   5384 gpu/contexts.h
      287 gpu/switches.h                   3377 gpu/ending.h                     5542 gpu/steps.h
      349 gpu/records.h                    3521 gpu/answers.h                    5633 gpu/where.h
-     625 gpu/elements.h                   4286 samplers/plans.h                 5796 gpu/sending.h
-     873 gpu/passes.h                     4548 gpu/users.h                      6050 gpu/batch.h
-    1703 gpu/list.h                       4644 gpu/logprobs.h                   6322 gpu/results.h
-    2367 gpu/left.h                       4796 gpu/advance.h                    6604 gpu/canary.h
+     625 gpu/elements.h                   4286 samplers/plans.h                 5797 gpu/sending.h
+     873 gpu/passes.h                     4548 gpu/users.h                      6051 gpu/batch.h
+    1703 gpu/list.h                       4644 gpu/logprobs.h                   6323 gpu/results.h
+    2367 gpu/left.h                       4796 gpu/advance.h                    6605 gpu/canary.h
     2595 gpu/done.h                       5044 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
@@ -5760,6 +5760,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     r->why = sampi_traits_of(stops->kind)->hooks->mask ? "a grammar"
              : sampi_is_custom(stops)                  ? "a sampler of your own"
                                                        : "not on the device";
+    if (r->list[r->n - 1]->kind == SAMPI_RAS) r->n_device = 0; /* it may draw from the row once more */
     const int user = sampi_gpu_users_before(r);
     /* the chain does not run on the device as a whole, so its users' samplers do not either */
     if (user) r->n_device = user - 1;

@@ -332,6 +332,7 @@ extern "C" {
 #endif
 #include "samplers/mirostat.h"
 #include "samplers/adaptive_p.h"
+#include "samplers/ras.h"
 #include "samplers/custom.h"
 #include "config/describe.h"
 #include "config/from_params.h"
@@ -375,6 +376,7 @@ extern "C" {
 #include "run/arrays_llama_cpp.h"
 #endif
 #include "run/walk.h"
+#include "run/again.h"
 #include "run/finish.h"
 #ifndef SAMP_NO_MT19937
 #include "run/draw_llama_cpp.h"

@@ -27,8 +27,8 @@
               its status: a bad row ends the draft, and the tokens before it are tested as a draft of their own. After
               the following errors nothing has changed. SAMP_E_FULL: n is above the number of tokens that samp_rollback
               can take back (64 by default): let samp_set_rollback keep more, or shorten the draft, which is as valid.
-              SAMP_E_RANGE: n > 0 and s is in a chain. SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, or a custom sampler
-              with an accept and no rollback. If a custom sampler's own rollback fails, the call ends with its status,
+              SAMP_E_RANGE: n > 0 and s is in a chain. SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, samp_init_ras, or a
+              custom sampler with an accept and no rollback. If a custom sampler's own rollback fails, the call ends with its status,
               and more tokens are accepted than reported.
      State    The chain's state is that after a + 1 calls of samp_sample. But samp_perf has counted the rejected tokens
               too, and samp_rollback can take back fewer of the older tokens, because this draft has used the memory of
@@ -97,7 +97,7 @@ typedef struct samp_relaxed {
               method, q(x) [x in A] + (1 - q(A)) p(x). With the ratio method it is q(x) in A and min(p, q)(x) elsewhere,
               plus max(0, p - q) scaled so that all sum to 1. Greedy is the exact form with p(best) = 1.
      Returns  as samp_verify; also SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
-              SAMP_E_UNSUPPORTED: MT19937 with either method.
+              SAMP_E_UNSUPPORTED: MT19937 or samp_init_ras with either method.
      State    The chain's state is that after a + 1 calls of samp_sample.
      Draws    as samp_verify, but no random bits for a token that is accepted in the relaxed way.
      Cost     inside a span that of the ratio method.

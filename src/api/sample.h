@@ -58,7 +58,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
      Returns  a, the number of accepted tokens of the draft. If row a (> 0) cannot be sampled, out[a] is its status, and
               the tokens before it are accepted. After the following negative results nothing has changed: the status of
               row 0 (in out[0] too); SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top, method, or a probability outside
-              [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: the ratio method with MT19937.
+              [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: the ratio method with MT19937 or samp_init_ras.
      State    The chain's state is that after a + 1 calls of samp_sample: rejected tokens do not advance the position.
      Draws    The ratio method draws 128 random bits at each position from a random stream of its own, in place of the
               bits that the last sampler would draw.

@@ -330,3 +330,31 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Leaves   l as above, sorted = false, and p of every token by the new logits.   Draws  as samp_init_dist.
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
+
+/* samp_init_ras -- repetition-aware sampling, for models of speech: draws a token as samp_init_dist does. If the token
+   occurs at least threshold * window times among the last `window` accepted tokens, it is drawn again, once, from the
+   row as it was before the chain: with the model's logits at temperature 1, and without any truncation. The comparison
+   is count / window >= threshold, with the quotient rounded to f32 (1 / 10 is 0.1f); window is the argument, also while
+   fewer tokens have been accepted.
+     Place    It must be the last sampler of its chain that is on; elsewhere it is samp_init_dist.
+     Row      The row is the one of the call: the logits [n_vocab] of samp_sample, samp_draw, samp_verify or a batch,
+              without the tokens that are masked there, that samp_logits.mask excludes, or that a grammar, a constraint
+              or a logit_bias of -INFINITY of the chain masks. A constraint sees this row, not the one that samplers
+              before it have changed. A sampler of your own is not asked again.
+     Range    window in 0 .. 2^22, 0: no token is drawn again; threshold in [0, 1], 0: every token is drawn again.
+              CosyVoice has 10 and 0.1, so that a token that occurs once in the last 10 is drawn again.
+     State    The window. A prompt that the chain accepts counts; samp_reset of this sampler (samp_chain_get) forgets it.
+              samp_clone, samp_state_save and samp_rollback keep the window; by steps, in a batch and after a rollback
+              the token is the same.
+     Draws    as samp_init_dist, with numbers of its own; the second draw has others at the same position.
+     Logprobs `processed` of a token that was drawn again is that of the row, as described above.
+     samp_apply has an array and no row: it draws once, as samp_init_dist does.
+     Verify   samp_verify with SAMP_VERIFY_EXACT gives the tokens of samp_sample; the ratio method, samp_verify_block
+              and samp_verify_relaxed are SAMP_E_UNSUPPORTED.
+     Executor With sampling_gpu.h the whole chain runs on the CPU; on slices it is SAMP_E_UNSUPPORTED.
+     MT19937  The tokens are those of the default random source.
+     Cost     that of samp_init_dist, and the window once for each draw. A token that is drawn again costs a pass over
+              the row, or, if the chain has one of the samplers that mask, an array of the row.
+     Source   Chen et al. 2024, "VALL-E 2", arXiv 2406.05370 (repetition aware sampling: more than t_r, here at least);
+              CosyVoice's ras_sampling (top_k 25, top_p 0.8, then this one). */
+SAMP_API samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t seed);

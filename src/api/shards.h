@@ -52,7 +52,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               whole rows of several vocabularies are for samp_sample_batch, and each vocabulary in slices needs a shard
               of its own.
      out      [n_rows] each row's token or status, the same on every rank: a status of samp_sample_batch, or
-              SAMP_E_UNSUPPORTED: MT19937, a custom sampler, or a grammar that is not the chain's first member.
+              SAMP_E_UNSUPPORTED: MT19937, samp_init_ras, a custom sampler, or a grammar that is not the chain's
+              first member.
      Returns  SAMP_OK, even if rows failed. After an error, each row that has no token yet has the error in `out`, and
               its chain is unchanged. These errors are returned on all ranks: an error of samp_sample_batch in the call
               of any rank; SAMP_E_UNSUPPORTED: n_vocab_of is not NULL on any rank; SAMP_E_RANGE: slices overlap or leave

@@ -132,6 +132,11 @@ struct sampi_sampler {
             const samp_token *from;
         } xtc_except; /* part 1: the exempt tokens, sampi_count [n] */
         struct {
+            int32_t window;
+            float threshold;
+            sampi_ring ring;
+        } ras; /* part 1: the ring of accepted tokens */
+        struct {
             const samp_vocab *vocab;
         } infill;
         sampi_chain chain;

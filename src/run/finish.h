@@ -13,6 +13,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 {
     *token = cur->data[cur->selected].id;
     if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler */
+    sampi_sampler *ras = sampi_must_repeat(job->s, *token);
+    if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
     return status;
@@ -23,6 +25,8 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
+    sampi_sampler *ras = sampi_must_repeat(job->s, *token);
+    if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (!status && job->logprobs) sampi_row_logprobs(before, *token, &job->logprobs->processed);
     return status;

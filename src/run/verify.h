@@ -32,10 +32,11 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
 }
 
 /* Sets the pointer `draft` of s and of all its members to a row of the draft, or to NULL. Returns false if one of them
-   has another random source than Philox, which the ratio method needs. */
+   has another random source than Philox, which the ratio method needs, or is ras, whose tokens have no one
+   distribution. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
-    bool philox = !sampi_is_llama_cpp(s);
+    bool philox = !sampi_is_llama_cpp(s) && s->kind != SAMPI_RAS;
     int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
     for (int32_t i = 0; i < n; i++) philox &= sampi_set_draft(s->u.chain.item[i], draft);
     s->draft = draft;

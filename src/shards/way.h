@@ -63,7 +63,7 @@ static int sampi_shard_members(sampi_shard_row *row)
     for (int i = 0; i < all; i++) {
         if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i])) return -1;
+        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_RAS) return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }

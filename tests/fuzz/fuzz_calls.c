@@ -280,8 +280,8 @@ static samp_sampler *any_sampler(source *s)
         case 23: return samp_init_top_h(p, keep);
         case 24: return samp_init_min_k(p);
         case 25: return samp_init_log_softmax();
+        case 27: return samp_init_ras(any_int(s, 60), p, choose(s, 8));
         case 26:
-        case 27:
         case 28:
         case 29: return any_constraint(s);
         case 30: return samp_init_gumbel(choose(s, 8));

@@ -530,7 +530,8 @@ static bool smallest_shapes(void)
                 if (kind / N_KINDS == 1) samp_chain_add(chain, samp_init_temp(0.7f));
                 if (kind / N_KINDS == 2) samp_chain_add(chain, samp_init_temp(1.3f)); /* even after a selection */
                 samp_chain_insert(chain, kind / N_KINDS == 1, make_kind(&s, kind % N_KINDS, l.n_vocab));
-                if (kind % N_KINDS < N_STAGES) samp_chain_add(chain, samp_init_dist(r));
+                if (kind % N_KINDS < N_STAGES)
+                    samp_chain_add(chain, kind % 2 ? samp_init_dist(r) : samp_init_ras(3, 0.3f, r));
                 t.steps[r] = chain;
                 t.fast[r] = samp_clone(chain);
             }
@@ -1608,6 +1609,11 @@ static bool plans_say_where_samplers_run(void)
         const samp_token first = 0; /* texts of tokens stay on the host; ties may be out of order by then */
         CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_suppressed_tokens(&first, 1), samp_init_dist(1)),
                       "device: top-k; cpu (not on the device): suppressed-tokens -> dist"));
+        CHECK(plan_is(
+            gpu, chain_of(samp_init_top_k(3), samp_init_xtc_except(1.0f, 0.1f, 1, 1, &first, 1), samp_init_dist(1)),
+            "device: top-k; cpu (not on the device): xtc-except -> dist"));
+        CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_temp(0.5f), samp_init_ras(10, 0.1f, 1)),
+                      "cpu (not on the device): top-k -> temp -> ras")); /* it may need the row once more */
         CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_smoothing(0.5f, 1.0f), custom_make(mask)),
                       "device: top-k; cpu (a sampler of your own): smoothing -> custom"));
     }

@@ -649,6 +649,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_CONSTRAINT:
         case SAMPI_TOP_P_DECAY:
         case SAMPI_TIMESTAMPS:
+        case SAMPI_RAS:
         case SAMPI_DIST:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:

@@ -56,7 +56,10 @@ static const samp_vocab letters_with_ends = { N, test_letters, NULL, NULL, some_
     X(greedy, samp_init_greedy()) \
     X(gumbel, samp_init_gumbel(26))
 
-#define ALL(X) STAGES(X) ALONE(X) SELECTORS(X)
+/* It selects too, but no draft has the ratio method with it, and samp_apply draws once. */
+#define AGAIN(X) X(ras, samp_init_ras(64, 1.0f, 28))
+
+#define ALL(X) STAGES(X) ALONE(X) SELECTORS(X) AGAIN(X)
 
 #define MAKER_FUNCTION(name, call) \
     static inline samp_sampler *make_##name(void) { return call; }
@@ -71,7 +74,7 @@ enum {
     N_STAGES = (int)TEST_COUNT(stages),
     N_SELECTORS = (int)TEST_COUNT(selectors),
     N_ALL = (int)TEST_COUNT(all),
-    N_NOT_SELECTING = N_ALL - N_SELECTORS /* these come first in all */
+    N_NOT_SELECTING = N_ALL - N_SELECTORS - 1 /* these come first in all, ras last */
 };
 
 /* Is that the samp_name of sampler k? It has - for _. */

@@ -528,7 +528,7 @@ static void test_accept_reaches_all(void **state)
    each other. Every sampler on its own chain, and all in one. */
 static samp_sampler *chain_of(size_t which, int kind)
 {
-    if (which >= N_NOT_SELECTING) return chain_of_stages(selectors[which - N_NOT_SELECTING], (samp_rng_kind)kind);
+    if (which >= N_NOT_SELECTING) return chain_of_stages(all[which], (samp_rng_kind)kind);
     samp_sampler *chain = chain_with(which);
     assert_ok(samp_set_rng(chain, (samp_rng_kind)kind));
     return chain;

@@ -2120,6 +2120,76 @@ static void test_nothing_left(void **state)
     for (size_t i = 0; i < TEST_COUNT(s); i++) samp_free(s[i]);
 }
 
+/* Row r, of chain (freed), through the caller's mask, if there is one. */
+static samp_token drawn_of(samp_sampler *chain, size_t r, const uint32_t *bits)
+{
+    samp_logits l = { .data = rows[r], .n_rows = 1, .n_vocab = N, .mask = bits };
+    samp_token out;
+    assert_ok(samp_sample_batch(&chain, &l, &out));
+    samp_free(chain);
+    return out;
+}
+
+static samp_sampler *chain_of_four(samp_sampler *a, samp_sampler *b, samp_sampler *c, samp_sampler *d)
+{
+    samp_sampler *all[] = { a, b, c, d }, *chain = samp_chain_init();
+    for (size_t i = 0; i < 4; i++) assert_ok(samp_chain_add(chain, all[i]));
+    return chain;
+}
+
+/* ras draws again from the row, of which the chain's bans, a bias of -infinity and a grammar are left out, and nothing
+   else is changed: the caller's mask gives the same token. */
+static void test_ras_keeps_masks(void **state)
+{
+    (void)state;
+    static const samp_token banned[] = { 1, 4, 6, 9 }, liked[] = { 2, 3 };
+    const samp_logit_bias never[] = { { 5, -INFINITY }, { 7, 3.0f } };
+    uint32_t bits[(N + 31) / 32], by_grammar[(N + 31) / 32];
+    int status, others = 0;
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= [a-c]+", NULL, NULL);
+    assert_non_null(index);
+    assert_non_null(grammar);
+    samp_sampler *asked = samp_init_grammar(index, grammar);
+    assert_ok(samp_grammar_mask(asked, by_grammar));
+    samp_free(asked);
+    memset(bits, 0xff, sizeof bits);
+    for (size_t i = 0; i < TEST_COUNT(banned); i++) bits[0] &= ~(1u << banned[i]);
+    bits[0] &= ~(1u << 5);
+#define RAS samp_init_ras(5, 0.0f, seed)
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        const size_t r = seed % TEST_COUNT(rows);
+        const samp_token want = drawn_of(RAS, r, bits), any = drawn_of(RAS, r, NULL);
+        others += want != any;
+        assert_true(want >= 0 && (bits[want / 32] >> want % 32 & 1));
+        assert_num(drawn_of(chain_of_four(samp_init_suppressed_tokens(banned, 4), samp_init_logit_bias(N, 2, never),
+                                          samp_init_top_k(3), RAS),
+                            r, NULL),
+                   want);
+        assert_num(drawn_of(chain_of_four(samp_init_temp(0.5f), samp_init_eog_bias(liked, 2, 4.0f),
+                                          samp_init_min_p(0.2f, 1), RAS),
+                            r, bits),
+                   want);
+        assert_num(
+            drawn_of(chain_of_four(samp_init_eog_bias(liked, 2, 4.0f), samp_init_softmax(), samp_init_top_k(2), RAS),
+                     r, NULL),
+            any);
+        const samp_token formed = drawn_of(RAS, r, by_grammar);
+        assert_num(
+            drawn_of(chain_of_four(samp_init_grammar(index, grammar), samp_init_temp(2.0f), samp_init_top_k(1), RAS),
+                     r, NULL),
+            formed);
+        assert_num(
+            drawn_of(chain_of_four(samp_init_temp(2.0f), samp_init_grammar(index, grammar), samp_init_top_k(1), RAS),
+                     r, NULL),
+            formed);
+    }
+#undef RAS
+    assert_true(others > 20);
+    samp_grammar_free(grammar);
+    samp_vocab_index_free(index);
+}
+
 /* ---- hostile states ---- */
 
 static void seal(unsigned char *bytes, size_t size)
@@ -2318,6 +2388,7 @@ int main(int argc, char **argv)
                                         cmocka_unit_test(test_rewinding),
                                         cmocka_unit_test(test_rewind_later),
                                         cmocka_unit_test(test_timestamps),
+                                        cmocka_unit_test(test_ras_keeps_masks),
                                         cmocka_unit_test(test_each_by_hand),
                                         cmocka_unit_test(test_rewind_most),
                                         cmocka_unit_test(test_many_bans),

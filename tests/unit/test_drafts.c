@@ -1089,6 +1089,9 @@ static void test_bad_drafts(void **state)
     assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
     all_refuse(chain, &g, &good, SAMP_E_UNSUPPORTED);
     samp_free(chain);
+    chain = test_pair(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
+    all_refuse(chain, &g, &good, SAMP_E_UNSUPPORTED);
+    samp_free(chain);
 }
 
 /* Probabilities that sum to 0, or to far more than 1, mean nothing, but a token comes out. */

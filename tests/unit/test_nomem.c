@@ -1001,6 +1001,7 @@ typedef enum promise {
     X(samp_watermark_find, nothing, FAILS, samp_watermark_find(&some_mark, listed, 4, 2, &some_span)) \
     X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat())) \
     X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2())) \
+    X(samp_init_ras, nothing, MAKES, made(w, samp_init_ras(9, 0.25f, 7))) \
     X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p())) \
     X(samp_init_sequence_bias, nothing, MAKES, made(w, samp_init_sequence_bias(some_sequences, 2))) \
     X(samp_init_banned_sequences, nothing, MAKES, made(w, samp_init_banned_sequences(some_sequences, 2, 0))) \

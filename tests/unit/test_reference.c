@@ -1447,6 +1447,38 @@ static void test_dist(void **state)
     finish("dist");
 }
 
+/* In decimal numbers: a token is drawn again if 100 times its count is at least the percents times the window. Then it
+   is mostly another one, as a thousand tokens are nearly as likely. */
+static void test_ras(void **state)
+{
+    enum { WIDE = 1000 };
+    source rng = source_stream(31);
+    static float flat[WIDE];
+    long again = 0, same = 0, once = 0;
+    (void)state;
+    flat[7] = 0.01f;
+    for (int i = 0; i < rounds(4000); i++) {
+        const int32_t window = 1 + (int32_t)below(&rng, 120), percents = (int32_t)below(&rng, 101);
+        const int32_t n = (int32_t)below(&rng, 150), often = (int32_t)below(&rng, 101);
+        int32_t count = 0;
+        samp_sampler *chain = test_pair(samp_init_top_k(1),
+                                        samp_init_ras(window, (float)percents / 100.0f, choose(&rng, 8)));
+        for (int32_t k = 0; k < n; k++) {
+            const samp_token token = (int32_t)below(&rng, 100) < often ? 7 : (samp_token)below(&rng, 5);
+            assert_ok(samp_accept(chain, token));
+            if (n - k <= window) count += token == 7;
+        }
+        const samp_token token = samp_sample(chain, flat, WIDE);
+        const bool must = 100 * count >= percents * window;
+        assert_true(token >= 0 && (must || token == 7));
+        again += must;
+        once += !must;
+        same += must && token == 7;
+        samp_free(chain);
+    }
+    assert_true(again > rounds(400) && once > rounds(400) && same * 100 < again);
+}
+
 /* how many tokens mirostat keeps, as a real number */
 static real mirostat_k(real mu, int32_t m, int32_t n_vocab)
 {
@@ -1587,17 +1619,17 @@ static void test_adaptive_p(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_p_less),     cmocka_unit_test(test_p_less_norm),  cmocka_unit_test(test_epsilon),
-        cmocka_unit_test(test_eta),        cmocka_unit_test(test_top_h),        cmocka_unit_test(test_min_k),
-        cmocka_unit_test(test_guide),      cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),
-        cmocka_unit_test(test_infill),     cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
-        cmocka_unit_test(test_typical),    cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
-        cmocka_unit_test(test_xtc_except), cmocka_unit_test(test_temp),         cmocka_unit_test(test_temp_ext),
-        cmocka_unit_test(test_logit_bias), cmocka_unit_test(test_penalties),    cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),     cmocka_unit_test(test_mirostat_v2),
-        cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),       cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_p_less),      cmocka_unit_test(test_p_less_norm),  cmocka_unit_test(test_epsilon),
+        cmocka_unit_test(test_eta),         cmocka_unit_test(test_top_h),        cmocka_unit_test(test_min_k),
+        cmocka_unit_test(test_guide),       cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_infill),      cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
+        cmocka_unit_test(test_typical),     cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
+        cmocka_unit_test(test_xtc_except),  cmocka_unit_test(test_temp),         cmocka_unit_test(test_temp_ext),
+        cmocka_unit_test(test_logit_bias),  cmocka_unit_test(test_penalties),    cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_ras),         cmocka_unit_test(test_dist),         cmocka_unit_test(test_mirostat),
+        cmocka_unit_test(test_mirostat_v2), cmocka_unit_test(test_adaptive_p),
     };
     return test_run(argc, argv, tests, load_rows, NULL);
 }

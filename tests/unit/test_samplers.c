@@ -143,6 +143,7 @@ static const kind_of_sampler kinds[] = {
     { "softmax", make_softmax,                 false, true,  false, true,  false, false, true },
     { "greedy", make_greedy,                   true,  true,  true,  false, true,  false, true },
     { "dist", make_dist,                       true,  true,  false, false, true,  false, true },
+    { "ras", make_ras,                         true,  true,  false, false, true,  false, true },
     { "gumbel", make_gumbel,                   true,  true,  false, false, true,  false, true },
     { "mirostat", make_mirostat,               true,  false, false, true,  false, false, true },
     { "mirostat-v2", make_mirostat_v2,         true,  false, false, false, false, false, true },
@@ -1025,6 +1026,118 @@ static void test_smoothing(void **state)
         assert_same(data[2].logit, 4.0f);
         assert_true(!cur.sorted);
     }
+}
+
+/* ---------------------------------------------------------------------------------------------------- ras */
+
+/* The chain leaves the best token only; the token behind n of them is the best one again, or one of the row. */
+static samp_token behind_best(int32_t window, float threshold, int n, int other, uint64_t seed)
+{
+    static const float row[4] = { 1.0f, 0.9f, 0.8f, -INFINITY };
+    samp_sampler *chain = samp_chain_init();
+    assert_ok(samp_chain_add(chain, samp_init_top_k(1)));
+    assert_ok(samp_chain_add(chain, samp_init_ras(window, threshold, seed)));
+    for (int i = 0; i < n; i++) assert_ok(samp_accept(chain, 0));
+    for (int i = 0; i < other; i++) assert_ok(samp_accept(chain, 1));
+    samp_token token = samp_sample(chain, row, 4);
+    assert_num(samp_get_position(chain), 1);
+    samp_free(chain);
+    return token;
+}
+
+/* How the tokens of 2000 seeds are: 0 if all are the best, 1 if they are the row's. */
+static int redrawn(int32_t window, float threshold, int n, int other)
+{
+    const double row[4] = { exp(1.0), exp((double)0.9f), exp((double)0.8f), 0.0 }, z = row[0] + row[1] + row[2];
+    int seen[4] = { 0 };
+    for (uint64_t seed = 0; seed < 2000; seed++) seen[behind_best(window, threshold, n, other, seed)]++;
+    if (seen[0] == 2000) return 0;
+    for (int i = 0; i < 4; i++) assert_near(seen[i] / 2000.0, row[i] / z, 0.05);
+    assert_num(seen[3], 0);
+    return 1;
+}
+
+static void test_ras(void **state)
+{
+    (void)state;
+    assert_num(redrawn(3, 0.5f, 1, 0), 0); /* 1 / 3 */
+    assert_num(redrawn(3, 0.5f, 2, 0), 1); /* 2 / 3 */
+    assert_num(redrawn(3, 0.5f, 2, 1), 1);
+    assert_num(redrawn(3, 0.5f, 2, 2), 0); /* one of them has left the window */
+    assert_num(redrawn(10, 0.1f, 0, 0), 0);
+    assert_num(redrawn(10, 0.1f, 1, 9), 1); /* CosyVoice's: one is enough */
+    assert_num(redrawn(10, 0.1f, 1, 10), 0);
+    assert_num(redrawn(10, 0.7f, 6, 0), 0);
+    assert_num(redrawn(10, 0.7f, 7, 0), 1);
+    assert_num(redrawn(4, 1.0f, 3, 0), 0);
+    assert_num(redrawn(4, 1.0f, 4, 0), 1);
+    assert_num(redrawn(5, 0.0f, 0, 0), 1); /* 0: always; a window of 0: never */
+    assert_num(redrawn(0, 0.0f, 9, 0), 0);
+    /* an array has no row: drawn once */
+    samp_token_data data[4];
+    const float row[4] = { 1.0f, 0.9f, 0.8f, -INFINITY };
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        samp_sampler *chain = test_pair(samp_init_top_k(1), samp_init_ras(5, 0.0f, seed));
+        samp_token_data_array cur = test_array(data, row, 4);
+        assert_ok(samp_apply(chain, &cur));
+        assert_num(cur.data[cur.selected].id, 0);
+        samp_free(chain);
+    }
+}
+
+enum { LONG = 3000, TOLD = 60 };
+
+/* By the fast path, by steps, in a batch, from a copy, from a saved state and behind a rollback: the same tokens. */
+static void test_ras_everywhere(void **state)
+{
+    (void)state;
+    static float row[LONG];
+    static unsigned char bytes[8192];
+    source rng = source_stream(61);
+    int again = 0;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        const size_t n = seed % 3 ? N : LONG;
+        samp_sampler *fast = test_pair(samp_init_top_k(3), samp_init_ras(8, 0.25f, seed)), *steps = samp_chain_init();
+        assert_ok(samp_chain_add(steps, test_nothing()));
+        assert_ok(samp_chain_add(steps, samp_init_top_k(3)));
+        assert_ok(samp_chain_add(steps, samp_init_ras(8, 0.25f, seed)));
+        samp_sampler *batch = samp_clone(fast),
+                     *loaded = test_pair(samp_init_top_k(3), samp_init_ras(8, 0.25f, seed));
+        samp_sampler *llama = of_kind(samp_clone(fast), SAMP_RNG_MT19937);
+        for (int i = 0; i < TOLD; i++) {
+            for (size_t k = 0; k < n; k++) row[k] = (float)normal(&rng) + (k < 4 ? 3.0f : 0.0f);
+            if (i % 4 == 0) row[below(&rng, n)] = -INFINITY;
+            size_t size = samp_state_size(fast);
+            assert_true(size <= sizeof bytes);
+            assert_ok(samp_state_save(fast, bytes, size));
+            assert_ok(samp_state_load(loaded, bytes, size));
+            samp_sampler *copy = samp_clone(fast);
+            samp_token token = samp_sample(fast, row, n), out;
+            assert_true(token >= 0 && row[token] > -INFINITY);
+            assert_num(samp_sample(steps, row, n), token);
+            assert_num(samp_sample(copy, row, n), token);
+            assert_num(samp_sample(loaded, row, n), token);
+            assert_num(samp_sample(llama, row, n), token);
+            for (int k = 0; k < 3; k++) assert_true(samp_sample(copy, row, n) >= 0);
+            assert_ok(samp_rollback(copy, 4));
+            assert_num(samp_sample(copy, row, n), token);
+            samp_logprobs lp = { 0 };
+            samp_logits l = { .data = row, .n_rows = 1, .n_vocab = n, .logprobs = &lp };
+            assert_ok(samp_sample_batch(&batch, &l, &out));
+            assert_num(out, token);
+            int better = 0;
+            for (size_t k = 0; k < n; k++) better += row[k] > row[token];
+            if (better > 2) {
+                again++;
+                assert_same(lp.processed.chosen.logprob, lp.raw.chosen.logprob);
+                assert_num(lp.processed.chosen.rank, lp.raw.chosen.rank);
+            }
+            samp_free(copy);
+        }
+        samp_sampler *made[] = { fast, steps, batch, loaded, llama };
+        for (size_t k = 0; k < TEST_COUNT(made); k++) samp_free(made[k]);
+    }
+    assert_true(again > 100);
 }
 
 /* ---------------------------------------------------------------------------------------------------- xtc */
@@ -2353,6 +2466,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_log_softmax),
         cmocka_unit_test(test_xtc),
         cmocka_unit_test(test_xtc_except),
+        cmocka_unit_test(test_ras),
+        cmocka_unit_test(test_ras_everywhere),
         cmocka_unit_test(test_xtc_leaves),
         cmocka_unit_test(test_xtc_chance),
         cmocka_unit_test(test_top_n_sigma),

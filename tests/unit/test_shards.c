@@ -1049,15 +1049,14 @@ static samp_sampler *too_many(void)
     return chain;
 }
 
-static void test_too_many_members(void **state)
+static void play_unsupported(samp_sampler *chain)
 {
-    (void)state;
     source s = source_stream(610);
     world *w = (world *)calloc(1, sizeof *w);
     w->n_vocab = w->stride = 60;
     w->n_ranks = 2;
     w->n_rows = 1;
-    w->one[0] = too_many();
+    w->one[0] = chain;
     w->data = (char *)malloc(w->n_vocab * sizeof(float));
     normal_row(&s, (float *)(void *)w->data, w->n_vocab, 1.0);
     make_ranks(w, &s);
@@ -1068,6 +1067,13 @@ static void test_too_many_members(void **state)
     }
     drop_world(w);
     free(w);
+}
+
+static void test_too_many_members(void **state)
+{
+    (void)state;
+    play_unsupported(too_many());
+    play_unsupported(chain_of(samp_init_top_k(5), samp_init_ras(8, 0.5f, 3), NULL)); /* no rank has the whole row */
 }
 
 /* As many log-probabilities as may be asked for. */

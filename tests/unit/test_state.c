@@ -586,11 +586,15 @@ static samp_sampler *variant(int i)
         case 87: return samp_init_xtc_except(0.5f, 0.1f, 1, 7, exempt, 2);
         case 88: return samp_init_xtc_except(0.5f, 0.1f, 1, 7, exempt, 1);
         case 89: return samp_init_xtc_except(0.5f, 0.1f, 1, 7, exempt + 1, 1);
+        case 90: return samp_init_ras(8, 0.25f, 7);
+        case 91: return samp_init_ras(9, 0.25f, 7);
+        case 92: return samp_init_ras(8, 0.5f, 7);
+        case 93: return samp_init_ras(8, 0.25f, 8);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 90 };
+enum { N_VARIANTS = 94 };
 
 static void test_states_of_other_samplers(void **state)
 {

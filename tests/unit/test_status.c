@@ -469,6 +469,12 @@ static void test_bad_truncation(void **state)
     bad(samp_init_xtc(0.0f, NAN, 0, 0), SAMP_E_NAN, "xtc_threshold"); /* off is no excuse */
     good(samp_init_xtc(0.0f, 0.0f, 0, 0));
     good(samp_init_xtc(1.0f, 1.0f, 0, 0));
+    bad(samp_init_ras(-1, 0.5f, 0), SAMP_E_RANGE, "window");
+    bad(samp_init_ras((1 << 22) + 1, 0.5f, 0), SAMP_E_RANGE, "window");
+    bad(samp_init_ras(10, -0.1f, 0), SAMP_E_RANGE, "threshold");
+    bad(samp_init_ras(10, ULP_ABOVE_1, 0), SAMP_E_RANGE, "threshold");
+    bad(samp_init_ras(10, NAN, 0), SAMP_E_NAN, "threshold");
+    good(samp_init_ras(0, 1.0f, 0));
     const samp_token exempt[] = { 3, -1, SAMP_MAX_VOCAB };
     bad(samp_init_xtc_except(NAN, 0.1f, 0, 0, exempt, 1), SAMP_E_NAN, "xtc_probability");
     bad(samp_init_xtc_except(0.5f, ULP_ABOVE_1, 0, 0, exempt, 1), SAMP_E_RANGE, "xtc_threshold");

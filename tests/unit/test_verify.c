@@ -69,7 +69,8 @@ static void test_exact(void **state)
     int calls = 0, n = quick() ? 20 : 400;
     for (int i = 0; i < n; i++) {
         samp_token truth[STORY + 1], story[STORY + 1], after[2][STORY];
-        samp_sampler *chain = random_chain(&rng), *other;
+        samp_sampler *chain = i % 5 ? random_chain(&rng) : test_pair(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7)),
+                     *other;
         if (i % 3 == 0) assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
         other = samp_clone(chain);
         tell(chain, truth);
@@ -83,6 +84,21 @@ static void test_exact(void **state)
         samp_free(other);
     }
     assert_true(calls < n * STORY * 6 / 10);
+}
+
+/* Its tokens have no one distribution that a ratio could test. */
+static void test_ras_has_no_ratio(void **state)
+{
+    (void)state;
+    float logits[2 * N];
+    samp_token token = 3, out[2];
+    samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    samp_sampler *chain = test_pair(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
+    model(5, logits);
+    model(6, logits + N);
+    assert_status(samp_verify(chain, logits, N, &draft, SAMP_VERIFY_RATIO, out), SAMP_E_UNSUPPORTED);
+    assert_num(samp_get_position(chain), 0);
+    samp_free(chain);
 }
 
 /* The probabilities of a draft mean nothing to it. */
@@ -679,6 +695,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_exact_ignores_probs),
+        cmocka_unit_test(test_ras_has_no_ratio),
         cmocka_unit_test(test_ratio_bits),
         cmocka_unit_test(test_clone_within),
         cmocka_unit_test(test_ratio_learns),
