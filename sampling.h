@@ -219,93 +219,93 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9983 samplers/gumbel.h               25164 grammar/states.h
-     313 api/config.h                    10050 watermark/function.h            25322 grammar/items.h
-     344 api/types.h                     10163 watermark/text.h                25446 grammar/masks.h
-     643 api/missing.h                   10349 watermark/draw.h                25649 grammar/runs.h
-     658 api/sample.h                    10554 samplers/mirostat.h             25861 grammar/entries.h
-     795 api/chains.h                    10792 samplers/adaptive_p.h           26370 grammar/accepting.h
-    1092 api/samplers.h                  10941 samplers/ras.h                  26702 grammar/history.h
-    1462 api/gumbel.h                    11013 samplers/custom.h               26803 grammar/waiting.h
-    1491 api/operator.h                  11072 config/describe.h               27110 grammar/room.h
-    1550 api/kv.h                        11240 config/from_params.h            27464 grammar/sampler.h
-    1747 api/llama_cpp.h                 11292 config/orders.h                 27718 grammar/forced.h
-    1795 api/text_error.h                11564 config/numbers.h                27905 grammar/hooks.h
-    1814 api/grammar.h                   11709 config/set.h                    28033 schema/head.h
-    2123 api/shards.h                    11885 config/texts.h                  28208 schema/errors.h
-    2239 api/peers.h                     12063 config/settings.h               28323 schema/collections.h
-    2365 api/drafts.h                    12178 life/rollback.h                 28356 schema/references.h
-    2524 api/constraints.h               12416 life/chain.h                    28671 schema/strings.h
-    2927 api/watermark.h                 12699 life/members.h                  28732 schema/numbers.h
-    3101 api/stop.h                      12808 life/update.h                   28934 schema/sets.h
-    3241 api/vocab.h                     12991 life/copy.h                     29187 schema/formats.h
-    3283 api/parts.h                     13152 rows/row.h                      29456 schema/scalars.h
-    3331 base/switches.h                 13387 rows/reserve.h                  29762 schema/goals.h
-    3634 base/random.h                   13455 rows/pieces.h                   30005 schema/alternatives.h
-    3654 base/mt19937.h                  13564 rows/thresholds.h               30545 schema/objects.h
-    3726 base/exact.h                    13664 rows/compact.h                  31128 schema/arrays.h
-    3943 base/bits128.h                  13825 rows/sums.h                     31494 schema/satisfiable.h
-    4019 base/elements.h                 13952 rows/changes.h                  31642 schema/whole.h
-    4145 watermark/colours.h             14029 rows/cuts.h                     31797 tags/head.h
-    4208 kernels/llama_cpp/contract.h    14458 rows/typical.h                  31925 tags/words.h
-    4250 kernels/contract.h              14766 rows/tail_free.h                32039 tags/inside.h
-    4337 kernels/scalar.h                14834 rows/selecting.h                32178 tags/formats.h
-    4541 kernels/llama_cpp/scalar.h      14965 rows/mirostat.h                 32584 grammar/grammars.h
-    4562 kernels/sets.h                  15045 watermark/rows.h                32652 peers/tables.h
-    4611 kernels/vectors.h               15155 rows/flat.h                     33074 peers/values.h
-    4693 kernels/avx512.h                15204 rows/logprobs.h                 33547 peers/llama_server.h
-    4778 kernels/avx2.h                  15288 rows/step.h                     33615 peers/stops.h
-    4842 kernels/sse2.h                  15304 rows/llama_cpp/sums.h           33675 peers/fields.h
-    4859 kernels/neon.h                  15607 rows/llama_cpp/samplers.h       33965 peers/requests.h
-    4882 kernels/wasm.h                  16076 rows/llama_cpp/step.h           34144 vocab/pieces.h
-    4898 kernels/generic.h               16106 run/apply.h                     34322 vocab/tokenizer_json.h
-    4918 kernels/shared.h                16175 run/writing.h                   34540 vocab/gguf.h
-    5042 kernels/passes.h                16299 run/arrays.h                    34714 shards/head.h
-    5726 kernels/llama_cpp/passes.h      16375 run/arrays_llama_cpp.h          34803 shards/bytes.h
-    5808 kernels/check.h                 16572 run/walk.h                      34900 shards/merging.h
-    5830 kernels/dispatch.h              16675 run/again.h                     35189 shards/row.h
-    6029 core/array.h                    16745 run/finish.h                    35324 shards/answers.h
-    6343 core/table.h                    16784 run/draw_llama_cpp.h            35842 shards/logprobs.h
-    6529 core/windows.h                  16856 run/draw.h                      35986 shards/taking.h
-    6617 constraints/record.h            16927 run/sample.h                    36138 shards/asking.h
-    6687 watermark/record.h              17022 watermark/making.h              36267 shards/prefix.h
-    6706 rows/work.h                     17252 watermark/tails.h               36804 shards/plans.h
-    6734 life/past.h                     17349 watermark/detect.h              37290 samplers/plans.h
-    6793 core/record.h                   17574 run/verify.h                    37552 shards/way.h
-    6948 core/plans.h                    17664 run/batch.h                     37697 shards/memory.h
-    6975 core/fields.h                   17843 run/guide.h                     37766 shards/batch.h
-    7078 core/owners.h                   17884 life/state.h                    38166 drafts/head.h
-    7145 core/mt19937.h                  18045 operator/weights.h              38217 drafts/block.h
-    7200 core/no_mt19937.h               18121 operator/search.h               38400 drafts/tree.h
-    7232 core/making.h                   18252 operator/run.h                  38522 drafts/relaxed.h
-    7391 core/streams.h                  18412 kv/cells.h                      38603 drafts/ngram.h
-    7427 life/state_fields.h             18436 kv/making.h                     38739 text/automaton.h
-    7515 samplers/llama_cpp.h            18656 kv/slot.h                       38810 grammar/patterns.h
-    7588 samplers/logit_bias.h           18788 kv/sequences.h                  38959 constraints/automaton.h
-    7681 samplers/patch.h                18918 kv/data.h                       38998 constraints/making.h
-    7729 samplers/penalties.h            19048 kv/update.h                     39244 constraints/sampler.h
-    7879 samplers/dry.h                  19166 kv/state.h                      39333 constraints/constructors.h
-    8416 samplers/cut.h                  19365 llama_cpp/functions.h           39711 constraints/patterns.h
-    8431 samplers/top_n_sigma.h          19427 llama_cpp/object.h              39800 constraints/looking.h
-    8541 samplers/top_k.h                19480 llama_cpp/vocabulary.h          39870 constraints/thinking.h
-    8599 samplers/tail_free.h            19555 text/reading.h                  40113 constraints/schedule.h
-    8721 samplers/typical.h              19661 text/strings.h                  40196 constraints/accepting.h
-    8795 samplers/top_p.h                19759 text/values.h                   40377 constraints/drawing.h
-    8839 samplers/min_p.h                19913 text/documents.h                40615 constraints/state.h
-    8881 samplers/by_sums.h              19986 grammar/head.h                  40679 constraints/kind.h
-    9030 samplers/top_h.h                19990 grammar/tree.h                  40741 constraints/top_p_decay.h
-    9083 samplers/min_k.h                20632 grammar/building.h              40828 constraints/timestamps.h
-    9141 samplers/xtc.h                  21028 grammar/finishing.h             41030 constraints/accessors.h
-    9291 samplers/infill.h               21331 grammar/reading.h               41137 stop/head.h
-    9407 samplers/temperature.h          21420 grammar/gbnf.h                  41202 stop/search.h
-    9572 samplers/smoothing.h            21713 grammar/regex.h                 41323 stop/making.h
-    9658 samplers/softmax.h              22130 grammar/derivatives.h           41480 stop/text.h
-    9692 samplers/drafted.h              22946 grammar/vocabulary.h            41632 stop/patterns.h
-    9717 samplers/greedy.h               23400 grammar/triggers.h              41704 stop/settings.h
-    9751 samplers/choose.h               23874 grammar/matcher.h               41735 core/kinds.h
-    9811 samplers/ratio.h                24144 grammar/cache.h                 41786 base/restore.h
-    9875 samplers/draw.h                 24425 grammar/moving.h                41799 api/license.h
-    9952 samplers/dist.h                 24874 grammar/visits.h
+       2 api/opening.h                    9984 samplers/gumbel.h               25165 grammar/states.h
+     313 api/config.h                    10051 watermark/function.h            25323 grammar/items.h
+     344 api/types.h                     10164 watermark/text.h                25447 grammar/masks.h
+     643 api/missing.h                   10350 watermark/draw.h                25650 grammar/runs.h
+     658 api/sample.h                    10555 samplers/mirostat.h             25862 grammar/entries.h
+     795 api/chains.h                    10793 samplers/adaptive_p.h           26371 grammar/accepting.h
+    1092 api/samplers.h                  10942 samplers/ras.h                  26703 grammar/history.h
+    1463 api/gumbel.h                    11014 samplers/custom.h               26804 grammar/waiting.h
+    1492 api/operator.h                  11073 config/describe.h               27111 grammar/room.h
+    1551 api/kv.h                        11241 config/from_params.h            27465 grammar/sampler.h
+    1748 api/llama_cpp.h                 11293 config/orders.h                 27719 grammar/forced.h
+    1796 api/text_error.h                11565 config/numbers.h                27906 grammar/hooks.h
+    1815 api/grammar.h                   11710 config/set.h                    28034 schema/head.h
+    2124 api/shards.h                    11886 config/texts.h                  28209 schema/errors.h
+    2240 api/peers.h                     12064 config/settings.h               28324 schema/collections.h
+    2366 api/drafts.h                    12179 life/rollback.h                 28357 schema/references.h
+    2525 api/constraints.h               12417 life/chain.h                    28672 schema/strings.h
+    2928 api/watermark.h                 12700 life/members.h                  28733 schema/numbers.h
+    3102 api/stop.h                      12809 life/update.h                   28935 schema/sets.h
+    3242 api/vocab.h                     12992 life/copy.h                     29188 schema/formats.h
+    3284 api/parts.h                     13153 rows/row.h                      29457 schema/scalars.h
+    3332 base/switches.h                 13388 rows/reserve.h                  29763 schema/goals.h
+    3635 base/random.h                   13456 rows/pieces.h                   30006 schema/alternatives.h
+    3655 base/mt19937.h                  13565 rows/thresholds.h               30546 schema/objects.h
+    3727 base/exact.h                    13665 rows/compact.h                  31129 schema/arrays.h
+    3944 base/bits128.h                  13826 rows/sums.h                     31495 schema/satisfiable.h
+    4020 base/elements.h                 13953 rows/changes.h                  31643 schema/whole.h
+    4146 watermark/colours.h             14030 rows/cuts.h                     31798 tags/head.h
+    4209 kernels/llama_cpp/contract.h    14459 rows/typical.h                  31926 tags/words.h
+    4251 kernels/contract.h              14767 rows/tail_free.h                32040 tags/inside.h
+    4338 kernels/scalar.h                14835 rows/selecting.h                32179 tags/formats.h
+    4542 kernels/llama_cpp/scalar.h      14966 rows/mirostat.h                 32585 grammar/grammars.h
+    4563 kernels/sets.h                  15046 watermark/rows.h                32653 peers/tables.h
+    4612 kernels/vectors.h               15156 rows/flat.h                     33075 peers/values.h
+    4694 kernels/avx512.h                15205 rows/logprobs.h                 33548 peers/llama_server.h
+    4779 kernels/avx2.h                  15289 rows/step.h                     33616 peers/stops.h
+    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33676 peers/fields.h
+    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33966 peers/requests.h
+    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34145 vocab/pieces.h
+    4899 kernels/generic.h               16107 run/apply.h                     34323 vocab/tokenizer_json.h
+    4919 kernels/shared.h                16176 run/writing.h                   34541 vocab/gguf.h
+    5043 kernels/passes.h                16300 run/arrays.h                    34715 shards/head.h
+    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34804 shards/bytes.h
+    5809 kernels/check.h                 16573 run/walk.h                      34901 shards/merging.h
+    5831 kernels/dispatch.h              16676 run/again.h                     35190 shards/row.h
+    6030 core/array.h                    16746 run/finish.h                    35325 shards/answers.h
+    6344 core/table.h                    16785 run/draw_llama_cpp.h            35843 shards/logprobs.h
+    6530 core/windows.h                  16857 run/draw.h                      35987 shards/taking.h
+    6618 constraints/record.h            16928 run/sample.h                    36139 shards/asking.h
+    6688 watermark/record.h              17023 watermark/making.h              36268 shards/prefix.h
+    6707 rows/work.h                     17253 watermark/tails.h               36805 shards/plans.h
+    6735 life/past.h                     17350 watermark/detect.h              37291 samplers/plans.h
+    6794 core/record.h                   17575 run/verify.h                    37553 shards/way.h
+    6949 core/plans.h                    17665 run/batch.h                     37698 shards/memory.h
+    6976 core/fields.h                   17844 run/guide.h                     37767 shards/batch.h
+    7079 core/owners.h                   17885 life/state.h                    38167 drafts/head.h
+    7146 core/mt19937.h                  18046 operator/weights.h              38218 drafts/block.h
+    7201 core/no_mt19937.h               18122 operator/search.h               38401 drafts/tree.h
+    7233 core/making.h                   18253 operator/run.h                  38523 drafts/relaxed.h
+    7392 core/streams.h                  18413 kv/cells.h                      38604 drafts/ngram.h
+    7428 life/state_fields.h             18437 kv/making.h                     38740 text/automaton.h
+    7516 samplers/llama_cpp.h            18657 kv/slot.h                       38811 grammar/patterns.h
+    7589 samplers/logit_bias.h           18789 kv/sequences.h                  38960 constraints/automaton.h
+    7682 samplers/patch.h                18919 kv/data.h                       38999 constraints/making.h
+    7730 samplers/penalties.h            19049 kv/update.h                     39245 constraints/sampler.h
+    7880 samplers/dry.h                  19167 kv/state.h                      39334 constraints/constructors.h
+    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39712 constraints/patterns.h
+    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39801 constraints/looking.h
+    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39871 constraints/thinking.h
+    8600 samplers/tail_free.h            19556 text/reading.h                  40114 constraints/schedule.h
+    8722 samplers/typical.h              19662 text/strings.h                  40197 constraints/accepting.h
+    8796 samplers/top_p.h                19760 text/values.h                   40378 constraints/drawing.h
+    8840 samplers/min_p.h                19914 text/documents.h                40616 constraints/state.h
+    8882 samplers/by_sums.h              19987 grammar/head.h                  40680 constraints/kind.h
+    9031 samplers/top_h.h                19991 grammar/tree.h                  40742 constraints/top_p_decay.h
+    9084 samplers/min_k.h                20633 grammar/building.h              40829 constraints/timestamps.h
+    9142 samplers/xtc.h                  21029 grammar/finishing.h             41031 constraints/accessors.h
+    9292 samplers/infill.h               21332 grammar/reading.h               41138 stop/head.h
+    9408 samplers/temperature.h          21421 grammar/gbnf.h                  41203 stop/search.h
+    9573 samplers/smoothing.h            21714 grammar/regex.h                 41324 stop/making.h
+    9659 samplers/softmax.h              22131 grammar/derivatives.h           41481 stop/text.h
+    9693 samplers/drafted.h              22947 grammar/vocabulary.h            41633 stop/patterns.h
+    9718 samplers/greedy.h               23401 grammar/triggers.h              41705 stop/settings.h
+    9752 samplers/choose.h               23875 grammar/matcher.h               41736 core/kinds.h
+    9812 samplers/ratio.h                24145 grammar/cache.h                 41787 base/restore.h
+    9876 samplers/draw.h                 24426 grammar/moving.h                41800 api/license.h
+    9953 samplers/dist.h                 24875 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1324,12 +1324,12 @@ SAMP_API samp_sampler *samp_init_min_k(float tau);
      Draws    a coin of its own, not that of samp_init_xtc with the same seed.
      Cost     that of samp_init_xtc; on slices, with sampling_gpu.h and under SAMP_RNG_MT19937 it runs step by step.
      State    The tokens are part of the settings that a saved state must have in common with its sampler.
-     Source   mlx-lm's xtc_special_tokens (1176), requested in llama.cpp 9742. text-generation-webui has another rule: if
-              one of its special tokens would be removed, no token is. */
+     Source   mlx-lm's xtc_special_tokens (1176), requested in llama.cpp 9742. text-generation-webui has another rule:
+              if one of its special tokens would be removed, no token is. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
 /* Removes the top choices with probability p, except these tokens. */
-SAMP_API samp_sampler *samp_init_xtc_except(float p, float t, size_t min_keep, uint64_t seed, const samp_token *exempt,
-                                            size_t n);
+SAMP_API samp_sampler *samp_init_xtc_except(float p, float t, size_t min_keep, uint64_t seed,
+                                            const samp_token *exempt, size_t n);
 
 /* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends the text as soon as an end is
    likely. p and n are the probabilities and the number of the candidates; an "end" is a token that ends a generation.
@@ -1435,7 +1435,8 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
               before it have changed. A sampler of your own is not asked again.
      Range    window in 0 .. 2^22, 0: no token is drawn again; threshold in [0, 1], 0: every token is drawn again.
               CosyVoice has 10 and 0.1, so that a token that occurs once in the last 10 is drawn again.
-     State    The window. A prompt that the chain accepts counts; samp_reset of this sampler (samp_chain_get) forgets it.
+     State    The window. A prompt that the chain accepts counts; samp_reset of this sampler (samp_chain_get) forgets
+              it.
               samp_clone, samp_state_save and samp_rollback keep the window; by steps, in a batch and after a rollback
               the token is the same.
      Draws    as samp_init_dist, with numbers of its own; the second draw has others at the same position.
@@ -2198,8 +2199,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 2.
               A draw may take 1 more round (its first eight attempts all fail once in 10^11 draws); logprobs take 2 more
               rounds and 7 bytes for each of n_top. If more than 256 tokens are left, samplers that need a list of all
-              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax, xtc with exempt
-              tokens, samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
+              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax, xtc with
+              exempt tokens, samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -2393,8 +2394,8 @@ SAMP_API int samp_settings_from_lenient(samp_settings *settings, samp_peer peer,
               the following errors nothing has changed. SAMP_E_FULL: n is above the number of tokens that samp_rollback
               can take back (64 by default): let samp_set_rollback keep more, or shorten the draft, which is as valid.
               SAMP_E_RANGE: n > 0 and s is in a chain. SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, samp_init_ras, or a
-              custom sampler with an accept and no rollback. If a custom sampler's own rollback fails, the call ends with its status,
-              and more tokens are accepted than reported.
+              custom sampler with an accept and no rollback. If a custom sampler's own rollback fails, the call ends
+              with its status, and more tokens are accepted than reported.
      State    The chain's state is that after a + 1 calls of samp_sample. But samp_perf has counted the rejected tokens
               too, and samp_rollback can take back fewer of the older tokens, because this draft has used the memory of
               n + 1 tokens. An earlier draw whose token was not accepted is not taken back.
@@ -2683,9 +2684,9 @@ SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest,
      Masks    no_timestamps (the token <|notimestamps|>) always; -1: there is no such token.
      Text     begins with the first token that the sampler accepts: a prompt (<|startoftranscript|> and so on) must not
               be accepted by it, or samp_reset of this sampler (samp_chain_get) follows the prompt.
-   samp_init_timestamps_except -- does the same, but the n tokens `exempt` may also come after a single time stamp behind
-   text. Whisper itself exempts its end of text and all special tokens behind it: a last text may end after its time
-   stamp. Without exempt tokens a text can end only after a pair of time stamps, or within a text.
+   samp_init_timestamps_except -- does the same, but the n tokens `exempt` may also come after a single time stamp
+   behind text. Whisper itself exempts its end of text and all special tokens behind it: a last text may end after its
+   time stamp. Without exempt tokens a text can end only after a pair of time stamps, or within a text.
      Range    first in 0 .. SAMP_MAX_VOCAB - 1; no_timestamps in -1 .. SAMP_MAX_VOCAB - 1; max_initial >= -1, -1 is no
               limit (Whisper's usual one is 50: one second); n in 0 .. SAMP_MAX_VOCAB.
      Place    before samplers that truncate; the logits that it gets are those that Sum compares.

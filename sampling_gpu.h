@@ -88,7 +88,8 @@
    unchanged.)
 
    WHAT RUNS WHERE. All built-in samplers run on the device, except infill, which reads tokens' texts, xtc with
-   exempt tokens, ras, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its batch, if
+   exempt tokens, ras, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its
+   batch, if
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for) and no sampler of your own among
        them, or more than 1024 changes of single logits, those of each sampler counted;
@@ -122,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2718 gpu/prefix.h                     5237 gpu/device.h
-     149 gpu/api.h                        3268 gpu/choosing.h                   5384 gpu/contexts.h
-     287 gpu/switches.h                   3377 gpu/ending.h                     5542 gpu/steps.h
-     349 gpu/records.h                    3521 gpu/answers.h                    5633 gpu/where.h
-     625 gpu/elements.h                   4286 samplers/plans.h                 5797 gpu/sending.h
-     873 gpu/passes.h                     4548 gpu/users.h                      6051 gpu/batch.h
-    1703 gpu/list.h                       4644 gpu/logprobs.h                   6323 gpu/results.h
-    2367 gpu/left.h                       4796 gpu/advance.h                    6605 gpu/canary.h
-    2595 gpu/done.h                       5044 gpu/shapes.h
+       2 gpu/opening.h                    2719 gpu/prefix.h                     5238 gpu/device.h
+     150 gpu/api.h                        3269 gpu/choosing.h                   5385 gpu/contexts.h
+     288 gpu/switches.h                   3378 gpu/ending.h                     5543 gpu/steps.h
+     350 gpu/records.h                    3522 gpu/answers.h                    5634 gpu/where.h
+     626 gpu/elements.h                   4287 samplers/plans.h                 5798 gpu/sending.h
+     874 gpu/passes.h                     4549 gpu/users.h                      6052 gpu/batch.h
+    1704 gpu/list.h                       4645 gpu/logprobs.h                   6324 gpu/results.h
+    2368 gpu/left.h                       4797 gpu/advance.h                    6606 gpu/canary.h
+    2596 gpu/done.h                       5045 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */

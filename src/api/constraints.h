@@ -159,9 +159,9 @@ SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest,
      Masks    no_timestamps (the token <|notimestamps|>) always; -1: there is no such token.
      Text     begins with the first token that the sampler accepts: a prompt (<|startoftranscript|> and so on) must not
               be accepted by it, or samp_reset of this sampler (samp_chain_get) follows the prompt.
-   samp_init_timestamps_except -- does the same, but the n tokens `exempt` may also come after a single time stamp behind
-   text. Whisper itself exempts its end of text and all special tokens behind it: a last text may end after its time
-   stamp. Without exempt tokens a text can end only after a pair of time stamps, or within a text.
+   samp_init_timestamps_except -- does the same, but the n tokens `exempt` may also come after a single time stamp
+   behind text. Whisper itself exempts its end of text and all special tokens behind it: a last text may end after its
+   time stamp. Without exempt tokens a text can end only after a pair of time stamps, or within a text.
      Range    first in 0 .. SAMP_MAX_VOCAB - 1; no_timestamps in -1 .. SAMP_MAX_VOCAB - 1; max_initial >= -1, -1 is no
               limit (Whisper's usual one is 50: one second); n in 0 .. SAMP_MAX_VOCAB.
      Place    before samplers that truncate; the logits that it gets are those that Sum compares.

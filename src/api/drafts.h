@@ -28,8 +28,8 @@
               the following errors nothing has changed. SAMP_E_FULL: n is above the number of tokens that samp_rollback
               can take back (64 by default): let samp_set_rollback keep more, or shorten the draft, which is as valid.
               SAMP_E_RANGE: n > 0 and s is in a chain. SAMP_E_NOMEM. SAMP_E_UNSUPPORTED: MT19937, samp_init_ras, or a
-              custom sampler with an accept and no rollback. If a custom sampler's own rollback fails, the call ends with its status,
-              and more tokens are accepted than reported.
+              custom sampler with an accept and no rollback. If a custom sampler's own rollback fails, the call ends
+              with its status, and more tokens are accepted than reported.
      State    The chain's state is that after a + 1 calls of samp_sample. But samp_perf has counted the rejected tokens
               too, and samp_rollback can take back fewer of the older tokens, because this draft has used the memory of
               n + 1 tokens. An earlier draw whose token was not accepted is not taken back.

@@ -232,12 +232,12 @@ SAMP_API samp_sampler *samp_init_min_k(float tau);
      Draws    a coin of its own, not that of samp_init_xtc with the same seed.
      Cost     that of samp_init_xtc; on slices, with sampling_gpu.h and under SAMP_RNG_MT19937 it runs step by step.
      State    The tokens are part of the settings that a saved state must have in common with its sampler.
-     Source   mlx-lm's xtc_special_tokens (1176), requested in llama.cpp 9742. text-generation-webui has another rule: if
-              one of its special tokens would be removed, no token is. */
+     Source   mlx-lm's xtc_special_tokens (1176), requested in llama.cpp 9742. text-generation-webui has another rule:
+              if one of its special tokens would be removed, no token is. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
 /* Removes the top choices with probability p, except these tokens. */
-SAMP_API samp_sampler *samp_init_xtc_except(float p, float t, size_t min_keep, uint64_t seed, const samp_token *exempt,
-                                            size_t n);
+SAMP_API samp_sampler *samp_init_xtc_except(float p, float t, size_t min_keep, uint64_t seed,
+                                            const samp_token *exempt, size_t n);
 
 /* samp_init_infill -- for text that fills a gap: prefers few and long tokens, and ends the text as soon as an end is
    likely. p and n are the probabilities and the number of the candidates; an "end" is a token that ends a generation.
@@ -343,7 +343,8 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
               before it have changed. A sampler of your own is not asked again.
      Range    window in 0 .. 2^22, 0: no token is drawn again; threshold in [0, 1], 0: every token is drawn again.
               CosyVoice has 10 and 0.1, so that a token that occurs once in the last 10 is drawn again.
-     State    The window. A prompt that the chain accepts counts; samp_reset of this sampler (samp_chain_get) forgets it.
+     State    The window. A prompt that the chain accepts counts; samp_reset of this sampler (samp_chain_get) forgets
+              it.
               samp_clone, samp_state_save and samp_rollback keep the window; by steps, in a batch and after a rollback
               the token is the same.
      Draws    as samp_init_dist, with numbers of its own; the second draw has others at the same position.

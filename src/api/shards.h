@@ -75,8 +75,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 2.
               A draw may take 1 more round (its first eight attempts all fail once in 10^11 draws); logprobs take 2 more
               rounds and 7 bytes for each of n_top. If more than 256 tokens are left, samplers that need a list of all
-              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax, xtc with exempt
-              tokens, samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
+              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax, xtc with
+              exempt tokens, samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
