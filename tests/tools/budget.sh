@@ -14,7 +14,7 @@ printf '#define SAMPLING_KV\n#define SAMPLING_LLAMA\n#define SAMPLING_GRAMMAR\n#
 
 if [ "${2:-}" = code ]; then
     "$CC" -std=c11 -O2 -I. -c "$dir/core.c" -o "$dir/core.o"
-    size "$dir/core.o" | awk 'NR == 2 { printf "budget: %d bytes of code, at most 213000\n", $1; exit $1 > 213000 }'
+    size "$dir/core.o" | awk 'NR == 2 { printf "budget: %d bytes of code, at most 216000\n", $1; exit $1 > 216000 }'
     exit
 fi
 
@@ -63,7 +63,7 @@ awk -v core_text="$(text core)" -v all_text="$(text all)" -v nominal="$YARDSTICK
         line("compiling the core", best["core"], sprintf("%.0f", 4000 * slow), "ms")
         line("with all optional parts", best["all"], sprintf("%.0f", 10000 * slow), "ms")
         line("a plain include", best["include"], sprintf("%.0f", 60 * slow), "ms")
-        line("code of the core", core_text, 213000, "bytes")
+        line("code of the core", core_text, 216000, "bytes")
         printf "  %-34s %9s bytes\n", "code with all optional parts", all_text
         exit failed
     }' "$dir/times"
