@@ -4,6 +4,7 @@
    A request is refused, and nothing has changed, or it is taken: then the parameters are good, read again they are the
    same, another object of settings gets the same, and what they make samples. */
 #define SAMPLING_PEERS
+#include <float.h>
 #include "sampling.h"
 #include "tests/support/inside.h"
 #include "fuzz.h"
