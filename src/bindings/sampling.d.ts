@@ -149,7 +149,8 @@ export class Constraint extends Sampler {
     static eogBias(tokens: Tokens, bias: number): Constraint;
     static lengthPenalty(tokens: Tokens, start: number, factor: number, begin?: number): Constraint;
     static topPDecay(p: number, decay: number, lowest: number, resets?: Tokens, minKeep?: number): Constraint;
-    static noRepeatNgram(n: number, lastN?: number): Constraint;
+    static noRepeatNgram(n: number, lastN?: number, exempt?: Tokens): Constraint;
+    static timestamps(first: number, how?: { noTimestamps?: number | null; maxInitial?: number | null; exempt?: Tokens }): Constraint;
 }
 
 /** What a detector says: pValue is the probability that a text without this mark has such a score or a larger one. */

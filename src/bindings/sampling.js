@@ -497,7 +497,10 @@ fn('init_length_penalty', 'new sampler', { tokens: 'token[n] 0..', n: 'size 0..4
     factor: 'f32 (0..', begin: 'i32 0.. tokens' });
 fn('init_top_p_decay', 'new sampler', { p: 'f32 (0..1]', decay: 'f32 (0..1]', lowest: 'f32 (0..p]',
     resets: 'token[n] 0..', n: 'size 0..4194304', min_keep: 'size tokens' });
-fn('init_no_repeat_ngram', 'new sampler', { n: 'i32 0..last_n tokens', last_n: 'i32 n..4194304 tokens' });
+fn('init_timestamps_except', 'new sampler', { first: 'i32 0..4194303', no_timestamps: 'i32 -1..4194303',
+    max_initial: 'i32 -1..', exempt: 'token[n] 0..', n: 'size 0..4194304' });
+fn('init_no_repeat_ngram_except', 'new sampler', { n: 'i32 0..last_n tokens', last_n: 'i32 n..4194304 tokens',
+    exempt: 'token[n_exempt] 0..', n_exempt: 'size 0..4194304' });
 fn('init_loop_breaker', 'new sampler', { min_period: 'i32 1..max_period tokens',
     max_period: 'i32 min_period..65536 tokens', copies: 'i32 2..last_n/min_period', last_n: 'i32 ..4194304 tokens',
     every: 'i32 1.. tokens', penalty: 'f32 0..inf' });
@@ -1123,8 +1126,15 @@ class Constraint extends Sampler {
         return Constraint.#of(c.init_top_p_decay(p, decay, lowest, integers(resets, 'resets'), minKeep));
     }
     // No n tokens that stand in the last lastN already.
-    static noRepeatNgram(n, lastN = 4096) {
-        return Constraint.#of(c.init_no_repeat_ngram(n, lastN));
+    static noRepeatNgram(n, lastN = 4096, exempt = []) { // the tokens exempt are never masked
+        return Constraint.#of(c.init_no_repeat_ngram_except(n, lastN, integers(exempt, 'exempt')));
+    }
+    // Whisper's rules for time stamps: the tokens from first on, in pairs, none before an earlier one, the first of a text at
+    // most maxInitial behind first. noTimestamps: the token that is masked. exempt: tokens that may follow a single time stamp
+    // behind text, such as the end.
+    static timestamps(first, how) {
+        const { noTimestamps, maxInitial, exempt } = options(how, { noTimestamps: null, maxInitial: null, exempt: [] });
+        return Constraint.#of(c.init_timestamps_except(first, noTimestamps ?? -1, maxInitial ?? -1, integers(exempt, 'exempt')));
     }
 }
 

@@ -845,7 +845,10 @@ _function("init_length_penalty", "new sampler", tokens="token[n] 0..", n="size 0
           factor="f32 (0..", begin="i32 0.. tokens")
 _function("init_top_p_decay", "new sampler", p="f32 (0..1]", decay="f32 (0..1]", lowest="f32 (0..p]",
           resets="token[n] 0..", n="size 0..4194304", min_keep="size tokens")
-_function("init_no_repeat_ngram", "new sampler", n="i32 0..last_n tokens", last_n="i32 n..4194304 tokens")
+_function("init_timestamps_except", "new sampler", first="i32 0..4194303", no_timestamps="i32 -1..4194303",
+          max_initial="i32 -1..", exempt="token[n] 0..", n="size 0..4194304")
+_function("init_no_repeat_ngram_except", "new sampler", n="i32 0..last_n tokens", last_n="i32 n..4194304 tokens",
+          exempt="token[n_exempt] 0..", n_exempt="size 0..4194304")
 _function("init_loop_breaker", "new sampler", min_period="i32 1..max_period tokens",
           max_period="i32 min_period..65536 tokens", copies="i32 2..last_n/min_period", last_n="i32 ..4194304 tokens",
           every="i32 1.. tokens", penalty="f32 0..inf")
@@ -1463,9 +1466,17 @@ class Constraint(Sampler):
         return cls._of(c.init_top_p_decay(p, decay, lowest, resets, min_keep))
 
     @classmethod
-    def no_repeat_ngram(cls, n, last_n=4096):
-        """No n tokens that stand in the last last_n already."""
-        return cls._of(c.init_no_repeat_ngram(n, last_n))
+    def no_repeat_ngram(cls, n, last_n=4096, exempt=()):
+        """No n tokens that stand in the last last_n already; the tokens exempt are never masked."""
+        return cls._of(c.init_no_repeat_ngram_except(n, last_n, exempt))
+
+    @classmethod
+    def timestamps(cls, first, no_timestamps=None, max_initial=None, exempt=()):
+        """Whisper's rules for time stamps: the tokens from first on, in pairs, none before an earlier one, the first of a
+        text at most max_initial behind first. no_timestamps: the token that is masked. exempt: tokens that may follow a
+        single time stamp behind text, such as the end."""
+        return cls._of(c.init_timestamps_except(first, -1 if no_timestamps is None else no_timestamps,
+                                                -1 if max_initial is None else max_initial, exempt))
 
 
 def _ban(rewind, any_case):
