@@ -7,29 +7,32 @@ extern "C" long counted_live(void);
 extern "C" int counted_fail(long k);
 extern "C" int counted_fails(void);
 
-[[noreturn]] inline void failed(int line, const char *what, const char *why)
+[[noreturn]] inline void failed(const char *at, const char *what, const char *why)
 {
-    std::fprintf(stderr, "%d: %s%s\n", line, what, why);
+    std::fprintf(stderr, "%s: %s%s\n", at, what, why);
     std::exit(1);
 }
 
 // One function for all calls: a try in each place takes long to compile under sanitizers.
-inline void fails(int line, const char *what, const char *want, void (*call)(const void *), const void *of)
+inline void fails(const char *at, const char *what, const char *want, void (*call)(const void *), const void *of)
 {
     try {
         call(of);
     } catch (const sampling::error &e) {
-        if (std::string(e.what()).find(want) == std::string::npos) failed(line, "", e.what());
+        if (std::string(e.what()).find(want) == std::string::npos) failed(at, "", e.what());
         return;
     }
-    failed(line, what, " does not fail");
+    failed(at, what, " does not fail");
 }
 
-template <class F> void fails(int line, const char *what, const char *want, const F &call)
+template <class F> void fails(const char *at, const char *what, const char *want, const F &call)
 {
-    fails(
-        line, what, want, [](const void *of) { (*static_cast<const F *>(of))(); }, &call);
+    const auto run = [](const void *of) { (*static_cast<const F *>(of))(); };
+    fails(at, what, want, run, &call);
 }
 
-#define CHECK(is)         ((is) ? (void)0 : failed(__LINE__, #is, ""))
-#define FAILS(call, want) fails(__LINE__, #call, want, [&] { call; })
+#define LINE_OF(n)        #n
+#define LINE(n)           LINE_OF(n)
+#define AT                __FILE__ ":" LINE(__LINE__)
+#define CHECK(is)         ((is) ? (void)0 : failed(AT, #is, ""))
+#define FAILS(call, want) fails(AT, #call, want, [&] { call; })
