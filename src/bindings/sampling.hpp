@@ -319,8 +319,8 @@ class vocab
         check_range(status, "vocab");
     }
 #ifdef SAMPLING_VOCAB
-    // Of a model's own files: Hugging Face's tokenizer.json, llama.cpp's GGUF (its beginning with all settings, as bytes
-    // or chars; a mapped file is not copied).
+    // Of a model's own file: Hugging Face's tokenizer.json, or llama.cpp's GGUF, its beginning with all settings, as
+    // bytes or chars (a mapped file is not copied).
     static vocab from_tokenizer_json(const std::string &file)
     {
         return read(samp_vocab_from_tokenizer_json, file.data(), file.size());
@@ -671,8 +671,7 @@ struct request_options {
     std::vector<std::string> handled;        // fields that you see to; they are not read
     bool lenient;                            // leaves out fields that the program does not have
     std::function<member(int32_t)> thinking; // makes a constraint of a number of tokens to think
-    whole<int32_t>
-        n_prompt; // the prompt's length, behind which min_tokens count if the chain accepts it: with_prompt
+    whole<int32_t> n_prompt; // the prompt's length: if the chain accepts it, min_tokens count behind it
     request_options() : lenient(false), n_prompt(0) {}
 };
 
@@ -710,8 +709,8 @@ class chain : public sampler
     chain(const settings &values, matcher &&first) : chain(values, first.vocabulary()) { put(0, std::move(first)); }
 #endif
 #if defined(SAMPLING_PEERS) && defined(SAMPLING_CONSTRAINTS)
-    // What a request to another program asks for, with its names, defaults and ranges, in its JSON. Settings that change
-    // stand over the request's. text has its stops.
+    // What a request to another program asks for, in its JSON, with its names, defaults and ranges. update() sets what
+    // comes over the request's settings; text(chain) has its stops.
     static chain from_request(samp_peer peer, const std::string &json, const vocab &of = vocab(),
                               const request_options &how = request_options(), request *told = nullptr)
     {

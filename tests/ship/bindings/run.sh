@@ -16,6 +16,7 @@ cp src/bindings/* tests/ship/bindings/* "$here"
 [ "$(grep -c '^[0-9]*$' "$dir/tokens.txt")" = 60 ] || fail "C itself gives no 60 tokens"
 # the same library, which counts what is not freed, also under the sanitizers that work here: compiling is what takes time
 counted() { # name, flags
+    # shellcheck disable=SC2086
     "$CC" -std=c11 -O0 -DSAMP_NO_AVX512 -DSAMP_NO_AVX2 -fPIC -fvisibility=hidden $2 -shared -I. $here/counted.c -o "$dir/lib$1.so" -lm
 }
 rm -f "$dir/libaddress.so" "$dir/libthread.so"
