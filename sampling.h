@@ -219,50 +219,50 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9984 samplers/gumbel.h               25165 grammar/states.h
-     313 api/config.h                    10051 watermark/function.h            25323 grammar/items.h
-     344 api/types.h                     10164 watermark/text.h                25447 grammar/masks.h
-     643 api/missing.h                   10350 watermark/draw.h                25650 grammar/runs.h
-     658 api/sample.h                    10555 samplers/mirostat.h             25862 grammar/entries.h
-     795 api/chains.h                    10793 samplers/adaptive_p.h           26371 grammar/accepting.h
-    1092 api/samplers.h                  10942 samplers/ras.h                  26703 grammar/history.h
-    1463 api/gumbel.h                    11014 samplers/custom.h               26804 grammar/waiting.h
-    1492 api/operator.h                  11073 config/describe.h               27111 grammar/room.h
-    1551 api/kv.h                        11241 config/from_params.h            27465 grammar/sampler.h
-    1748 api/llama_cpp.h                 11293 config/orders.h                 27719 grammar/forced.h
-    1796 api/text_error.h                11565 config/numbers.h                27906 grammar/hooks.h
-    1815 api/grammar.h                   11710 config/set.h                    28034 schema/head.h
-    2124 api/shards.h                    11886 config/texts.h                  28209 schema/errors.h
-    2240 api/peers.h                     12064 config/settings.h               28324 schema/collections.h
-    2366 api/drafts.h                    12179 life/rollback.h                 28357 schema/references.h
-    2525 api/constraints.h               12417 life/chain.h                    28672 schema/strings.h
-    2928 api/watermark.h                 12700 life/members.h                  28733 schema/numbers.h
-    3102 api/stop.h                      12809 life/update.h                   28935 schema/sets.h
-    3242 api/vocab.h                     12992 life/copy.h                     29188 schema/formats.h
-    3284 api/parts.h                     13153 rows/row.h                      29457 schema/scalars.h
-    3332 base/switches.h                 13388 rows/reserve.h                  29763 schema/goals.h
-    3635 base/random.h                   13456 rows/pieces.h                   30006 schema/alternatives.h
-    3655 base/mt19937.h                  13565 rows/thresholds.h               30546 schema/objects.h
-    3727 base/exact.h                    13665 rows/compact.h                  31129 schema/arrays.h
-    3944 base/bits128.h                  13826 rows/sums.h                     31495 schema/satisfiable.h
-    4020 base/elements.h                 13953 rows/changes.h                  31643 schema/whole.h
-    4146 watermark/colours.h             14030 rows/cuts.h                     31798 tags/head.h
-    4209 kernels/llama_cpp/contract.h    14459 rows/typical.h                  31926 tags/words.h
-    4251 kernels/contract.h              14767 rows/tail_free.h                32040 tags/inside.h
-    4338 kernels/scalar.h                14835 rows/selecting.h                32179 tags/formats.h
-    4542 kernels/llama_cpp/scalar.h      14966 rows/mirostat.h                 32585 grammar/grammars.h
-    4563 kernels/sets.h                  15046 watermark/rows.h                32653 peers/tables.h
-    4612 kernels/vectors.h               15156 rows/flat.h                     33075 peers/values.h
-    4694 kernels/avx512.h                15205 rows/logprobs.h                 33548 peers/llama_server.h
-    4779 kernels/avx2.h                  15289 rows/step.h                     33616 peers/stops.h
-    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33676 peers/fields.h
-    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33966 peers/requests.h
-    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34145 vocab/pieces.h
-    4899 kernels/generic.h               16107 run/apply.h                     34323 vocab/tokenizer_json.h
-    4919 kernels/shared.h                16176 run/writing.h                   34541 vocab/gguf.h
-    5043 kernels/passes.h                16300 run/arrays.h                    34715 shards/head.h
-    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34804 shards/bytes.h
-    5809 kernels/check.h                 16573 run/walk.h                      34901 shards/merging.h
+       2 api/opening.h                    9983 samplers/gumbel.h               25165 grammar/states.h
+     313 api/config.h                    10050 watermark/function.h            25323 grammar/items.h
+     344 api/types.h                     10163 watermark/text.h                25447 grammar/masks.h
+     643 api/missing.h                   10349 watermark/draw.h                25650 grammar/runs.h
+     658 api/sample.h                    10554 samplers/mirostat.h             25862 grammar/entries.h
+     795 api/chains.h                    10792 samplers/adaptive_p.h           26371 grammar/accepting.h
+    1092 api/samplers.h                  10941 samplers/ras.h                  26703 grammar/history.h
+    1463 api/gumbel.h                    11013 samplers/custom.h               26804 grammar/waiting.h
+    1492 api/operator.h                  11072 config/describe.h               27111 grammar/room.h
+    1551 api/kv.h                        11240 config/from_params.h            27465 grammar/sampler.h
+    1748 api/llama_cpp.h                 11292 config/orders.h                 27719 grammar/forced.h
+    1796 api/text_error.h                11564 config/numbers.h                27906 grammar/hooks.h
+    1815 api/grammar.h                   11709 config/set.h                    28034 schema/head.h
+    2124 api/shards.h                    11885 config/texts.h                  28209 schema/errors.h
+    2240 api/peers.h                     12063 config/settings.h               28324 schema/collections.h
+    2366 api/drafts.h                    12178 life/rollback.h                 28357 schema/references.h
+    2525 api/constraints.h               12416 life/chain.h                    28672 schema/strings.h
+    2928 api/watermark.h                 12699 life/members.h                  28733 schema/numbers.h
+    3102 api/stop.h                      12808 life/update.h                   28935 schema/sets.h
+    3242 api/vocab.h                     12991 life/copy.h                     29188 schema/formats.h
+    3284 api/parts.h                     13152 rows/row.h                      29457 schema/scalars.h
+    3332 base/switches.h                 13387 rows/reserve.h                  29763 schema/goals.h
+    3635 base/random.h                   13455 rows/pieces.h                   30006 schema/alternatives.h
+    3655 base/mt19937.h                  13564 rows/thresholds.h               30546 schema/objects.h
+    3727 base/exact.h                    13664 rows/compact.h                  31129 schema/arrays.h
+    3944 base/bits128.h                  13825 rows/sums.h                     31495 schema/satisfiable.h
+    4020 base/elements.h                 13952 rows/changes.h                  31643 schema/whole.h
+    4146 watermark/colours.h             14029 rows/cuts.h                     31798 tags/head.h
+    4209 kernels/llama_cpp/contract.h    14458 rows/typical.h                  31926 tags/words.h
+    4251 kernels/contract.h              14766 rows/tail_free.h                32040 tags/inside.h
+    4338 kernels/scalar.h                14834 rows/selecting.h                32179 tags/formats.h
+    4542 kernels/llama_cpp/scalar.h      14965 rows/mirostat.h                 32585 grammar/grammars.h
+    4563 kernels/sets.h                  15045 watermark/rows.h                32653 peers/tables.h
+    4612 kernels/vectors.h               15155 rows/flat.h                     33075 peers/values.h
+    4694 kernels/avx512.h                15204 rows/logprobs.h                 33548 peers/llama_server.h
+    4779 kernels/avx2.h                  15288 rows/step.h                     33616 peers/stops.h
+    4843 kernels/sse2.h                  15304 rows/llama_cpp/sums.h           33676 peers/fields.h
+    4860 kernels/neon.h                  15607 rows/llama_cpp/samplers.h       33966 peers/requests.h
+    4883 kernels/wasm.h                  16076 rows/llama_cpp/step.h           34145 vocab/pieces.h
+    4899 kernels/generic.h               16106 run/apply.h                     34323 vocab/tokenizer_json.h
+    4919 kernels/shared.h                16175 run/writing.h                   34541 vocab/gguf.h
+    5043 kernels/passes.h                16299 run/arrays.h                    34715 shards/head.h
+    5727 kernels/llama_cpp/passes.h      16375 run/arrays_llama_cpp.h          34804 shards/bytes.h
+    5809 kernels/check.h                 16572 run/walk.h                      34901 shards/merging.h
     5831 kernels/dispatch.h              16676 run/again.h                     35190 shards/row.h
     6030 core/array.h                    16746 run/finish.h                    35325 shards/answers.h
     6344 core/table.h                    16785 run/draw_llama_cpp.h            35843 shards/logprobs.h
@@ -296,16 +296,16 @@
     9031 samplers/top_h.h                19991 grammar/tree.h                  40742 constraints/top_p_decay.h
     9084 samplers/min_k.h                20633 grammar/building.h              40829 constraints/timestamps.h
     9142 samplers/xtc.h                  21029 grammar/finishing.h             41031 constraints/accessors.h
-    9292 samplers/infill.h               21332 grammar/reading.h               41138 stop/head.h
-    9408 samplers/temperature.h          21421 grammar/gbnf.h                  41203 stop/search.h
-    9573 samplers/smoothing.h            21714 grammar/regex.h                 41324 stop/making.h
-    9659 samplers/softmax.h              22131 grammar/derivatives.h           41481 stop/text.h
-    9693 samplers/drafted.h              22947 grammar/vocabulary.h            41633 stop/patterns.h
-    9718 samplers/greedy.h               23401 grammar/triggers.h              41705 stop/settings.h
-    9752 samplers/choose.h               23875 grammar/matcher.h               41736 core/kinds.h
-    9812 samplers/ratio.h                24145 grammar/cache.h                 41787 base/restore.h
-    9876 samplers/draw.h                 24426 grammar/moving.h                41800 api/license.h
-    9953 samplers/dist.h                 24875 grammar/visits.h
+    9291 samplers/infill.h               21332 grammar/reading.h               41138 stop/head.h
+    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41203 stop/search.h
+    9572 samplers/smoothing.h            21714 grammar/regex.h                 41324 stop/making.h
+    9658 samplers/softmax.h              22131 grammar/derivatives.h           41481 stop/text.h
+    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41633 stop/patterns.h
+    9717 samplers/greedy.h               23401 grammar/triggers.h              41705 stop/settings.h
+    9751 samplers/choose.h               23875 grammar/matcher.h               41736 core/kinds.h
+    9811 samplers/ratio.h                24145 grammar/cache.h                 41787 base/restore.h
+    9875 samplers/draw.h                 24426 grammar/moving.h                41800 api/license.h
+    9952 samplers/dist.h                 24875 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -9283,8 +9283,7 @@ static const sampi_hooks SAMPI_XTC_EXCEPT_HOOKS = {
 
 /* The row of the table of kinds, as above. */
 #define SAMPI_XTC_EXCEPT_ROW \
-    "xtc-except", 9, 0, "", \
-        SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS | SAMPI_IF_NAMED, \
+    "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
         sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc_except, NULL)
 
@@ -16582,7 +16581,8 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     int status = SAMP_OK;
     if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = sampi_is_llama_cpp(s);
-    if (!view->is_open) status = sampi_open_view(view, s);
+    const bool has_views = is_llama || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_VIEW;
+    if (!view->is_open) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || sampi_idles(s)) return status;

@@ -12,7 +12,8 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     int status = SAMP_OK;
     if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = sampi_is_llama_cpp(s);
-    if (!view->is_open) status = sampi_open_view(view, s);
+    const bool has_views = is_llama || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_VIEW;
+    if (!view->is_open) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || sampi_idles(s)) return status;

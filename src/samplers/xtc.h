@@ -146,8 +146,7 @@ static const sampi_hooks SAMPI_XTC_EXCEPT_HOOKS = {
 
 /* The row of the table of kinds, as above. */
 #define SAMPI_XTC_EXCEPT_ROW \
-    "xtc-except", 9, 0, "", \
-        SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS | SAMPI_IF_NAMED, \
+    "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
         sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc_except, NULL)
 
