@@ -219,93 +219,93 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9983 samplers/gumbel.h               25165 grammar/states.h
-     313 api/config.h                    10050 watermark/function.h            25323 grammar/items.h
-     344 api/types.h                     10163 watermark/text.h                25447 grammar/masks.h
-     643 api/missing.h                   10349 watermark/draw.h                25650 grammar/runs.h
-     658 api/sample.h                    10554 samplers/mirostat.h             25862 grammar/entries.h
-     795 api/chains.h                    10792 samplers/adaptive_p.h           26371 grammar/accepting.h
-    1092 api/samplers.h                  10941 samplers/ras.h                  26703 grammar/history.h
-    1463 api/gumbel.h                    11013 samplers/custom.h               26804 grammar/waiting.h
-    1492 api/operator.h                  11072 config/describe.h               27111 grammar/room.h
-    1551 api/kv.h                        11240 config/from_params.h            27465 grammar/sampler.h
-    1748 api/llama_cpp.h                 11292 config/orders.h                 27719 grammar/forced.h
-    1796 api/text_error.h                11564 config/numbers.h                27906 grammar/hooks.h
-    1815 api/grammar.h                   11709 config/set.h                    28034 schema/head.h
-    2124 api/shards.h                    11885 config/texts.h                  28209 schema/errors.h
-    2240 api/peers.h                     12063 config/settings.h               28324 schema/collections.h
-    2366 api/drafts.h                    12178 life/rollback.h                 28357 schema/references.h
-    2525 api/constraints.h               12416 life/chain.h                    28672 schema/strings.h
-    2928 api/watermark.h                 12699 life/members.h                  28733 schema/numbers.h
-    3102 api/stop.h                      12808 life/update.h                   28935 schema/sets.h
-    3242 api/vocab.h                     12991 life/copy.h                     29188 schema/formats.h
-    3284 api/parts.h                     13152 rows/row.h                      29457 schema/scalars.h
-    3332 base/switches.h                 13387 rows/reserve.h                  29763 schema/goals.h
-    3635 base/random.h                   13455 rows/pieces.h                   30006 schema/alternatives.h
-    3655 base/mt19937.h                  13564 rows/thresholds.h               30546 schema/objects.h
-    3727 base/exact.h                    13664 rows/compact.h                  31129 schema/arrays.h
-    3944 base/bits128.h                  13825 rows/sums.h                     31495 schema/satisfiable.h
-    4020 base/elements.h                 13952 rows/changes.h                  31643 schema/whole.h
-    4146 watermark/colours.h             14029 rows/cuts.h                     31798 tags/head.h
-    4209 kernels/llama_cpp/contract.h    14458 rows/typical.h                  31926 tags/words.h
-    4251 kernels/contract.h              14766 rows/tail_free.h                32040 tags/inside.h
-    4338 kernels/scalar.h                14834 rows/selecting.h                32179 tags/formats.h
-    4542 kernels/llama_cpp/scalar.h      14965 rows/mirostat.h                 32585 grammar/grammars.h
-    4563 kernels/sets.h                  15045 watermark/rows.h                32653 peers/tables.h
-    4612 kernels/vectors.h               15155 rows/flat.h                     33075 peers/values.h
-    4694 kernels/avx512.h                15204 rows/logprobs.h                 33548 peers/llama_server.h
-    4779 kernels/avx2.h                  15288 rows/step.h                     33616 peers/stops.h
-    4843 kernels/sse2.h                  15304 rows/llama_cpp/sums.h           33676 peers/fields.h
-    4860 kernels/neon.h                  15607 rows/llama_cpp/samplers.h       33966 peers/requests.h
-    4883 kernels/wasm.h                  16076 rows/llama_cpp/step.h           34145 vocab/pieces.h
-    4899 kernels/generic.h               16106 run/apply.h                     34323 vocab/tokenizer_json.h
-    4919 kernels/shared.h                16175 run/writing.h                   34541 vocab/gguf.h
-    5043 kernels/passes.h                16299 run/arrays.h                    34715 shards/head.h
-    5727 kernels/llama_cpp/passes.h      16375 run/arrays_llama_cpp.h          34804 shards/bytes.h
-    5809 kernels/check.h                 16572 run/walk.h                      34901 shards/merging.h
-    5831 kernels/dispatch.h              16676 run/again.h                     35190 shards/row.h
-    6030 core/array.h                    16746 run/finish.h                    35325 shards/answers.h
-    6344 core/table.h                    16785 run/draw_llama_cpp.h            35843 shards/logprobs.h
-    6530 core/windows.h                  16857 run/draw.h                      35987 shards/taking.h
-    6618 constraints/record.h            16928 run/sample.h                    36139 shards/asking.h
-    6688 watermark/record.h              17023 watermark/making.h              36268 shards/prefix.h
-    6707 rows/work.h                     17253 watermark/tails.h               36805 shards/plans.h
-    6735 life/past.h                     17350 watermark/detect.h              37291 samplers/plans.h
-    6794 core/record.h                   17575 run/verify.h                    37553 shards/way.h
-    6949 core/plans.h                    17665 run/batch.h                     37698 shards/memory.h
-    6976 core/fields.h                   17844 run/guide.h                     37767 shards/batch.h
-    7079 core/owners.h                   17885 life/state.h                    38167 drafts/head.h
-    7146 core/mt19937.h                  18046 operator/weights.h              38218 drafts/block.h
-    7201 core/no_mt19937.h               18122 operator/search.h               38401 drafts/tree.h
-    7233 core/making.h                   18253 operator/run.h                  38523 drafts/relaxed.h
-    7392 core/streams.h                  18413 kv/cells.h                      38604 drafts/ngram.h
-    7428 life/state_fields.h             18437 kv/making.h                     38740 text/automaton.h
-    7516 samplers/llama_cpp.h            18657 kv/slot.h                       38811 grammar/patterns.h
-    7589 samplers/logit_bias.h           18789 kv/sequences.h                  38960 constraints/automaton.h
-    7682 samplers/patch.h                18919 kv/data.h                       38999 constraints/making.h
-    7730 samplers/penalties.h            19049 kv/update.h                     39245 constraints/sampler.h
-    7880 samplers/dry.h                  19167 kv/state.h                      39334 constraints/constructors.h
-    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39712 constraints/patterns.h
-    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39801 constraints/looking.h
-    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39871 constraints/thinking.h
-    8600 samplers/tail_free.h            19556 text/reading.h                  40114 constraints/schedule.h
-    8722 samplers/typical.h              19662 text/strings.h                  40197 constraints/accepting.h
-    8796 samplers/top_p.h                19760 text/values.h                   40378 constraints/drawing.h
-    8840 samplers/min_p.h                19914 text/documents.h                40616 constraints/state.h
-    8882 samplers/by_sums.h              19987 grammar/head.h                  40680 constraints/kind.h
-    9031 samplers/top_h.h                19991 grammar/tree.h                  40742 constraints/top_p_decay.h
-    9084 samplers/min_k.h                20633 grammar/building.h              40829 constraints/timestamps.h
-    9142 samplers/xtc.h                  21029 grammar/finishing.h             41031 constraints/accessors.h
-    9291 samplers/infill.h               21332 grammar/reading.h               41138 stop/head.h
-    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41203 stop/search.h
-    9572 samplers/smoothing.h            21714 grammar/regex.h                 41324 stop/making.h
-    9658 samplers/softmax.h              22131 grammar/derivatives.h           41481 stop/text.h
-    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41633 stop/patterns.h
-    9717 samplers/greedy.h               23401 grammar/triggers.h              41705 stop/settings.h
-    9751 samplers/choose.h               23875 grammar/matcher.h               41736 core/kinds.h
-    9811 samplers/ratio.h                24145 grammar/cache.h                 41787 base/restore.h
-    9875 samplers/draw.h                 24426 grammar/moving.h                41800 api/license.h
-    9952 samplers/dist.h                 24875 grammar/visits.h
+       2 api/opening.h                    9983 samplers/gumbel.h               25166 grammar/states.h
+     313 api/config.h                    10050 watermark/function.h            25324 grammar/items.h
+     344 api/types.h                     10163 watermark/text.h                25448 grammar/masks.h
+     643 api/missing.h                   10349 watermark/draw.h                25651 grammar/runs.h
+     658 api/sample.h                    10554 samplers/mirostat.h             25863 grammar/entries.h
+     795 api/chains.h                    10792 samplers/adaptive_p.h           26372 grammar/accepting.h
+    1092 api/samplers.h                  10941 samplers/ras.h                  26704 grammar/history.h
+    1463 api/gumbel.h                    11013 samplers/custom.h               26805 grammar/waiting.h
+    1492 api/operator.h                  11072 config/describe.h               27112 grammar/room.h
+    1551 api/kv.h                        11240 config/from_params.h            27466 grammar/sampler.h
+    1748 api/llama_cpp.h                 11292 config/orders.h                 27720 grammar/forced.h
+    1796 api/text_error.h                11564 config/numbers.h                27907 grammar/hooks.h
+    1815 api/grammar.h                   11709 config/set.h                    28035 schema/head.h
+    2124 api/shards.h                    11885 config/texts.h                  28210 schema/errors.h
+    2240 api/peers.h                     12064 config/settings.h               28325 schema/collections.h
+    2366 api/drafts.h                    12179 life/rollback.h                 28358 schema/references.h
+    2525 api/constraints.h               12417 life/chain.h                    28674 schema/strings.h
+    2928 api/watermark.h                 12700 life/members.h                  28735 schema/numbers.h
+    3102 api/stop.h                      12809 life/update.h                   28937 schema/sets.h
+    3242 api/vocab.h                     12992 life/copy.h                     29190 schema/formats.h
+    3284 api/parts.h                     13153 rows/row.h                      29459 schema/scalars.h
+    3332 base/switches.h                 13388 rows/reserve.h                  29765 schema/goals.h
+    3635 base/random.h                   13456 rows/pieces.h                   30008 schema/alternatives.h
+    3655 base/mt19937.h                  13565 rows/thresholds.h               30548 schema/objects.h
+    3727 base/exact.h                    13665 rows/compact.h                  31131 schema/arrays.h
+    3944 base/bits128.h                  13826 rows/sums.h                     31497 schema/satisfiable.h
+    4020 base/elements.h                 13953 rows/changes.h                  31645 schema/whole.h
+    4146 watermark/colours.h             14030 rows/cuts.h                     31800 tags/head.h
+    4209 kernels/llama_cpp/contract.h    14459 rows/typical.h                  31928 tags/words.h
+    4251 kernels/contract.h              14767 rows/tail_free.h                32042 tags/inside.h
+    4338 kernels/scalar.h                14835 rows/selecting.h                32181 tags/formats.h
+    4542 kernels/llama_cpp/scalar.h      14966 rows/mirostat.h                 32587 grammar/grammars.h
+    4563 kernels/sets.h                  15046 watermark/rows.h                32655 peers/tables.h
+    4612 kernels/vectors.h               15156 rows/flat.h                     33077 peers/values.h
+    4694 kernels/avx512.h                15205 rows/logprobs.h                 33550 peers/llama_server.h
+    4779 kernels/avx2.h                  15289 rows/step.h                     33618 peers/stops.h
+    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33678 peers/fields.h
+    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33968 peers/requests.h
+    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34147 vocab/pieces.h
+    4899 kernels/generic.h               16107 run/apply.h                     34325 vocab/tokenizer_json.h
+    4919 kernels/shared.h                16176 run/writing.h                   34543 vocab/gguf.h
+    5043 kernels/passes.h                16300 run/arrays.h                    34718 shards/head.h
+    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34807 shards/bytes.h
+    5809 kernels/check.h                 16573 run/walk.h                      34904 shards/merging.h
+    5831 kernels/dispatch.h              16677 run/again.h                     35193 shards/row.h
+    6030 core/array.h                    16747 run/finish.h                    35328 shards/answers.h
+    6344 core/table.h                    16786 run/draw_llama_cpp.h            35846 shards/logprobs.h
+    6530 core/windows.h                  16858 run/draw.h                      35990 shards/taking.h
+    6618 constraints/record.h            16929 run/sample.h                    36142 shards/asking.h
+    6688 watermark/record.h              17024 watermark/making.h              36271 shards/prefix.h
+    6707 rows/work.h                     17254 watermark/tails.h               36808 shards/plans.h
+    6735 life/past.h                     17351 watermark/detect.h              37294 samplers/plans.h
+    6794 core/record.h                   17576 run/verify.h                    37556 shards/way.h
+    6949 core/plans.h                    17666 run/batch.h                     37701 shards/memory.h
+    6976 core/fields.h                   17845 run/guide.h                     37770 shards/batch.h
+    7079 core/owners.h                   17886 life/state.h                    38170 drafts/head.h
+    7146 core/mt19937.h                  18047 operator/weights.h              38221 drafts/block.h
+    7201 core/no_mt19937.h               18123 operator/search.h               38404 drafts/tree.h
+    7233 core/making.h                   18254 operator/run.h                  38526 drafts/relaxed.h
+    7392 core/streams.h                  18414 kv/cells.h                      38607 drafts/ngram.h
+    7428 life/state_fields.h             18438 kv/making.h                     38743 text/automaton.h
+    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38814 grammar/patterns.h
+    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38963 constraints/automaton.h
+    7682 samplers/patch.h                18920 kv/data.h                       39002 constraints/making.h
+    7730 samplers/penalties.h            19050 kv/update.h                     39248 constraints/sampler.h
+    7880 samplers/dry.h                  19168 kv/state.h                      39337 constraints/constructors.h
+    8417 samplers/cut.h                  19367 llama_cpp/functions.h           39715 constraints/patterns.h
+    8432 samplers/top_n_sigma.h          19429 llama_cpp/object.h              39804 constraints/looking.h
+    8542 samplers/top_k.h                19482 llama_cpp/vocabulary.h          39874 constraints/thinking.h
+    8600 samplers/tail_free.h            19557 text/reading.h                  40117 constraints/schedule.h
+    8722 samplers/typical.h              19663 text/strings.h                  40200 constraints/accepting.h
+    8796 samplers/top_p.h                19761 text/values.h                   40381 constraints/drawing.h
+    8840 samplers/min_p.h                19915 text/documents.h                40619 constraints/state.h
+    8882 samplers/by_sums.h              19988 grammar/head.h                  40683 constraints/kind.h
+    9031 samplers/top_h.h                19992 grammar/tree.h                  40745 constraints/top_p_decay.h
+    9084 samplers/min_k.h                20634 grammar/building.h              40832 constraints/timestamps.h
+    9142 samplers/xtc.h                  21030 grammar/finishing.h             41034 constraints/accessors.h
+    9291 samplers/infill.h               21333 grammar/reading.h               41141 stop/head.h
+    9407 samplers/temperature.h          21422 grammar/gbnf.h                  41206 stop/search.h
+    9572 samplers/smoothing.h            21715 grammar/regex.h                 41327 stop/making.h
+    9658 samplers/softmax.h              22132 grammar/derivatives.h           41484 stop/text.h
+    9692 samplers/drafted.h              22948 grammar/vocabulary.h            41636 stop/patterns.h
+    9717 samplers/greedy.h               23402 grammar/triggers.h              41708 stop/settings.h
+    9751 samplers/choose.h               23876 grammar/matcher.h               41739 core/kinds.h
+    9811 samplers/ratio.h                24146 grammar/cache.h                 41790 base/restore.h
+    9875 samplers/draw.h                 24427 grammar/moving.h                41803 api/license.h
+    9952 samplers/dist.h                 24876 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -12049,12 +12049,13 @@ SAMP_API SAMPI_COLD int samp_params_error_text(const samp_params *p, char *buf, 
     size_t n = 0;
     bool infill;
     if (!buf && size) return SAMP_E_NULL;
-    if (status && !strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
+    if (!status || !field) return samp_error_text(status, field, buf, size);
+    if (!strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
     if (word) {
         sampi_put(&t, "order: \"");
         while (n--) sampi_put_char(&t, *word++);
         sampi_put(&t, "\": no sampler has this name");
-    } else if (!status || strcmp(field, "logit_bias") || !p->logit_bias || !sampi_put_bad_bias(&t, p)) {
+    } else if (strcmp(field, "logit_bias") || !p->logit_bias || !sampi_put_bad_bias(&t, p)) {
         return samp_error_text(status, field, buf, size);
     }
     return sampi_end_text(&t);
@@ -25283,7 +25284,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->single_kinds = -1;
     s->flags = sampi_at(&m->d.tree, n)->facts & SAMPI_FACT_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
-    for (int32_t i = 0; i < s->n_calls; i++)
+    for (int32_t i = 0; calls && i < s->n_calls; i++)
         if (calls[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
     return SAMPI_INT_CAS(&cache->state_of[n], 0, state) ? state : SAMPI_INT_GET(&cache->state_of[n]);
 }
@@ -27797,7 +27798,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     uint8_t forced[SAMPI_FORCED];
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
+    if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_force_whole(m, forced);
     if (m->d.status) return m->d.status;
@@ -27887,7 +27888,7 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     int64_t n = 0;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && n_max && !tokens) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
+    if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;
@@ -28434,7 +28435,8 @@ static SAMPI_COLD sampi_uri sampi_uri_parts(const char *text, size_t n)
 {
     sampi_uri u = { 0, 0, 0 };
     while (u.path < n && (((text[u.path] | 32) >= 'a' && (text[u.path] | 32) <= 'z') ||
-                          (u.path && memchr("0123456789+-.", text[u.path], 13))))
+                          (u.path && text[u.path] >= '+' && text[u.path] <= '9' && text[u.path] != ',' &&
+                           text[u.path] != '/')))
         u.path++;
     u.path = u.authority = u.path && u.path < n && text[u.path] == ':' ? u.path + 1 : 0;
     if (n >= u.path + 2 && !memcmp(text + u.path, "//", 2))
@@ -34687,7 +34689,8 @@ SAMP_API SAMPI_COLD samp_vocab *samp_vocab_from_gguf(const void *file, size_t n,
     memset(&g, 0, sizeof g);
     g.file = (const unsigned char *)file;
     g.n = n;
-    g.error = error ? error : &mine;
+    if (!error) error = &mine;
+    g.error = error;
     g.found.eos = g.found.eot = -1;
     memset(g.error, 0, sizeof *g.error);
     if (!file) return g.error->status = SAMP_E_NULL, vocab;
@@ -41711,7 +41714,7 @@ SAMP_API SAMPI_COLD int samp_text_add_pattern(samp_text *text, const char *patte
 SAMP_API SAMPI_COLD samp_text *samp_text_from_settings(const samp_settings *settings, const samp_vocab *vocab,
                                                        int *status)
 {
-    int mine, *e = status ? status : &mine;
+    int mine = SAMP_OK, *e = status ? status : &mine;
     *e = SAMP_E_NULL;
     if (!settings) return NULL;
     const sampi_stops *s = &settings->stops;

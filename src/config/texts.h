@@ -167,12 +167,13 @@ SAMP_API SAMPI_COLD int samp_params_error_text(const samp_params *p, char *buf, 
     size_t n = 0;
     bool infill;
     if (!buf && size) return SAMP_E_NULL;
-    if (status && !strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
+    if (!status || !field) return samp_error_text(status, field, buf, size);
+    if (!strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
     if (word) {
         sampi_put(&t, "order: \"");
         while (n--) sampi_put_char(&t, *word++);
         sampi_put(&t, "\": no sampler has this name");
-    } else if (!status || strcmp(field, "logit_bias") || !p->logit_bias || !sampi_put_bad_bias(&t, p)) {
+    } else if (strcmp(field, "logit_bias") || !p->logit_bias || !sampi_put_bad_bias(&t, p)) {
         return samp_error_text(status, field, buf, size);
     }
     return sampi_end_text(&t);

@@ -81,7 +81,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     uint8_t forced[SAMPI_FORCED];
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
+    if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_force_whole(m, forced);
     if (m->d.status) return m->d.status;
@@ -174,7 +174,7 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     int64_t n = 0;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && n_max && !tokens) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
+    if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;

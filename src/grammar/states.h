@@ -122,7 +122,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->single_kinds = -1;
     s->flags = sampi_at(&m->d.tree, n)->facts & SAMPI_FACT_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
-    for (int32_t i = 0; i < s->n_calls; i++)
+    for (int32_t i = 0; calls && i < s->n_calls; i++)
         if (calls[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
     return SAMPI_INT_CAS(&cache->state_of[n], 0, state) ? state : SAMPI_INT_GET(&cache->state_of[n]);
 }

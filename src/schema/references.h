@@ -79,7 +79,8 @@ static SAMPI_COLD sampi_uri sampi_uri_parts(const char *text, size_t n)
 {
     sampi_uri u = { 0, 0, 0 };
     while (u.path < n && (((text[u.path] | 32) >= 'a' && (text[u.path] | 32) <= 'z') ||
-                          (u.path && memchr("0123456789+-.", text[u.path], 13))))
+                          (u.path && text[u.path] >= '+' && text[u.path] <= '9' && text[u.path] != ',' &&
+                           text[u.path] != '/')))
         u.path++;
     u.path = u.authority = u.path && u.path < n && text[u.path] == ':' ? u.path + 1 : 0;
     if (n >= u.path + 2 && !memcmp(text + u.path, "//", 2))

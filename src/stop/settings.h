@@ -6,7 +6,7 @@
 SAMP_API SAMPI_COLD samp_text *samp_text_from_settings(const samp_settings *settings, const samp_vocab *vocab,
                                                        int *status)
 {
-    int mine, *e = status ? status : &mine;
+    int mine = SAMP_OK, *e = status ? status : &mine;
     *e = SAMP_E_NULL;
     if (!settings) return NULL;
     const sampi_stops *s = &settings->stops;

@@ -148,7 +148,8 @@ SAMP_API SAMPI_COLD samp_vocab *samp_vocab_from_gguf(const void *file, size_t n,
     memset(&g, 0, sizeof g);
     g.file = (const unsigned char *)file;
     g.n = n;
-    g.error = error ? error : &mine;
+    if (!error) error = &mine;
+    g.error = error;
     g.found.eos = g.found.eot = -1;
     memset(g.error, 0, sizeof *g.error);
     if (!file) return g.error->status = SAMP_E_NULL, vocab;

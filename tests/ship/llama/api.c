@@ -233,7 +233,7 @@ static void arrays(void)
     array("array logit_bias", bias());
     array("array chain", llama_chain(top_k(40), top_p(0.95f, 0), min_p(0.05f, 0), temp(0.8f), dist(55)));
     array("array grammar", llama_sampler_init_grammar(vocab, "root ::= [a-w ,.A-Z]*", "root"));
-    array("array lazy grammar", lazy("root ::= [a-w ,.A-Z]*", "[aeiou]", NULL));
+    array("array lazy grammar", lazy("root ::= [a-w ,.A-Z]*", "[aeiou]$", NULL));
     array("array infill", llama_sampler_init_infill(vocab));
     array("array infill behind top_k",
           llama_chain(top_k(40), temp(0.3f), llama_sampler_init_infill(vocab), dist(56)));
@@ -296,10 +296,12 @@ static void check_run(const char *name, llama_sampler *grammar, uint32_t seed)
     llama_sampler_free(grammar);
 }
 
-/* A text read by a lazy grammar of 120 letters, then letters: how many tokens it allows behind each tells where it began. */
+/* A text read by a lazy grammar of 60 ASCII characters: how many tokens it allows behind each tells where it began. No
+   token that begins it is refused, once there is a text (an empty pattern begins with any token): llama.cpp throws at
+   such a token, and this library masks it. */
 static void lazy_text(const char *pattern, const char *word)
 {
-    llama_sampler *s = lazy("root ::= [a-zA-Z ,.<>_]{120}", pattern, word);
+    llama_sampler *s = lazy("root ::= [ -~\\n]{60}", pattern, word);
     llama_data *data = malloc((size_t)n_vocab * sizeof *data);
     int32_t tokens[160];
     const char *text = "the king said <tool>call me a dog, call me a cat, and so on. The end of it all is here";
@@ -313,10 +315,10 @@ static void lazy_text(const char *pattern, const char *word)
         size_t n_allowed = 0;
         for (int32_t k = 0; k < n_vocab; k++) data[k] = (llama_data){ k, 1.0f, 0.0f };
         llama_array cur = { data, (size_t)n_vocab, -1, false };
-        llama_sampler_apply(s, &cur);
+        if (i) llama_sampler_apply(s, &cur);
         for (int32_t k = 0; k < n_vocab; k++) n_allowed += data[k].logit > -INFINITY;
         sum = sum * 31 + n_allowed;
-        if (i % 8 == 0) printf(" %zu", n_allowed);
+        if (i % 8 == 1) printf(" %zu", n_allowed);
         if (data[tokens[i]].logit == -INFINITY) break;
         llama_sampler_accept(s, tokens[i]);
     }
