@@ -219,93 +219,93 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9983 samplers/gumbel.h               25166 grammar/states.h
-     313 api/config.h                    10050 watermark/function.h            25324 grammar/items.h
-     344 api/types.h                     10163 watermark/text.h                25448 grammar/masks.h
-     643 api/missing.h                   10349 watermark/draw.h                25651 grammar/runs.h
-     658 api/sample.h                    10554 samplers/mirostat.h             25863 grammar/entries.h
-     795 api/chains.h                    10792 samplers/adaptive_p.h           26372 grammar/accepting.h
-    1092 api/samplers.h                  10941 samplers/ras.h                  26704 grammar/history.h
-    1463 api/gumbel.h                    11013 samplers/custom.h               26805 grammar/waiting.h
-    1492 api/operator.h                  11072 config/describe.h               27112 grammar/room.h
-    1551 api/kv.h                        11240 config/from_params.h            27466 grammar/sampler.h
-    1748 api/llama_cpp.h                 11292 config/orders.h                 27720 grammar/forced.h
-    1796 api/text_error.h                11564 config/numbers.h                27907 grammar/hooks.h
-    1815 api/grammar.h                   11709 config/set.h                    28035 schema/head.h
-    2124 api/shards.h                    11885 config/texts.h                  28210 schema/errors.h
-    2240 api/peers.h                     12064 config/settings.h               28325 schema/collections.h
-    2366 api/drafts.h                    12179 life/rollback.h                 28358 schema/references.h
-    2525 api/constraints.h               12417 life/chain.h                    28674 schema/strings.h
-    2928 api/watermark.h                 12700 life/members.h                  28735 schema/numbers.h
-    3102 api/stop.h                      12809 life/update.h                   28937 schema/sets.h
-    3242 api/vocab.h                     12992 life/copy.h                     29190 schema/formats.h
-    3284 api/parts.h                     13153 rows/row.h                      29459 schema/scalars.h
-    3332 base/switches.h                 13388 rows/reserve.h                  29765 schema/goals.h
-    3635 base/random.h                   13456 rows/pieces.h                   30008 schema/alternatives.h
-    3655 base/mt19937.h                  13565 rows/thresholds.h               30548 schema/objects.h
-    3727 base/exact.h                    13665 rows/compact.h                  31131 schema/arrays.h
-    3944 base/bits128.h                  13826 rows/sums.h                     31497 schema/satisfiable.h
-    4020 base/elements.h                 13953 rows/changes.h                  31645 schema/whole.h
-    4146 watermark/colours.h             14030 rows/cuts.h                     31800 tags/head.h
-    4209 kernels/llama_cpp/contract.h    14459 rows/typical.h                  31928 tags/words.h
-    4251 kernels/contract.h              14767 rows/tail_free.h                32042 tags/inside.h
-    4338 kernels/scalar.h                14835 rows/selecting.h                32181 tags/formats.h
-    4542 kernels/llama_cpp/scalar.h      14966 rows/mirostat.h                 32587 grammar/grammars.h
-    4563 kernels/sets.h                  15046 watermark/rows.h                32655 peers/tables.h
-    4612 kernels/vectors.h               15156 rows/flat.h                     33077 peers/values.h
-    4694 kernels/avx512.h                15205 rows/logprobs.h                 33550 peers/llama_server.h
-    4779 kernels/avx2.h                  15289 rows/step.h                     33618 peers/stops.h
-    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33678 peers/fields.h
-    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33968 peers/requests.h
-    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34147 vocab/pieces.h
-    4899 kernels/generic.h               16107 run/apply.h                     34325 vocab/tokenizer_json.h
-    4919 kernels/shared.h                16176 run/writing.h                   34543 vocab/gguf.h
-    5043 kernels/passes.h                16300 run/arrays.h                    34718 shards/head.h
-    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34807 shards/bytes.h
-    5809 kernels/check.h                 16573 run/walk.h                      34904 shards/merging.h
-    5831 kernels/dispatch.h              16677 run/again.h                     35193 shards/row.h
-    6030 core/array.h                    16747 run/finish.h                    35328 shards/answers.h
-    6344 core/table.h                    16786 run/draw_llama_cpp.h            35846 shards/logprobs.h
-    6530 core/windows.h                  16858 run/draw.h                      35990 shards/taking.h
-    6618 constraints/record.h            16929 run/sample.h                    36142 shards/asking.h
-    6688 watermark/record.h              17024 watermark/making.h              36271 shards/prefix.h
-    6707 rows/work.h                     17254 watermark/tails.h               36808 shards/plans.h
-    6735 life/past.h                     17351 watermark/detect.h              37294 samplers/plans.h
-    6794 core/record.h                   17576 run/verify.h                    37556 shards/way.h
-    6949 core/plans.h                    17666 run/batch.h                     37701 shards/memory.h
-    6976 core/fields.h                   17845 run/guide.h                     37770 shards/batch.h
-    7079 core/owners.h                   17886 life/state.h                    38170 drafts/head.h
-    7146 core/mt19937.h                  18047 operator/weights.h              38221 drafts/block.h
-    7201 core/no_mt19937.h               18123 operator/search.h               38404 drafts/tree.h
-    7233 core/making.h                   18254 operator/run.h                  38526 drafts/relaxed.h
-    7392 core/streams.h                  18414 kv/cells.h                      38607 drafts/ngram.h
-    7428 life/state_fields.h             18438 kv/making.h                     38743 text/automaton.h
-    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38814 grammar/patterns.h
-    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38963 constraints/automaton.h
-    7682 samplers/patch.h                18920 kv/data.h                       39002 constraints/making.h
-    7730 samplers/penalties.h            19050 kv/update.h                     39248 constraints/sampler.h
-    7880 samplers/dry.h                  19168 kv/state.h                      39337 constraints/constructors.h
-    8417 samplers/cut.h                  19367 llama_cpp/functions.h           39715 constraints/patterns.h
-    8432 samplers/top_n_sigma.h          19429 llama_cpp/object.h              39804 constraints/looking.h
-    8542 samplers/top_k.h                19482 llama_cpp/vocabulary.h          39874 constraints/thinking.h
-    8600 samplers/tail_free.h            19557 text/reading.h                  40117 constraints/schedule.h
-    8722 samplers/typical.h              19663 text/strings.h                  40200 constraints/accepting.h
-    8796 samplers/top_p.h                19761 text/values.h                   40381 constraints/drawing.h
-    8840 samplers/min_p.h                19915 text/documents.h                40619 constraints/state.h
-    8882 samplers/by_sums.h              19988 grammar/head.h                  40683 constraints/kind.h
-    9031 samplers/top_h.h                19992 grammar/tree.h                  40745 constraints/top_p_decay.h
-    9084 samplers/min_k.h                20634 grammar/building.h              40832 constraints/timestamps.h
-    9142 samplers/xtc.h                  21030 grammar/finishing.h             41034 constraints/accessors.h
-    9291 samplers/infill.h               21333 grammar/reading.h               41141 stop/head.h
-    9407 samplers/temperature.h          21422 grammar/gbnf.h                  41206 stop/search.h
-    9572 samplers/smoothing.h            21715 grammar/regex.h                 41327 stop/making.h
-    9658 samplers/softmax.h              22132 grammar/derivatives.h           41484 stop/text.h
-    9692 samplers/drafted.h              22948 grammar/vocabulary.h            41636 stop/patterns.h
-    9717 samplers/greedy.h               23402 grammar/triggers.h              41708 stop/settings.h
-    9751 samplers/choose.h               23876 grammar/matcher.h               41739 core/kinds.h
-    9811 samplers/ratio.h                24146 grammar/cache.h                 41790 base/restore.h
-    9875 samplers/draw.h                 24427 grammar/moving.h                41803 api/license.h
-    9952 samplers/dist.h                 24876 grammar/visits.h
+       2 api/opening.h                    9983 samplers/gumbel.h               25165 grammar/states.h
+     313 api/config.h                    10050 watermark/function.h            25323 grammar/items.h
+     344 api/types.h                     10163 watermark/text.h                25447 grammar/masks.h
+     643 api/missing.h                   10349 watermark/draw.h                25650 grammar/runs.h
+     658 api/sample.h                    10554 samplers/mirostat.h             25862 grammar/entries.h
+     795 api/chains.h                    10792 samplers/adaptive_p.h           26371 grammar/accepting.h
+    1092 api/samplers.h                  10941 samplers/ras.h                  26703 grammar/history.h
+    1463 api/gumbel.h                    11013 samplers/custom.h               26804 grammar/waiting.h
+    1492 api/operator.h                  11072 config/describe.h               27111 grammar/room.h
+    1551 api/kv.h                        11240 config/from_params.h            27465 grammar/sampler.h
+    1748 api/llama_cpp.h                 11292 config/orders.h                 27719 grammar/forced.h
+    1796 api/text_error.h                11564 config/numbers.h                27906 grammar/hooks.h
+    1815 api/grammar.h                   11709 config/set.h                    28034 schema/head.h
+    2124 api/shards.h                    11885 config/texts.h                  28209 schema/errors.h
+    2240 api/peers.h                     12064 config/settings.h               28324 schema/collections.h
+    2366 api/drafts.h                    12179 life/rollback.h                 28357 schema/references.h
+    2525 api/constraints.h               12417 life/chain.h                    28673 schema/strings.h
+    2928 api/watermark.h                 12700 life/members.h                  28734 schema/numbers.h
+    3102 api/stop.h                      12809 life/update.h                   28936 schema/sets.h
+    3242 api/vocab.h                     12992 life/copy.h                     29189 schema/formats.h
+    3284 api/parts.h                     13153 rows/row.h                      29458 schema/scalars.h
+    3332 base/switches.h                 13388 rows/reserve.h                  29764 schema/goals.h
+    3635 base/random.h                   13456 rows/pieces.h                   30007 schema/alternatives.h
+    3655 base/mt19937.h                  13565 rows/thresholds.h               30547 schema/objects.h
+    3727 base/exact.h                    13665 rows/compact.h                  31130 schema/arrays.h
+    3944 base/bits128.h                  13826 rows/sums.h                     31496 schema/satisfiable.h
+    4020 base/elements.h                 13953 rows/changes.h                  31644 schema/whole.h
+    4146 watermark/colours.h             14030 rows/cuts.h                     31799 tags/head.h
+    4209 kernels/llama_cpp/contract.h    14459 rows/typical.h                  31927 tags/words.h
+    4251 kernels/contract.h              14767 rows/tail_free.h                32041 tags/inside.h
+    4338 kernels/scalar.h                14835 rows/selecting.h                32180 tags/formats.h
+    4542 kernels/llama_cpp/scalar.h      14966 rows/mirostat.h                 32586 grammar/grammars.h
+    4563 kernels/sets.h                  15046 watermark/rows.h                32654 peers/tables.h
+    4612 kernels/vectors.h               15156 rows/flat.h                     33076 peers/values.h
+    4694 kernels/avx512.h                15205 rows/logprobs.h                 33549 peers/llama_server.h
+    4779 kernels/avx2.h                  15289 rows/step.h                     33617 peers/stops.h
+    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33677 peers/fields.h
+    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33967 peers/requests.h
+    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34146 vocab/pieces.h
+    4899 kernels/generic.h               16107 run/apply.h                     34324 vocab/tokenizer_json.h
+    4919 kernels/shared.h                16176 run/writing.h                   34542 vocab/gguf.h
+    5043 kernels/passes.h                16300 run/arrays.h                    34717 shards/head.h
+    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34806 shards/bytes.h
+    5809 kernels/check.h                 16573 run/walk.h                      34903 shards/merging.h
+    5831 kernels/dispatch.h              16677 run/again.h                     35192 shards/row.h
+    6030 core/array.h                    16747 run/finish.h                    35327 shards/answers.h
+    6344 core/table.h                    16786 run/draw_llama_cpp.h            35845 shards/logprobs.h
+    6530 core/windows.h                  16858 run/draw.h                      35989 shards/taking.h
+    6618 constraints/record.h            16929 run/sample.h                    36141 shards/asking.h
+    6688 watermark/record.h              17024 watermark/making.h              36270 shards/prefix.h
+    6707 rows/work.h                     17254 watermark/tails.h               36807 shards/plans.h
+    6735 life/past.h                     17351 watermark/detect.h              37293 samplers/plans.h
+    6794 core/record.h                   17576 run/verify.h                    37555 shards/way.h
+    6949 core/plans.h                    17666 run/batch.h                     37700 shards/memory.h
+    6976 core/fields.h                   17845 run/guide.h                     37769 shards/batch.h
+    7079 core/owners.h                   17886 life/state.h                    38169 drafts/head.h
+    7146 core/mt19937.h                  18047 operator/weights.h              38220 drafts/block.h
+    7201 core/no_mt19937.h               18123 operator/search.h               38403 drafts/tree.h
+    7233 core/making.h                   18254 operator/run.h                  38525 drafts/relaxed.h
+    7392 core/streams.h                  18414 kv/cells.h                      38606 drafts/ngram.h
+    7428 life/state_fields.h             18438 kv/making.h                     38742 text/automaton.h
+    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38813 grammar/patterns.h
+    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38962 constraints/automaton.h
+    7682 samplers/patch.h                18920 kv/data.h                       39001 constraints/making.h
+    7730 samplers/penalties.h            19049 kv/update.h                     39247 constraints/sampler.h
+    7880 samplers/dry.h                  19167 kv/state.h                      39336 constraints/constructors.h
+    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39714 constraints/patterns.h
+    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39803 constraints/looking.h
+    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39873 constraints/thinking.h
+    8600 samplers/tail_free.h            19556 text/reading.h                  40116 constraints/schedule.h
+    8722 samplers/typical.h              19662 text/strings.h                  40199 constraints/accepting.h
+    8796 samplers/top_p.h                19760 text/values.h                   40380 constraints/drawing.h
+    8840 samplers/min_p.h                19914 text/documents.h                40618 constraints/state.h
+    8882 samplers/by_sums.h              19987 grammar/head.h                  40682 constraints/kind.h
+    9031 samplers/top_h.h                19991 grammar/tree.h                  40744 constraints/top_p_decay.h
+    9084 samplers/min_k.h                20633 grammar/building.h              40831 constraints/timestamps.h
+    9142 samplers/xtc.h                  21029 grammar/finishing.h             41033 constraints/accessors.h
+    9291 samplers/infill.h               21332 grammar/reading.h               41140 stop/head.h
+    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41205 stop/search.h
+    9572 samplers/smoothing.h            21714 grammar/regex.h                 41326 stop/making.h
+    9658 samplers/softmax.h              22131 grammar/derivatives.h           41483 stop/text.h
+    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41635 stop/patterns.h
+    9717 samplers/greedy.h               23401 grammar/triggers.h              41707 stop/settings.h
+    9751 samplers/choose.h               23875 grammar/matcher.h               41738 core/kinds.h
+    9811 samplers/ratio.h                24145 grammar/cache.h                 41789 base/restore.h
+    9875 samplers/draw.h                 24426 grammar/moving.h                41802 api/license.h
+    9952 samplers/dist.h                 24875 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -18941,29 +18941,28 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Returns x rounded to a float whose lowest bit is set if the rounding changed x. */
-static float sampi_kv_to_odd(double x)
-{
-    float f = (float)x;
-    uint32_t u;
-    if ((double)f == x || x != x) return f;
-    memcpy(&u, &f, 4);
-    u -= f < 0.0f ? (double)f < x : (double)f > x; /* rounded away from 0 */
-    return sampi_float_of(u | 1);
-}
-
-/* Writes element i of a cell in the buffer's type, rounded once. memcpy is used because the caller's kernels may have
-   given the memory another type. */
-static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, double x)
+/* Writes element i of a cell in the buffer's type; for f16 it is rounded here. memcpy is used because the caller's
+   kernels may have given the memory another type. */
+static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
     if (rows->half) {
-        uint16_t h = sampi_f32_to_f16(sampi_kv_to_odd(x));
+        uint16_t h = sampi_f32_to_f16(x);
         memcpy(p, &h, 2);
     } else {
-        float f = (float)x;
-        memcpy(p, &f, 4);
+        memcpy(p, &x, 4);
     }
+}
+
+/* Returns x as the float that sampi_kv_store rounds as x. */
+static float sampi_kv_round(const sampi_kv_rows *rows, double x)
+{
+    float f = (float)x;
+    uint32_t u;
+    if (!rows->half || (double)f == x || x != x) return f;
+    memcpy(&u, &f, 4);
+    u -= f < 0.0f ? (double)f < x : (double)f > x; /* rounded away from 0 */
+    return sampi_float_of(u | 1);
 }
 
 /* Reads element i of a cell. The result is exact, because every f16 is a float. */
@@ -19010,7 +19009,7 @@ static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
     if (rows->half)
-        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, (double)x[i]);
+        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, x[i]);
     else
         sampi_kv_copy(rows, cell, &floats, 0);
 }
@@ -19073,8 +19072,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, SAMPI_FMA(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, SAMPI_FMA(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, sampi_kv_round(keys, SAMPI_FMA(a, c, -sampi_round(b * s))));
+            sampi_kv_store(keys, cell, at + apart, sampi_kv_round(keys, SAMPI_FMA(a, s, sampi_round(b * c))));
         }
     }
 }

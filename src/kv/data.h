@@ -23,30 +23,29 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Returns x rounded to a float whose lowest bit is set if the rounding changed x. A float has 13 more bits than a half,
-   so the half to which this float is rounded is the one nearest to x. */
-static float sampi_kv_to_odd(double x)
-{
-    float f = (float)x;
-    uint32_t u;
-    if ((double)f == x || x != x) return f;
-    memcpy(&u, &f, 4);
-    u -= f < 0.0f ? (double)f < x : (double)f > x; /* rounded away from 0 */
-    return sampi_float_of(u | 1);
-}
-
-/* Writes element i of a cell in the buffer's type, rounded once. memcpy is used because the caller's kernels may have
-   given the memory another type. */
-static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, double x)
+/* Writes element i of a cell in the buffer's type; for f16 it is rounded here. memcpy is used because the caller's
+   kernels may have given the memory another type. */
+static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
     if (rows->half) {
-        uint16_t h = sampi_f32_to_f16(sampi_kv_to_odd(x));
+        uint16_t h = sampi_f32_to_f16(x);
         memcpy(p, &h, 2);
     } else {
-        float f = (float)x;
-        memcpy(p, &f, 4);
+        memcpy(p, &x, 4);
     }
+}
+
+/* Returns x as the float that sampi_kv_store rounds as x. For f16 its lowest bit is set if it is not x: a float has 13
+   more bits than a half, so the half nearest to this float is the one nearest to x. */
+static float sampi_kv_round(const sampi_kv_rows *rows, double x)
+{
+    float f = (float)x;
+    uint32_t u;
+    if (!rows->half || (double)f == x || x != x) return f;
+    memcpy(&u, &f, 4);
+    u -= f < 0.0f ? (double)f < x : (double)f > x; /* rounded away from 0 */
+    return sampi_float_of(u | 1);
 }
 
 /* Reads element i of a cell. The result is exact, because every f16 is a float. */
@@ -95,7 +94,7 @@ static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
     if (rows->half)
-        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, (double)x[i]);
+        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, x[i]);
     else
         sampi_kv_copy(rows, cell, &floats, 0);
 }

@@ -29,8 +29,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, SAMPI_FMA(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, SAMPI_FMA(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, sampi_kv_round(keys, SAMPI_FMA(a, c, -sampi_round(b * s))));
+            sampi_kv_store(keys, cell, at + apart, sampi_kv_round(keys, SAMPI_FMA(a, s, sampi_round(b * c))));
         }
     }
 }
