@@ -253,58 +253,58 @@
     4542 kernels/llama_cpp/scalar.h      14966 rows/mirostat.h                 32586 grammar/grammars.h
     4563 kernels/sets.h                  15046 watermark/rows.h                32654 peers/tables.h
     4612 kernels/vectors.h               15156 rows/flat.h                     33076 peers/values.h
-    4694 kernels/avx512.h                15205 rows/logprobs.h                 33549 peers/llama_server.h
-    4779 kernels/avx2.h                  15289 rows/step.h                     33617 peers/stops.h
-    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33677 peers/fields.h
-    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33967 peers/requests.h
-    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34146 vocab/pieces.h
-    4899 kernels/generic.h               16107 run/apply.h                     34324 vocab/tokenizer_json.h
-    4919 kernels/shared.h                16176 run/writing.h                   34542 vocab/gguf.h
-    5043 kernels/passes.h                16300 run/arrays.h                    34717 shards/head.h
-    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34806 shards/bytes.h
-    5809 kernels/check.h                 16573 run/walk.h                      34903 shards/merging.h
-    5831 kernels/dispatch.h              16677 run/again.h                     35192 shards/row.h
-    6030 core/array.h                    16747 run/finish.h                    35327 shards/answers.h
-    6344 core/table.h                    16786 run/draw_llama_cpp.h            35845 shards/logprobs.h
-    6530 core/windows.h                  16858 run/draw.h                      35989 shards/taking.h
-    6618 constraints/record.h            16929 run/sample.h                    36141 shards/asking.h
-    6688 watermark/record.h              17024 watermark/making.h              36270 shards/prefix.h
-    6707 rows/work.h                     17254 watermark/tails.h               36807 shards/plans.h
-    6735 life/past.h                     17351 watermark/detect.h              37293 samplers/plans.h
-    6794 core/record.h                   17576 run/verify.h                    37555 shards/way.h
-    6949 core/plans.h                    17666 run/batch.h                     37700 shards/memory.h
-    6976 core/fields.h                   17845 run/guide.h                     37769 shards/batch.h
-    7079 core/owners.h                   17886 life/state.h                    38169 drafts/head.h
-    7146 core/mt19937.h                  18047 operator/weights.h              38220 drafts/block.h
-    7201 core/no_mt19937.h               18123 operator/search.h               38403 drafts/tree.h
-    7233 core/making.h                   18254 operator/run.h                  38525 drafts/relaxed.h
-    7392 core/streams.h                  18414 kv/cells.h                      38606 drafts/ngram.h
-    7428 life/state_fields.h             18438 kv/making.h                     38742 text/automaton.h
-    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38813 grammar/patterns.h
-    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38962 constraints/automaton.h
-    7682 samplers/patch.h                18920 kv/data.h                       39001 constraints/making.h
-    7730 samplers/penalties.h            19049 kv/update.h                     39247 constraints/sampler.h
-    7880 samplers/dry.h                  19167 kv/state.h                      39336 constraints/constructors.h
-    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39714 constraints/patterns.h
-    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39803 constraints/looking.h
-    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39873 constraints/thinking.h
-    8600 samplers/tail_free.h            19556 text/reading.h                  40116 constraints/schedule.h
-    8722 samplers/typical.h              19662 text/strings.h                  40199 constraints/accepting.h
-    8796 samplers/top_p.h                19760 text/values.h                   40380 constraints/drawing.h
-    8840 samplers/min_p.h                19914 text/documents.h                40618 constraints/state.h
-    8882 samplers/by_sums.h              19987 grammar/head.h                  40682 constraints/kind.h
-    9031 samplers/top_h.h                19991 grammar/tree.h                  40744 constraints/top_p_decay.h
-    9084 samplers/min_k.h                20633 grammar/building.h              40831 constraints/timestamps.h
-    9142 samplers/xtc.h                  21029 grammar/finishing.h             41033 constraints/accessors.h
-    9291 samplers/infill.h               21332 grammar/reading.h               41140 stop/head.h
-    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41205 stop/search.h
-    9572 samplers/smoothing.h            21714 grammar/regex.h                 41326 stop/making.h
-    9658 samplers/softmax.h              22131 grammar/derivatives.h           41483 stop/text.h
-    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41635 stop/patterns.h
-    9717 samplers/greedy.h               23401 grammar/triggers.h              41707 stop/settings.h
-    9751 samplers/choose.h               23875 grammar/matcher.h               41738 core/kinds.h
-    9811 samplers/ratio.h                24145 grammar/cache.h                 41789 base/restore.h
-    9875 samplers/draw.h                 24426 grammar/moving.h                41802 api/license.h
+    4694 kernels/avx512.h                15205 rows/logprobs.h                 33554 peers/llama_server.h
+    4779 kernels/avx2.h                  15289 rows/step.h                     33622 peers/stops.h
+    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33681 peers/fields.h
+    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33971 peers/requests.h
+    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34150 vocab/pieces.h
+    4899 kernels/generic.h               16107 run/apply.h                     34328 vocab/tokenizer_json.h
+    4919 kernels/shared.h                16176 run/writing.h                   34546 vocab/gguf.h
+    5043 kernels/passes.h                16300 run/arrays.h                    34721 shards/head.h
+    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34810 shards/bytes.h
+    5809 kernels/check.h                 16573 run/walk.h                      34907 shards/merging.h
+    5831 kernels/dispatch.h              16677 run/again.h                     35196 shards/row.h
+    6030 core/array.h                    16747 run/finish.h                    35331 shards/answers.h
+    6344 core/table.h                    16786 run/draw_llama_cpp.h            35849 shards/logprobs.h
+    6530 core/windows.h                  16858 run/draw.h                      35993 shards/taking.h
+    6618 constraints/record.h            16929 run/sample.h                    36145 shards/asking.h
+    6688 watermark/record.h              17024 watermark/making.h              36274 shards/prefix.h
+    6707 rows/work.h                     17254 watermark/tails.h               36811 shards/plans.h
+    6735 life/past.h                     17351 watermark/detect.h              37297 samplers/plans.h
+    6794 core/record.h                   17576 run/verify.h                    37559 shards/way.h
+    6949 core/plans.h                    17666 run/batch.h                     37704 shards/memory.h
+    6976 core/fields.h                   17845 run/guide.h                     37773 shards/batch.h
+    7079 core/owners.h                   17886 life/state.h                    38173 drafts/head.h
+    7146 core/mt19937.h                  18047 operator/weights.h              38224 drafts/block.h
+    7201 core/no_mt19937.h               18123 operator/search.h               38407 drafts/tree.h
+    7233 core/making.h                   18254 operator/run.h                  38529 drafts/relaxed.h
+    7392 core/streams.h                  18414 kv/cells.h                      38610 drafts/ngram.h
+    7428 life/state_fields.h             18438 kv/making.h                     38746 text/automaton.h
+    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38817 grammar/patterns.h
+    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38966 constraints/automaton.h
+    7682 samplers/patch.h                18920 kv/data.h                       39005 constraints/making.h
+    7730 samplers/penalties.h            19049 kv/update.h                     39251 constraints/sampler.h
+    7880 samplers/dry.h                  19167 kv/state.h                      39340 constraints/constructors.h
+    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39718 constraints/patterns.h
+    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39807 constraints/looking.h
+    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39877 constraints/thinking.h
+    8600 samplers/tail_free.h            19556 text/reading.h                  40120 constraints/schedule.h
+    8722 samplers/typical.h              19662 text/strings.h                  40203 constraints/accepting.h
+    8796 samplers/top_p.h                19760 text/values.h                   40384 constraints/drawing.h
+    8840 samplers/min_p.h                19914 text/documents.h                40622 constraints/state.h
+    8882 samplers/by_sums.h              19987 grammar/head.h                  40686 constraints/kind.h
+    9031 samplers/top_h.h                19991 grammar/tree.h                  40748 constraints/top_p_decay.h
+    9084 samplers/min_k.h                20633 grammar/building.h              40835 constraints/timestamps.h
+    9142 samplers/xtc.h                  21029 grammar/finishing.h             41037 constraints/accessors.h
+    9291 samplers/infill.h               21332 grammar/reading.h               41144 stop/head.h
+    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41209 stop/search.h
+    9572 samplers/smoothing.h            21714 grammar/regex.h                 41330 stop/making.h
+    9658 samplers/softmax.h              22131 grammar/derivatives.h           41487 stop/text.h
+    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41639 stop/patterns.h
+    9717 samplers/greedy.h               23401 grammar/triggers.h              41711 stop/settings.h
+    9751 samplers/choose.h               23875 grammar/matcher.h               41742 core/kinds.h
+    9811 samplers/ratio.h                24145 grammar/cache.h                 41793 base/restore.h
+    9875 samplers/draw.h                 24426 grammar/moving.h                41806 api/license.h
     9952 samplers/dist.h                 24875 grammar/visits.h
 */
 #ifndef SAMPLING_H
@@ -33286,6 +33286,15 @@ static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, in
     return SAMP_OK;
 }
 
+/* Reads a number, an integer if `whole`, and checks its range (sampi_request_range). An error is reported. */
+static SAMPI_COLD int sampi_request_ranged(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f,
+                                           bool whole, const char **usual, double *x)
+{
+    int status = whole ? sampi_request_whole(reader, node, x) : sampi_request_float(reader, node, x);
+    if (!status) status = sampi_request_range(f, usual, x);
+    return status ? sampi_request_bad(reader, node, status) : SAMP_OK;
+}
+
 /* Reads a number and sets the member of its row. */
 static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
@@ -33293,10 +33302,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
     void *to = (char *)&reader->to->params + field->from;
     const char *usual = NULL;
     double x = 0.0;
-    int status = field->type == SAMPI_FLOAT ? sampi_request_float(reader, node, &x)
-                                            : sampi_request_whole(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, field->type != SAMPI_FLOAT, &usual, &x);
+    if (status) return status;
     if (usual) return sampi_set_field(&reader->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
     if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
@@ -33325,9 +33332,8 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_request_whole(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    if (status) return status;
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
@@ -33336,9 +33342,8 @@ static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_request_float(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, false, &usual, &x);
+    if (status) return status;
     reader->out->guidance_scale = (float)x;
     if (reader->has_out || reader->out->guidance_scale == 1.0f) return SAMP_OK;
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
@@ -33664,9 +33669,8 @@ static SAMPI_COLD int sampi_request_least(sampi_request_reader *reader, int32_t 
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_request_whole(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    if (status) return status;
     if (x > 0.0 && !reader->has_out)
         return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 0: samp_request is NULL");
     reader->out->min_tokens = (int32_t)x;

@@ -47,9 +47,8 @@ static SAMPI_COLD int sampi_request_least(sampi_request_reader *reader, int32_t 
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_request_whole(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    if (status) return status;
     if (x > 0.0 && !reader->has_out)
         return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 0: samp_request is NULL");
     reader->out->min_tokens = (int32_t)x;

@@ -218,6 +218,15 @@ static SAMPI_COLD int sampi_request_whole(const sampi_request_reader *reader, in
     return SAMP_OK;
 }
 
+/* Reads a number, an integer if `whole`, and checks its range (sampi_request_range). An error is reported. */
+static SAMPI_COLD int sampi_request_ranged(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f,
+                                           bool whole, const char **usual, double *x)
+{
+    int status = whole ? sampi_request_whole(reader, node, x) : sampi_request_float(reader, node, x);
+    if (!status) status = sampi_request_range(f, usual, x);
+    return status ? sampi_request_bad(reader, node, status) : SAMP_OK;
+}
+
 /* Reads a number and sets the member of its row. If the range of the setting is open at 0, a value of 0 becomes the
    smallest float, which has the same effect: one token stays. */
 static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
@@ -226,10 +235,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
     void *to = (char *)&reader->to->params + field->from;
     const char *usual = NULL;
     double x = 0.0;
-    int status = field->type == SAMPI_FLOAT ? sampi_request_float(reader, node, &x)
-                                            : sampi_request_whole(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, field->type != SAMPI_FLOAT, &usual, &x);
+    if (status) return status;
     if (usual) return sampi_set_field(&reader->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
     if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
@@ -259,9 +266,8 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_request_whole(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    if (status) return status;
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
@@ -271,9 +277,8 @@ static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32
 {
     const char *usual = NULL;
     double x = 0.0;
-    int status = sampi_request_float(reader, node, &x);
-    if (!status) status = sampi_request_range(f, &usual, &x);
-    if (status) return sampi_request_bad(reader, node, status);
+    int status = sampi_request_ranged(reader, node, f, false, &usual, &x);
+    if (status) return status;
     reader->out->guidance_scale = (float)x;
     if (reader->has_out || reader->out->guidance_scale == 1.0f) return SAMP_OK;
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
