@@ -182,11 +182,7 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
         case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
         case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
-        case SAMPI_PEER_SAMPLE:
-            if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE)
-                return sampi_request_bad(reader, node, SAMP_E_FORMAT);
-            reader->samples = kind == SAMPI_JSON_TRUE;
-            return SAMP_OK;
+        case SAMPI_PEER_SAMPLE: return sampi_request_truth(reader, node, &reader->samples);
         case SAMPI_PEER_NEUTRAL:
             if (sampi_request_is_neutral(reader, node, f->usual)) return SAMP_OK;
             break;
