@@ -295,16 +295,16 @@
     8882 samplers/by_sums.h              19987 grammar/head.h                  40683 constraints/kind.h
     9031 samplers/top_h.h                19991 grammar/tree.h                  40745 constraints/top_p_decay.h
     9084 samplers/min_k.h                20633 grammar/building.h              40832 constraints/timestamps.h
-    9142 samplers/xtc.h                  21029 grammar/finishing.h             41034 constraints/accessors.h
-    9291 samplers/infill.h               21332 grammar/reading.h               41141 stop/head.h
-    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41206 stop/search.h
-    9572 samplers/smoothing.h            21714 grammar/regex.h                 41327 stop/making.h
-    9658 samplers/softmax.h              22131 grammar/derivatives.h           41484 stop/text.h
-    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41636 stop/patterns.h
-    9717 samplers/greedy.h               23401 grammar/triggers.h              41708 stop/settings.h
-    9751 samplers/choose.h               23875 grammar/matcher.h               41739 core/kinds.h
-    9811 samplers/ratio.h                24145 grammar/cache.h                 41790 base/restore.h
-    9875 samplers/draw.h                 24426 grammar/moving.h                41803 api/license.h
+    9142 samplers/xtc.h                  21029 grammar/finishing.h             41035 constraints/accessors.h
+    9291 samplers/infill.h               21332 grammar/reading.h               41142 stop/head.h
+    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41207 stop/search.h
+    9572 samplers/smoothing.h            21714 grammar/regex.h                 41328 stop/making.h
+    9658 samplers/softmax.h              22131 grammar/derivatives.h           41485 stop/text.h
+    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41637 stop/patterns.h
+    9717 samplers/greedy.h               23401 grammar/triggers.h              41709 stop/settings.h
+    9751 samplers/choose.h               23875 grammar/matcher.h               41740 core/kinds.h
+    9811 samplers/ratio.h                24145 grammar/cache.h                 41791 base/restore.h
+    9875 samplers/draw.h                 24426 grammar/moving.h                41804 api/license.h
     9952 samplers/dist.h                 24875 grammar/visits.h
 */
 #ifndef SAMPLING_H
@@ -40980,7 +40980,7 @@ static SAMPI_COLD void sampi_stamps_accept(sampi_sampler *s, samp_token token)
     const bool is_stamp = token >= s->u.stamps.first;
     const uint32_t two = s->u.stamps.two == SAMPI_STAMPS_BEGIN ? 3 : s->u.stamps.two;
     s->u.stamps.two = (two << 1 & 2) | is_stamp;
-    if (is_stamp) s->u.stamps.last = token;
+    if (is_stamp) s->u.stamps.last = token < SAMP_MAX_VOCAB ? token : SAMP_MAX_VOCAB - 1;
 }
 
 static SAMPI_COLD void sampi_stamps_reset(sampi_sampler *s)
@@ -40994,7 +40994,8 @@ static SAMPI_COLD void sampi_stamps_state(sampi_sampler *s, sampi_io *io)
 {
     const uint32_t two = (uint32_t)sampi_io_int(io, s->u.stamps.two, 4);
     const samp_token last = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)s->u.stamps.last, 4);
-    io->bad |= two > SAMPI_STAMPS_BEGIN || last < -1 || (last >= 0 && last < s->u.stamps.first);
+    io->bad |= two > SAMPI_STAMPS_BEGIN || last < -1 || last >= SAMP_MAX_VOCAB;
+    io->bad |= last >= 0 && last < s->u.stamps.first;
     io->bad |= last < 0 ? (two & 1) && two != SAMPI_STAMPS_BEGIN : two == SAMPI_STAMPS_BEGIN;
     if (io->mode != SAMPI_READ) return;
     s->u.stamps.two = two;

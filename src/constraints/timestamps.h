@@ -150,7 +150,7 @@ static SAMPI_COLD void sampi_stamps_accept(sampi_sampler *s, samp_token token)
     const bool is_stamp = token >= s->u.stamps.first;
     const uint32_t two = s->u.stamps.two == SAMPI_STAMPS_BEGIN ? 3 : s->u.stamps.two;
     s->u.stamps.two = (two << 1 & 2) | is_stamp;
-    if (is_stamp) s->u.stamps.last = token;
+    if (is_stamp) s->u.stamps.last = token < SAMP_MAX_VOCAB ? token : SAMP_MAX_VOCAB - 1;
 }
 
 static SAMPI_COLD void sampi_stamps_reset(sampi_sampler *s)
@@ -164,7 +164,8 @@ static SAMPI_COLD void sampi_stamps_state(sampi_sampler *s, sampi_io *io)
 {
     const uint32_t two = (uint32_t)sampi_io_int(io, s->u.stamps.two, 4);
     const samp_token last = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)s->u.stamps.last, 4);
-    io->bad |= two > SAMPI_STAMPS_BEGIN || last < -1 || (last >= 0 && last < s->u.stamps.first);
+    io->bad |= two > SAMPI_STAMPS_BEGIN || last < -1 || last >= SAMP_MAX_VOCAB;
+    io->bad |= last >= 0 && last < s->u.stamps.first;
     io->bad |= last < 0 ? (two & 1) && two != SAMPI_STAMPS_BEGIN : two == SAMPI_STAMPS_BEGIN;
     if (io->mode != SAMPI_READ) return;
     s->u.stamps.two = two;

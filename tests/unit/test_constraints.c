@@ -1098,6 +1098,17 @@ static void test_timestamps(void **state)
     samp_reset(s); /* the text begins anew */
     assert_ok(samp_apply(s, &cur));
     assert_same(data[0].logit, NO);
+    /* an id beyond every vocabulary is a time stamp behind all others: none may follow but its like, and text may not */
+    unsigned char bytes[256];
+    assert_ok(samp_accept(s, 0));
+    assert_ok(samp_accept(s, INT32_MAX));
+    cur = test_array(data, tie, 2);
+    assert_ok(samp_apply(s, &cur));
+    assert_same(data[0].logit, NO);
+    assert_same(data[1].logit, NO);
+    assert_true(samp_state_size(s) <= sizeof bytes);
+    assert_ok(samp_state_save(s, bytes, sizeof bytes));
+    assert_ok(samp_state_load(s, bytes, samp_state_size(s)));
     samp_free(s);
 }
 
