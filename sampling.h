@@ -256,55 +256,55 @@
     4694 kernels/avx512.h                15205 rows/logprobs.h                 33555 peers/llama_server.h
     4779 kernels/avx2.h                  15289 rows/step.h                     33623 peers/stops.h
     4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33682 peers/fields.h
-    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33968 peers/requests.h
-    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34147 vocab/pieces.h
-    4899 kernels/generic.h               16107 run/apply.h                     34325 vocab/tokenizer_json.h
-    4919 kernels/shared.h                16176 run/writing.h                   34543 vocab/gguf.h
-    5043 kernels/passes.h                16300 run/arrays.h                    34718 shards/head.h
-    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34807 shards/bytes.h
-    5809 kernels/check.h                 16573 run/walk.h                      34904 shards/merging.h
-    5831 kernels/dispatch.h              16677 run/again.h                     35193 shards/row.h
-    6030 core/array.h                    16747 run/finish.h                    35328 shards/answers.h
-    6344 core/table.h                    16786 run/draw_llama_cpp.h            35846 shards/logprobs.h
-    6530 core/windows.h                  16858 run/draw.h                      35990 shards/taking.h
-    6618 constraints/record.h            16929 run/sample.h                    36142 shards/asking.h
-    6688 watermark/record.h              17024 watermark/making.h              36271 shards/prefix.h
-    6707 rows/work.h                     17254 watermark/tails.h               36808 shards/plans.h
-    6735 life/past.h                     17351 watermark/detect.h              37294 samplers/plans.h
-    6794 core/record.h                   17576 run/verify.h                    37556 shards/way.h
-    6949 core/plans.h                    17666 run/batch.h                     37701 shards/memory.h
-    6976 core/fields.h                   17845 run/guide.h                     37770 shards/batch.h
-    7079 core/owners.h                   17886 life/state.h                    38170 drafts/head.h
-    7146 core/mt19937.h                  18047 operator/weights.h              38221 drafts/block.h
-    7201 core/no_mt19937.h               18123 operator/search.h               38404 drafts/tree.h
-    7233 core/making.h                   18254 operator/run.h                  38526 drafts/relaxed.h
-    7392 core/streams.h                  18414 kv/cells.h                      38607 drafts/ngram.h
-    7428 life/state_fields.h             18438 kv/making.h                     38743 text/automaton.h
-    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38814 grammar/patterns.h
-    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38963 constraints/automaton.h
-    7682 samplers/patch.h                18920 kv/data.h                       39002 constraints/making.h
-    7730 samplers/penalties.h            19049 kv/update.h                     39248 constraints/sampler.h
-    7880 samplers/dry.h                  19167 kv/state.h                      39337 constraints/constructors.h
-    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39715 constraints/patterns.h
-    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39804 constraints/looking.h
-    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39874 constraints/thinking.h
-    8600 samplers/tail_free.h            19556 text/reading.h                  40117 constraints/schedule.h
-    8722 samplers/typical.h              19662 text/strings.h                  40200 constraints/accepting.h
-    8796 samplers/top_p.h                19760 text/values.h                   40381 constraints/drawing.h
-    8840 samplers/min_p.h                19914 text/documents.h                40619 constraints/state.h
-    8882 samplers/by_sums.h              19987 grammar/head.h                  40683 constraints/kind.h
-    9031 samplers/top_h.h                19991 grammar/tree.h                  40745 constraints/top_p_decay.h
-    9084 samplers/min_k.h                20633 grammar/building.h              40832 constraints/timestamps.h
-    9142 samplers/xtc.h                  21029 grammar/finishing.h             41035 constraints/accessors.h
-    9291 samplers/infill.h               21332 grammar/reading.h               41142 stop/head.h
-    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41207 stop/search.h
-    9572 samplers/smoothing.h            21714 grammar/regex.h                 41328 stop/making.h
-    9658 samplers/softmax.h              22131 grammar/derivatives.h           41485 stop/text.h
-    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41637 stop/patterns.h
-    9717 samplers/greedy.h               23401 grammar/triggers.h              41709 stop/settings.h
-    9751 samplers/choose.h               23875 grammar/matcher.h               41740 core/kinds.h
-    9811 samplers/ratio.h                24145 grammar/cache.h                 41791 base/restore.h
-    9875 samplers/draw.h                 24426 grammar/moving.h                41804 api/license.h
+    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33967 peers/requests.h
+    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34146 vocab/pieces.h
+    4899 kernels/generic.h               16107 run/apply.h                     34324 vocab/tokenizer_json.h
+    4919 kernels/shared.h                16176 run/writing.h                   34542 vocab/gguf.h
+    5043 kernels/passes.h                16300 run/arrays.h                    34717 shards/head.h
+    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34806 shards/bytes.h
+    5809 kernels/check.h                 16573 run/walk.h                      34903 shards/merging.h
+    5831 kernels/dispatch.h              16677 run/again.h                     35192 shards/row.h
+    6030 core/array.h                    16747 run/finish.h                    35327 shards/answers.h
+    6344 core/table.h                    16786 run/draw_llama_cpp.h            35845 shards/logprobs.h
+    6530 core/windows.h                  16858 run/draw.h                      35989 shards/taking.h
+    6618 constraints/record.h            16929 run/sample.h                    36141 shards/asking.h
+    6688 watermark/record.h              17024 watermark/making.h              36270 shards/prefix.h
+    6707 rows/work.h                     17254 watermark/tails.h               36807 shards/plans.h
+    6735 life/past.h                     17351 watermark/detect.h              37293 samplers/plans.h
+    6794 core/record.h                   17576 run/verify.h                    37555 shards/way.h
+    6949 core/plans.h                    17666 run/batch.h                     37700 shards/memory.h
+    6976 core/fields.h                   17845 run/guide.h                     37769 shards/batch.h
+    7079 core/owners.h                   17886 life/state.h                    38169 drafts/head.h
+    7146 core/mt19937.h                  18047 operator/weights.h              38220 drafts/block.h
+    7201 core/no_mt19937.h               18123 operator/search.h               38403 drafts/tree.h
+    7233 core/making.h                   18254 operator/run.h                  38525 drafts/relaxed.h
+    7392 core/streams.h                  18414 kv/cells.h                      38606 drafts/ngram.h
+    7428 life/state_fields.h             18438 kv/making.h                     38742 text/automaton.h
+    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38813 grammar/patterns.h
+    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38962 constraints/automaton.h
+    7682 samplers/patch.h                18920 kv/data.h                       39001 constraints/making.h
+    7730 samplers/penalties.h            19049 kv/update.h                     39247 constraints/sampler.h
+    7880 samplers/dry.h                  19167 kv/state.h                      39336 constraints/constructors.h
+    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39714 constraints/patterns.h
+    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39803 constraints/looking.h
+    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39873 constraints/thinking.h
+    8600 samplers/tail_free.h            19556 text/reading.h                  40116 constraints/schedule.h
+    8722 samplers/typical.h              19662 text/strings.h                  40199 constraints/accepting.h
+    8796 samplers/top_p.h                19760 text/values.h                   40380 constraints/drawing.h
+    8840 samplers/min_p.h                19914 text/documents.h                40618 constraints/state.h
+    8882 samplers/by_sums.h              19987 grammar/head.h                  40682 constraints/kind.h
+    9031 samplers/top_h.h                19991 grammar/tree.h                  40744 constraints/top_p_decay.h
+    9084 samplers/min_k.h                20633 grammar/building.h              40831 constraints/timestamps.h
+    9142 samplers/xtc.h                  21029 grammar/finishing.h             41034 constraints/accessors.h
+    9291 samplers/infill.h               21332 grammar/reading.h               41141 stop/head.h
+    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41206 stop/search.h
+    9572 samplers/smoothing.h            21714 grammar/regex.h                 41327 stop/making.h
+    9658 samplers/softmax.h              22131 grammar/derivatives.h           41484 stop/text.h
+    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41636 stop/patterns.h
+    9717 samplers/greedy.h               23401 grammar/triggers.h              41708 stop/settings.h
+    9751 samplers/choose.h               23875 grammar/matcher.h               41739 core/kinds.h
+    9811 samplers/ratio.h                24145 grammar/cache.h                 41790 base/restore.h
+    9875 samplers/draw.h                 24426 grammar/moving.h                41803 api/license.h
     9952 samplers/dist.h                 24875 grammar/visits.h
 */
 #ifndef SAMPLING_H
@@ -33065,7 +33065,7 @@ typedef struct sampi_request_reader {
     samp_settings *to; /* the new settings */
     samp_request *out;
     int reads;              /* the program's flags, or those that hold in its options */
-    int samples;            /* tokens are drawn */
+    bool samples;           /* tokens are drawn */
     bool adaptive;          /* llama-server's adaptive_p is in the order */
     bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
     sampi_text
@@ -33831,7 +33831,6 @@ static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_
 /* Reads a value by the rule in its row. */
 static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    uint8_t kind = sampi_request_node(reader, node)->kind;
     switch ((sampi_peer_means)f->means) {
         case SAMPI_PEER_NUMBER:
         case SAMPI_PEER_HEAT:

@@ -157,7 +157,6 @@ static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_
 /* Reads a value by the rule in its row. */
 static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    uint8_t kind = sampi_request_node(reader, node)->kind;
     switch ((sampi_peer_means)f->means) {
         case SAMPI_PEER_NUMBER:
         case SAMPI_PEER_HEAT:

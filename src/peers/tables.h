@@ -438,7 +438,7 @@ typedef struct sampi_request_reader {
     samp_settings *to; /* the new settings */
     samp_request *out;
     int reads;              /* the program's flags, or those that hold in its options */
-    int samples;            /* tokens are drawn */
+    bool samples;           /* tokens are drawn */
     bool adaptive;          /* llama-server's adaptive_p is in the order */
     bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
     sampi_text
