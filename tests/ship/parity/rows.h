@@ -1,4 +1,4 @@
-/* rows.h - random rows of logits, for parity.c and precision.c, and choices among numbers by their share of [0, 1). */
+/* rows.h - random rows of logits, for parity.c, and choices among numbers by their share of [0, 1). */
 #ifndef ROWS_H
 #define ROWS_H
 
