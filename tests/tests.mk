@@ -269,12 +269,12 @@ mutate: | $(B)
 	@python3 tests/tools/mutate.py $(B)/mutate $(ARGS)
 
 ## test-mutants: the tests of the fast path catch broken kernels
-test-mutants: tests/tools/mutate_kernels.sh tests/unit/test_fast.c $(TEST_DEPS) | $(B)
-	@CC="$(CC)" sh tests/tools/mutate_kernels.sh
+test-mutants: $(TEST_DEPS) | $(B) deps-test
+	@CC="$(CC)" python3 tests/tools/broken.py kernels $(B)/mutants
 
 ## test-sharing-mutants: the test of threads in turns notices what is broken in what samplers of a grammar share
-test-sharing-mutants: tests/tools/mutate_sharing.sh tests/unit/test_turns.c $(TEST_DEPS) | $(B) deps-test
-	@CC="$(CC)" sh tests/tools/mutate_sharing.sh $(B)/mutants_sharing
+test-sharing-mutants: $(TEST_DEPS) | $(B) deps-test
+	@CC="$(CC)" python3 tests/tools/broken.py sharing $(B)/mutants_sharing
 
 ## test-fast-long: 300,000 other random chains than those of make test, fast path against definition
 test-fast-long: $(B)/test_fast

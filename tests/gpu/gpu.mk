@@ -76,13 +76,13 @@ $(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/support/json_gbnf.h tests/sup
 $(GPU)/grammar.ran: $(GPU)/grammar
 	$(call stamp,./$<,test_grammar_gpu: $(RAN))
 
-# broken kernels, which the trial of a device notices (tests/gpu/canary_mutants.sh)
-$(GPU)/canary.passed: tests/gpu/canary_mutants.sh tests/gpu/test_canary.c $(GPU_DEPS) | $(GPU)
-	$(call stamp,CC="$(CC)" sh $< $(GPU),test_$$(tail -n 1 $@.log))
+# broken kernels, which the trial of a device notices (tests/tools/broken/canary.txt)
+$(GPU)/canary.passed: tests/tools/broken.py tests/tools/broken/canary.txt tests/gpu/test_canary.c $(GPU_DEPS) | $(GPU)
+	$(call stamp,CC="$(CC)" python3 $< canary $(GPU)/canary,test_$$(tail -n 1 $@.log))
 
 ## test-gpu-canary: a device's trial notices broken kernels; and how many of them give wrong tokens without it
 test-gpu-canary: | $(GPU)
-	@CC="$(CC)" sh tests/gpu/canary_mutants.sh $(GPU) long
+	@CC="$(CC)" python3 tests/tools/broken.py canary $(GPU)/canary blind
 
 ## test-gpu-ptx: runs the device code itself, as PTX that is interpreted on the host below libgomp (tests/gpu/ptx/ptx.h)
 test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
@@ -110,7 +110,7 @@ test-gpu-ptx-lanes: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 
 ## test-gpu-ptx-mutants: make test-gpu-ptx catches broken PTX
 test-gpu-ptx-mutants: $(GPU)/test_gpu $(PTX)/libcuda.so.1
-	@sh tests/gpu/ptx/mutate.sh $(GPU)
+	@python3 tests/tools/broken.py ptx $(GPU)
 
 $(PTX)/libcuda.so.1: $(wildcard tests/gpu/ptx/*.[ch])
 	@mkdir -p $(PTX)
@@ -132,7 +132,7 @@ $(GPU)/clang: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 
 ## test-gpu-mutants: make test-gpu-host catches broken kernels (some minutes)
 test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
-	@CC="$(CC)" sh tests/gpu/mutate.sh $(GPU)
+	@CC="$(CC)" python3 tests/tools/broken.py gpu $(GPU)/mutant
 
 ## deps-gpu: install gcc's offloading compiler for OFFLOAD
 deps-gpu:

@@ -1,5 +1,5 @@
 /* test_canary.c - the trial of a device (the canary, gpu/canary.h), on kernels that run on the host. It must pass with
-   right kernels, and its rows must need every pass. If a kernel is broken (canary_mutants.sh puts the breaks into the
+   right kernels, and its rows must need every pass. If a kernel is broken (tests/tools/broken.py puts the breaks into the
    header, each with a number), the context must say CPU and give the right tokens.
 
      test_canary           the kernels as they are

@@ -1,7 +1,7 @@
 /* inside.h - what tests and fuzzers that are linked with the library (library.c) ask of its inside. Those that live in there include
    the implementation themselves: test_math and test_rng test internal functions one by one, test_fast, test_batch,
    test_state and test_gpu compare samplers' records and drive kernels (case.h), and fast and batch are what the broken
-   kernels of mutate_kernels.sh are built into. */
+   kernels of tests/tools/broken/kernels.txt are built into. */
 #ifndef INSIDE_H
 #define INSIDE_H
 
