@@ -219,93 +219,93 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9983 samplers/gumbel.h               25165 grammar/states.h
-     313 api/config.h                    10050 watermark/function.h            25323 grammar/items.h
-     344 api/types.h                     10163 watermark/text.h                25447 grammar/masks.h
-     643 api/missing.h                   10349 watermark/draw.h                25650 grammar/runs.h
-     658 api/sample.h                    10554 samplers/mirostat.h             25862 grammar/entries.h
-     795 api/chains.h                    10792 samplers/adaptive_p.h           26371 grammar/accepting.h
-    1092 api/samplers.h                  10941 samplers/ras.h                  26703 grammar/history.h
-    1463 api/gumbel.h                    11013 samplers/custom.h               26804 grammar/waiting.h
-    1492 api/operator.h                  11072 config/describe.h               27111 grammar/room.h
-    1551 api/kv.h                        11240 config/from_params.h            27465 grammar/sampler.h
-    1748 api/llama_cpp.h                 11292 config/orders.h                 27719 grammar/forced.h
-    1796 api/text_error.h                11564 config/numbers.h                27906 grammar/hooks.h
-    1815 api/grammar.h                   11709 config/set.h                    28034 schema/head.h
-    2124 api/shards.h                    11885 config/texts.h                  28209 schema/errors.h
-    2240 api/peers.h                     12064 config/settings.h               28324 schema/collections.h
-    2366 api/drafts.h                    12179 life/rollback.h                 28357 schema/references.h
-    2525 api/constraints.h               12417 life/chain.h                    28673 schema/strings.h
-    2928 api/watermark.h                 12700 life/members.h                  28734 schema/numbers.h
-    3102 api/stop.h                      12809 life/update.h                   28936 schema/sets.h
-    3242 api/vocab.h                     12992 life/copy.h                     29189 schema/formats.h
-    3284 api/parts.h                     13153 rows/row.h                      29458 schema/scalars.h
-    3332 base/switches.h                 13388 rows/reserve.h                  29764 schema/goals.h
-    3635 base/random.h                   13456 rows/pieces.h                   30007 schema/alternatives.h
-    3655 base/mt19937.h                  13565 rows/thresholds.h               30547 schema/objects.h
-    3727 base/exact.h                    13665 rows/compact.h                  31130 schema/arrays.h
-    3944 base/bits128.h                  13826 rows/sums.h                     31496 schema/satisfiable.h
-    4020 base/elements.h                 13953 rows/changes.h                  31644 schema/whole.h
-    4146 watermark/colours.h             14030 rows/cuts.h                     31799 tags/head.h
-    4209 kernels/llama_cpp/contract.h    14459 rows/typical.h                  31927 tags/words.h
-    4251 kernels/contract.h              14767 rows/tail_free.h                32041 tags/inside.h
-    4338 kernels/scalar.h                14835 rows/selecting.h                32180 tags/formats.h
-    4542 kernels/llama_cpp/scalar.h      14966 rows/mirostat.h                 32586 grammar/grammars.h
-    4563 kernels/sets.h                  15046 watermark/rows.h                32654 peers/tables.h
-    4612 kernels/vectors.h               15156 rows/flat.h                     33077 peers/values.h
-    4694 kernels/avx512.h                15205 rows/logprobs.h                 33555 peers/llama_server.h
-    4779 kernels/avx2.h                  15289 rows/step.h                     33623 peers/stops.h
-    4843 kernels/sse2.h                  15305 rows/llama_cpp/sums.h           33682 peers/fields.h
-    4860 kernels/neon.h                  15608 rows/llama_cpp/samplers.h       33967 peers/requests.h
-    4883 kernels/wasm.h                  16077 rows/llama_cpp/step.h           34146 vocab/pieces.h
-    4899 kernels/generic.h               16107 run/apply.h                     34324 vocab/tokenizer_json.h
-    4919 kernels/shared.h                16176 run/writing.h                   34542 vocab/gguf.h
-    5043 kernels/passes.h                16300 run/arrays.h                    34717 shards/head.h
-    5727 kernels/llama_cpp/passes.h      16376 run/arrays_llama_cpp.h          34806 shards/bytes.h
-    5809 kernels/check.h                 16573 run/walk.h                      34903 shards/merging.h
-    5831 kernels/dispatch.h              16677 run/again.h                     35192 shards/row.h
-    6030 core/array.h                    16747 run/finish.h                    35327 shards/answers.h
-    6344 core/table.h                    16786 run/draw_llama_cpp.h            35845 shards/logprobs.h
-    6530 core/windows.h                  16858 run/draw.h                      35989 shards/taking.h
-    6618 constraints/record.h            16929 run/sample.h                    36141 shards/asking.h
-    6688 watermark/record.h              17024 watermark/making.h              36270 shards/prefix.h
-    6707 rows/work.h                     17254 watermark/tails.h               36807 shards/plans.h
-    6735 life/past.h                     17351 watermark/detect.h              37293 samplers/plans.h
-    6794 core/record.h                   17576 run/verify.h                    37555 shards/way.h
-    6949 core/plans.h                    17666 run/batch.h                     37700 shards/memory.h
-    6976 core/fields.h                   17845 run/guide.h                     37769 shards/batch.h
-    7079 core/owners.h                   17886 life/state.h                    38169 drafts/head.h
-    7146 core/mt19937.h                  18047 operator/weights.h              38220 drafts/block.h
-    7201 core/no_mt19937.h               18123 operator/search.h               38403 drafts/tree.h
-    7233 core/making.h                   18254 operator/run.h                  38525 drafts/relaxed.h
-    7392 core/streams.h                  18414 kv/cells.h                      38606 drafts/ngram.h
-    7428 life/state_fields.h             18438 kv/making.h                     38742 text/automaton.h
-    7516 samplers/llama_cpp.h            18658 kv/slot.h                       38813 grammar/patterns.h
-    7589 samplers/logit_bias.h           18790 kv/sequences.h                  38962 constraints/automaton.h
-    7682 samplers/patch.h                18920 kv/data.h                       39001 constraints/making.h
-    7730 samplers/penalties.h            19049 kv/update.h                     39247 constraints/sampler.h
-    7880 samplers/dry.h                  19167 kv/state.h                      39336 constraints/constructors.h
-    8417 samplers/cut.h                  19366 llama_cpp/functions.h           39714 constraints/patterns.h
-    8432 samplers/top_n_sigma.h          19428 llama_cpp/object.h              39803 constraints/looking.h
-    8542 samplers/top_k.h                19481 llama_cpp/vocabulary.h          39873 constraints/thinking.h
-    8600 samplers/tail_free.h            19556 text/reading.h                  40116 constraints/schedule.h
-    8722 samplers/typical.h              19662 text/strings.h                  40199 constraints/accepting.h
-    8796 samplers/top_p.h                19760 text/values.h                   40380 constraints/drawing.h
-    8840 samplers/min_p.h                19914 text/documents.h                40618 constraints/state.h
-    8882 samplers/by_sums.h              19987 grammar/head.h                  40682 constraints/kind.h
-    9031 samplers/top_h.h                19991 grammar/tree.h                  40744 constraints/top_p_decay.h
-    9084 samplers/min_k.h                20633 grammar/building.h              40831 constraints/timestamps.h
-    9142 samplers/xtc.h                  21029 grammar/finishing.h             41034 constraints/accessors.h
-    9291 samplers/infill.h               21332 grammar/reading.h               41141 stop/head.h
-    9407 samplers/temperature.h          21421 grammar/gbnf.h                  41206 stop/search.h
-    9572 samplers/smoothing.h            21714 grammar/regex.h                 41327 stop/making.h
-    9658 samplers/softmax.h              22131 grammar/derivatives.h           41484 stop/text.h
-    9692 samplers/drafted.h              22947 grammar/vocabulary.h            41636 stop/patterns.h
-    9717 samplers/greedy.h               23401 grammar/triggers.h              41708 stop/settings.h
-    9751 samplers/choose.h               23875 grammar/matcher.h               41739 core/kinds.h
-    9811 samplers/ratio.h                24145 grammar/cache.h                 41790 base/restore.h
-    9875 samplers/draw.h                 24426 grammar/moving.h                41803 api/license.h
-    9952 samplers/dist.h                 24875 grammar/visits.h
+       2 api/opening.h                    9975 samplers/gumbel.h               25157 grammar/states.h
+     313 api/config.h                    10042 watermark/function.h            25315 grammar/items.h
+     344 api/types.h                     10155 watermark/text.h                25439 grammar/masks.h
+     643 api/missing.h                   10341 watermark/draw.h                25642 grammar/runs.h
+     658 api/sample.h                    10546 samplers/mirostat.h             25854 grammar/entries.h
+     795 api/chains.h                    10784 samplers/adaptive_p.h           26363 grammar/accepting.h
+    1092 api/samplers.h                  10933 samplers/ras.h                  26695 grammar/history.h
+    1463 api/gumbel.h                    11005 samplers/custom.h               26796 grammar/waiting.h
+    1492 api/operator.h                  11064 config/describe.h               27103 grammar/room.h
+    1551 api/kv.h                        11232 config/from_params.h            27457 grammar/sampler.h
+    1748 api/llama_cpp.h                 11284 config/orders.h                 27711 grammar/forced.h
+    1796 api/text_error.h                11556 config/numbers.h                27898 grammar/hooks.h
+    1815 api/grammar.h                   11701 config/set.h                    28026 schema/head.h
+    2124 api/shards.h                    11877 config/texts.h                  28201 schema/errors.h
+    2237 api/peers.h                     12056 config/settings.h               28316 schema/collections.h
+    2363 api/drafts.h                    12171 life/rollback.h                 28349 schema/references.h
+    2522 api/constraints.h               12409 life/chain.h                    28665 schema/strings.h
+    2925 api/watermark.h                 12692 life/members.h                  28726 schema/numbers.h
+    3099 api/stop.h                      12801 life/update.h                   28928 schema/sets.h
+    3239 api/vocab.h                     12984 life/copy.h                     29181 schema/formats.h
+    3281 api/parts.h                     13145 rows/row.h                      29450 schema/scalars.h
+    3329 base/switches.h                 13380 rows/reserve.h                  29756 schema/goals.h
+    3632 base/random.h                   13448 rows/pieces.h                   29999 schema/alternatives.h
+    3652 base/mt19937.h                  13557 rows/thresholds.h               30539 schema/objects.h
+    3724 base/exact.h                    13657 rows/compact.h                  31122 schema/arrays.h
+    3941 base/bits128.h                  13818 rows/sums.h                     31488 schema/satisfiable.h
+    4017 base/elements.h                 13945 rows/changes.h                  31636 schema/whole.h
+    4143 watermark/colours.h             14022 rows/cuts.h                     31791 tags/head.h
+    4206 kernels/llama_cpp/contract.h    14451 rows/typical.h                  31919 tags/words.h
+    4248 kernels/contract.h              14759 rows/tail_free.h                32033 tags/inside.h
+    4335 kernels/scalar.h                14827 rows/selecting.h                32172 tags/formats.h
+    4539 kernels/llama_cpp/scalar.h      14958 rows/mirostat.h                 32578 grammar/grammars.h
+    4560 kernels/sets.h                  15038 watermark/rows.h                32646 peers/tables.h
+    4609 kernels/vectors.h               15148 rows/flat.h                     33069 peers/values.h
+    4691 kernels/avx512.h                15197 rows/logprobs.h                 33547 peers/llama_server.h
+    4776 kernels/avx2.h                  15281 rows/step.h                     33615 peers/stops.h
+    4840 kernels/sse2.h                  15297 rows/llama_cpp/sums.h           33674 peers/fields.h
+    4857 kernels/neon.h                  15600 rows/llama_cpp/samplers.h       33959 peers/requests.h
+    4880 kernels/wasm.h                  16069 rows/llama_cpp/step.h           34138 vocab/pieces.h
+    4896 kernels/generic.h               16099 run/apply.h                     34316 vocab/tokenizer_json.h
+    4916 kernels/shared.h                16168 run/writing.h                   34534 vocab/gguf.h
+    5040 kernels/passes.h                16292 run/arrays.h                    34709 shards/head.h
+    5724 kernels/llama_cpp/passes.h      16368 run/arrays_llama_cpp.h          34791 shards/bytes.h
+    5806 kernels/check.h                 16565 run/walk.h                      34888 shards/merging.h
+    5828 kernels/dispatch.h              16669 run/again.h                     35177 shards/row.h
+    6027 core/array.h                    16739 run/finish.h                    35299 shards/answers.h
+    6341 core/table.h                    16778 run/draw_llama_cpp.h            35743 shards/logprobs.h
+    6523 core/windows.h                  16850 run/draw.h                      35887 shards/taking.h
+    6611 constraints/record.h            16921 run/sample.h                    36024 shards/asking.h
+    6681 watermark/record.h              17016 watermark/making.h              36153 shards/prefix.h
+    6700 rows/work.h                     17246 watermark/tails.h               36375 shards/plans.h
+    6728 life/past.h                     17343 watermark/detect.h              36821 samplers/plans.h
+    6787 core/record.h                   17568 run/verify.h                    37083 shards/way.h
+    6942 core/plans.h                    17658 run/batch.h                     37226 shards/memory.h
+    6968 core/fields.h                   17837 run/guide.h                     37295 shards/batch.h
+    7071 core/owners.h                   17878 life/state.h                    37694 drafts/head.h
+    7138 core/mt19937.h                  18039 operator/weights.h              37745 drafts/block.h
+    7193 core/no_mt19937.h               18115 operator/search.h               37928 drafts/tree.h
+    7225 core/making.h                   18246 operator/run.h                  38050 drafts/relaxed.h
+    7384 core/streams.h                  18406 kv/cells.h                      38131 drafts/ngram.h
+    7420 life/state_fields.h             18430 kv/making.h                     38267 text/automaton.h
+    7508 samplers/llama_cpp.h            18650 kv/slot.h                       38338 grammar/patterns.h
+    7581 samplers/logit_bias.h           18782 kv/sequences.h                  38487 constraints/automaton.h
+    7674 samplers/patch.h                18912 kv/data.h                       38526 constraints/making.h
+    7722 samplers/penalties.h            19041 kv/update.h                     38772 constraints/sampler.h
+    7872 samplers/dry.h                  19159 kv/state.h                      38861 constraints/constructors.h
+    8409 samplers/cut.h                  19358 llama_cpp/functions.h           39239 constraints/patterns.h
+    8424 samplers/top_n_sigma.h          19420 llama_cpp/object.h              39328 constraints/looking.h
+    8534 samplers/top_k.h                19473 llama_cpp/vocabulary.h          39398 constraints/thinking.h
+    8592 samplers/tail_free.h            19548 text/reading.h                  39641 constraints/schedule.h
+    8714 samplers/typical.h              19654 text/strings.h                  39724 constraints/accepting.h
+    8788 samplers/top_p.h                19752 text/values.h                   39905 constraints/drawing.h
+    8832 samplers/min_p.h                19906 text/documents.h                40143 constraints/state.h
+    8874 samplers/by_sums.h              19979 grammar/head.h                  40207 constraints/kind.h
+    9023 samplers/top_h.h                19983 grammar/tree.h                  40269 constraints/top_p_decay.h
+    9076 samplers/min_k.h                20625 grammar/building.h              40356 constraints/timestamps.h
+    9134 samplers/xtc.h                  21021 grammar/finishing.h             40559 constraints/accessors.h
+    9283 samplers/infill.h               21324 grammar/reading.h               40666 stop/head.h
+    9399 samplers/temperature.h          21413 grammar/gbnf.h                  40731 stop/search.h
+    9564 samplers/smoothing.h            21706 grammar/regex.h                 40852 stop/making.h
+    9650 samplers/softmax.h              22123 grammar/derivatives.h           41009 stop/text.h
+    9684 samplers/drafted.h              22939 grammar/vocabulary.h            41161 stop/patterns.h
+    9709 samplers/greedy.h               23393 grammar/triggers.h              41233 stop/settings.h
+    9743 samplers/choose.h               23867 grammar/matcher.h               41264 core/kinds.h
+    9803 samplers/ratio.h                24137 grammar/cache.h                 41315 base/restore.h
+    9867 samplers/draw.h                 24418 grammar/moving.h                41328 api/license.h
+    9944 samplers/dist.h                 24867 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2157,8 +2157,8 @@ typedef struct samp_ranks {
      Memory   This function allocates little. The first batch, and each batch that needs more than all before (more
               rows, more rows with lists, or an allgather), allocates for each of its rows (at most 128 at a time) 8
               bytes per token of the slice and 36 KiB, and once 29 bytes per token of the slice. A row whose chain has
-              tail_free, infill, mirostat with m > 256, top_k with ties, top_p with a decay, top_h, min_k or log_softmax
-              (a row with a list) needs 12 bytes more per token of the vocabulary. Without an allreduce, n_ranks times
+              tail_free, infill, mirostat, top_k with ties, top_h or min_k (a row with a list) needs 12 bytes more per
+              token of the vocabulary. Without an allreduce, n_ranks times
               23 KiB more are allocated for each row.
    samp_shard_free -- frees a shard; takes NULL. A running batch is dropped as by samp_shard_drop: the chain of each row
      that has no token yet is as before the batch. */
@@ -2187,20 +2187,17 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               both functions of ranks), and a status that a function of ranks returned.
      Rounds   A round is one allreduce for all rows together; more than 128 rows are sampled in groups of 128. The first
               round sends 1,104 bytes for all rows; the numbers of rounds below are in addition to it.
-              If a truncation leaves at most 256 tokens, there is 1 more round (2 with typical below 0.85), and less
-              than 4 KiB a row in all rounds together (1.5 KB with top_k 40). With the temperature alone, or a min_p
-              that leaves more tokens, there are 2 more rounds, with 19 bytes for each rank.
-              If more than 256 tokens are left, and a sum over the row decides which tokens stay or changes their
-              logits, there are 2 more rounds and up to 10 KB if at most a thousand tokens are left (top_k: 1 more
-              round). If more are left, there are 3 more rounds: top_p sends some 9 KB, at most 18 KB (one row in a
-              thousand takes a fourth round; a top_p that ends among thousands of different logits within a thousandth
-              of a nat takes up to six rounds, and 64 KiB); a threshold that depends on sums, temp_ext and adaptive_p
-              send 2.5 KB. typical, xtc and a min_keep above 256 take up to 4 more rounds. After a truncation that
-              leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 2.
+              If a truncation leaves at most 256 tokens, there is 1 more round, and less than 4 KiB a row in all rounds
+              together (1.5 KB with top_k 40); with typical up to 5 more, if its tokens are not the most likely ones.
+              With the temperature alone there are 2 more rounds, with 19 bytes for each rank. If more than 256 tokens
+              are left, there are 3 more rounds (2.5 KB) for a floor, temp_ext and adaptive_p, 1 for top_k up to 1,024,
+              and 4 to 6 (mostly 10 KB, at most 32 KiB) for top_p, a longer top_k, typical and a min_keep above 256. A
+              prefix that ends among thousands of logits within a thousandth of a nat takes more. After a truncation
+              that leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 3.
               A draw may take 1 more round (its first eight attempts all fail once in 10^11 draws); logprobs take 2 more
               rounds and 7 bytes for each of n_top. If more than 256 tokens are left, samplers that need a list of all
-              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax, xtc with
-              exempt tokens, samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
+              of them (tail_free, infill, top_k with ties, top_h, min_k, xtc with exempt tokens,
+              samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -6450,18 +6447,14 @@ enum {
     SAMPI_LLAMA_SORTS = 0x400000,       /* the sampler's apply sorts first, so the array may be sorted before it */
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
-    SAMPI_LISTS_FEW = 0x800000, /* the sampler never needs the list of all tokens, which may be long */
-    SAMPI_LISTS_M = 0x1000000,  /* the sampler needs the first u.mirostat.m tokens, which may be many */
+    SAMPI_LISTS_ALL = 0x800000, /* the sampler may need a list of all tokens, which may be long */
     /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
     SAMPI_SEEKS_END = 0x2000000,
-    SAMPI_CUTS_LAST = 0x4000000, /* the sampler cuts, and after the cut it does nothing but draw, if it selects */
     /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
     SAMPI_TO_K = 0x8000000,
     /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first min_keep
        */
     SAMPI_TO_FLOOR = 0x10000000,
-    /* the sampler draws from all tokens that it gets, with their logits as they are, and does nothing else */
-    SAMPI_DRAWS_ALL = 0x20000000,
     SAMPI_BY_SCORE =
         0x40000000 /* the sampler cuts by typical's score, and leaves the candidates in order of that score */
 };
@@ -6966,7 +6959,6 @@ typedef enum sampi_then {
     SAMPI_THEN_NOTHING, /* the plan asks nothing about other tokens */
     SAMPI_THEN_FIRST,   /* the plan asks for the first tokens in order */
     SAMPI_THEN_PREFIX,  /* for the end of a prefix in order of logits, with the share u.cut.p of the probability */
-    SAMPI_THEN_SCORES,  /* for the end of such a prefix in order of typical's score */
     SAMPI_THEN_FLOOR    /* for a floor (a least logit) that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 
@@ -8533,7 +8525,7 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
    in llama.cpp's arithmetic. */
 #define SAMPI_TOP_N_SIGMA_ROW \
     "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
-        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+        SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
         sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
@@ -8591,7 +8583,7 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
    in llama.cpp's arithmetic. */
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
-        SAMPI_LISTS_FEW | SAMPI_TO_K | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | \
+        SAMPI_TO_K | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | \
             SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
@@ -8714,7 +8706,7 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_ALL | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
         sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free, NULL)
 
@@ -8787,7 +8779,7 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_LISTS_FEW | SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | \
+        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | \
             SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
@@ -8831,7 +8823,7 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | \
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | \
             SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
@@ -8873,7 +8865,7 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_LISTS_FEW | SAMPI_TO_FLOOR | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | \
+        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | \
             SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
@@ -8955,7 +8947,7 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 /* The common members of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
    arithmetic all of them except top_a compute as in the library's own. */
 #define SAMPI_BY_SUMS_FLAGS \
-    SAMPI_LISTS_FEW | SAMPI_CUTS_LAST | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
+    SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
         SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
@@ -9077,7 +9069,7 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
 /* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
    in llama.cpp's arithmetic. */
 #define SAMPI_TOP_H_ROW \
-    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply, NULL)
 
@@ -9134,7 +9126,7 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 /* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
    in llama.cpp's arithmetic. */
 #define SAMPI_MIN_K_ROW \
-    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "min-k", 0, 'g', "min_k;min-k", SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)
 
@@ -9267,7 +9259,7 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
    in llama.cpp's arithmetic. */
 #define SAMPI_XTC_ROW \
     "xtc", 2, 'x', "xtc", \
-        SAMPI_LISTS_FEW | SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+        SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
 
@@ -9549,7 +9541,7 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
             SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
@@ -9564,7 +9556,7 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply, \
         sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
 
@@ -9643,7 +9635,7 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
    in llama.cpp's arithmetic. */
 #define SAMPI_SMOOTHING_ROW \
     "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
+        SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
         sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
         SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
@@ -9651,7 +9643,7 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
    in llama.cpp's arithmetic. */
 #define SAMPI_LOG_SOFTMAX_ROW \
     "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+        SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_smoothing_apply, sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 
@@ -9742,7 +9734,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
    in llama.cpp's arithmetic. */
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
             SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
@@ -9974,7 +9966,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
    in llama.cpp's arithmetic. */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_DRAWS_ALL | SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
             SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
@@ -10041,7 +10033,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
 /* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
    in llama.cpp's arithmetic. */
 #define SAMPI_GUMBEL_ROW \
-    "gumbel", 6, 0, "", SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+    "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
@@ -10767,7 +10759,7 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
    in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_LISTS_M | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_SELECTS | SAMPI_DROPS_FAST | \
+        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | \
             SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
@@ -10783,7 +10775,7 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
             SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
@@ -10933,7 +10925,7 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
    in llama.cpp's arithmetic. */
 #define SAMPI_ADAPTIVE_P_ROW \
     "adaptive-p", 5, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+        SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 
@@ -34720,7 +34712,7 @@ SAMP_API SAMPI_COLD samp_vocab *samp_vocab_from_gguf(const void *file, size_t n,
      of some tokens. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
-#define SAMPI_SHARD_FORMAT 4
+#define SAMPI_SHARD_FORMAT 5
 enum {
     SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head */
     SAMPI_PARCEL_HEAD = 16, /* bytes of a parcel's head */
@@ -34728,18 +34720,12 @@ enum {
     SAMPI_SHARD_RANKS = 1024,
     SAMPI_SHARD_LIST = 256,  /* the tokens of a LIST; most truncations keep fewer */
     SAMPI_SHARD_ROOM = 1024, /* the longest list of a row, if more tokens are expected */
-    SAMPI_SHARD_MOST = 302,  /* the tokens of typical's first list, if that is enough to contain 256 kept tokens */
-    SAMPI_SHARD_FIRST = 32,  /* the tokens of typical's first list otherwise */
-    /* the tokens of NEAR after a short list, for up to 256 kept ones: 4 KiB with all earlier messages */
-    SAMPI_SHARD_NEAR = 304,
     SAMPI_SHARD_CHUNK = 2048, /* the entries in a message of longer lists: of a list of all tokens, of runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
     /* the numbers of buckets: COARSE in the first question, FINE in refinements, SCORES by typical's score */
     SAMPI_SHARD_COARSE = 64,
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* if the first buckets have at most this many tokens, these are asked as runs */
-    SAMPI_SHARD_AHEAD = 1024, /* the entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
     SAMPI_SHARD_TRIES = 8 /* proposals of a draw in one message; each is rejected with a probability of 4 % */
 };
@@ -34756,7 +34742,6 @@ enum {
     X(HIST, 0, 11, PLACED, -1, -1, hist, hist, row->end.buckets[row->end.level]) \
     X(RUNS, 16, 10, BY_MEAN, -1, -1, entries, runs, \
       row->end.scale == 0.0 ? row->shard->n_ranks : row->end.room) \
-    X(NEAR, 16, 7, BY_MEAN, -1, -1, entries, near, row->end.room_near) \
     X(SEGS, 0, 19, BY_SLICE, -1, -1, entries, segs, row->shard->n_ranks) \
     X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
     X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \
@@ -34938,7 +34923,7 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* Returns the order of a parcel's entries. A merge knows nothing of the row, so RUNS and NEAR contain their mean. */
+/* Returns the order of a parcel's entries. A merge knows nothing of the row, so RUNS contains its mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -35204,22 +35189,15 @@ typedef struct sampi_seg {
    (distance from the mean, logit, id). */
 typedef struct sampi_end {
     sampi_order order; /* if its mean is 0, the order is by logit */
-    double from;       /* the first bucket has all distances up to this one */
-    double scale;      /* the number of buckets of the first level in a unit of distance after `from` */
+    double scale;      /* the number of buckets of the first level in a unit of distance */
     uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
     int level;
     bool is_whole; /* no distance is beyond the last bucket */
     bool is_after; /* the runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* the buckets of this level for which RUNS asks */
     size_t room;                          /* the largest number of entries of RUNS */
-    size_t room_near;                     /* the largest number of entries of NEAR */
-    double away;                          /* the largest distance of NEAR */
-    unsigned later;                       /* the facts to ask for if the list of the expected tokens is not enough */
     uint64_t want, mass;                  /* mass and count (below) are those of the tokens before the bucket */
     uint64_t min_keep, count, population; /* population: the number of tokens in the bucket */
-    /* for typical: the largest logit of the kept tokens, as far as it is known */
-    float top;
     samp_token_data last; /* when the end is found, a token with the logit of the last kept token */
     uint64_t ties;        /* the number of tokens with that logit that the row keeps */
     uint64_t mine;        /* how many of these tokens the slice keeps */
@@ -35258,22 +35236,16 @@ typedef struct sampi_shard_row {
     float reaches;                 /* no candidate's logit is below this; -INFINITY if unknown */
     sampi_sums sums;
     uint64_t sums_of_squares; /* for p_less */
-    sampi_sums kept;          /* SUMS of the tokens that certainly come before the end that is searched for */
-    uint64_t squares_kept;
-    bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs, *near; /* parcels in the message that is being read, or NULL */
+    const sampi_parcel *hist, *runs; /* parcels in the message that is being read, or NULL */
     sampi_end end;
-    bool by_score;  /* the present member cuts by the distance from a mean */
     bool seeks;     /* the end of a prefix is being searched for */
-    float ahead;    /* the floor of the coming cut for which SEGS was asked in advance; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] the sums of each slice */
     size_t n_seg;
     bool adapts; /* the present member (adaptive_p) draws from logits that it makes, with `aim` */
     float aim;
-    int drawer;              /* the index of the member from whose logits SEGS is computed */
-    float draw_max;          /* the maximum of these logits */
+    float draw_max;          /* the maximum of the logits from which SEGS is computed */
     uint64_t q, z;           /* the sums over all slices */
     uint32_t attempt, drawn; /* the first proposal of the draw to make, and the accepted one */
     samp_token_data token;   /* the token, with its logit before adaptive_p; or the last token of REACH */
@@ -35328,21 +35300,12 @@ enum { SAMPI_ENDS = 2 };
 /* ---- shards: the answers of a slice ----
   A slice is the part of the vocabulary on one machine, a rank. */
 
-/* Makes the question RUNS ask for all values of the bucket that contains the end. */
-static void sampi_end_whole_bucket(sampi_end *end)
+/* Begins the search for the end of a prefix, in `buckets` buckets of the distances [0, range]. */
+static void sampi_end_within(sampi_end *end, double range, uint32_t buckets, bool is_whole)
 {
-    end->since = 0;
-    end->until = UINT32_MAX;
-}
-
-/* Begins the search for the end of a prefix, in `buckets` buckets of the distances [from, to]. */
-static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
-{
-    end->from = from;
-    end->scale = to > from ? (double)buckets / (to - from) : 0.0;
+    end->scale = range > 0.0 ? (double)buckets / range : 0.0;
     end->buckets[0] = buckets;
     end->level = 0;
-    sampi_end_whole_bucket(end);
     end->is_whole = is_whole;
     end->is_after = false;
     end->mass = end->count = 0;
@@ -35358,8 +35321,7 @@ static sampi_order sampi_order_from(float max, double mean)
    inside. *bucket gets the smaller bucket in which it is. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
-    double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
-    t = t > 0.0 ? sampi_round(t * end->scale) : 0.0;
+    double t = sampi_round(sampi_abs((end->order.max - (double)l) - end->order.mean) * end->scale);
     for (int i = 0;; i++) {
         uint32_t last = end->buckets[i] - 1, at = t < (double)last ? (uint32_t)t : last;
         if (i == end->level) {
@@ -35378,14 +35340,6 @@ static int sampi_side_by_bucket(const sampi_end *end, float l)
 {
     uint32_t bucket;
     return sampi_end_side(end, l, &bucket);
-}
-
-/* Returns 0 for a logit in the buckets for which RUNS asks. */
-static int sampi_side_by_runs(const sampi_end *end, float l)
-{
-    uint32_t bucket;
-    int side = sampi_end_side(end, l, &bucket);
-    return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
 /* Returns 0 for a logit that equals that of the prefix's last token. */
@@ -35443,30 +35397,11 @@ static size_t sampi_collect_between(const sampi_shard_row *row, float low, float
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
-/* Copies the tokens before the buckets of RUNS. They are kept if the end is in these buckets. */
-static size_t sampi_collect_kept(const sampi_shard_row *row)
+/* Copies the tokens of the bucket that contains the end, from both sides of the mean. */
+static size_t sampi_collect_bucket(const sampi_shard_row *row)
 {
-    float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
-    return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
-}
-
-/* Is the question only about a part of the slice: the tokens that certainly come before the end that is searched for,
-   or those that a coming cut keeps? Then these tokens are copied, and *n is their number; otherwise *n is the slice's
-   length. */
-static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
-{
-    const bool is_ahead = row->ahead > -INFINITY;
-    *n = row->seeks ? sampi_collect_kept(row)
-         : is_ahead ? sampi_collect_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
-                    : row->row.n;
-    return row->seeks || is_ahead;
-}
-
-/* Copies the tokens on side 0, from both sides of the mean. */
-static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of stands)
-{
-    float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
-    float kept = sampi_end_interval(&row->end, stands, -1, &above);
+    float above, high, low = sampi_end_interval(&row->end, sampi_side_by_bucket, 0, &high);
+    float kept = sampi_end_interval(&row->end, sampi_side_by_bucket, -1, &above);
     if (!(kept < above)) return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
     size_t n = sampi_collect_between(row, low, kept, row->shard->work.x, row->shard->work.id);
     return n + sampi_collect_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
@@ -35502,9 +35437,8 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
 /* Does this sampler need the row's smallest logit? top_n_sigma needs it for the scale of its sums. */
 static bool sampi_needs_least(const sampi_sampler *s)
 {
-    const unsigned flags = sampi_flags_of(s);
-    if (flags & SAMPI_TO_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
-    return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
+    if (s->kind == SAMPI_TOP_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
+    return (sampi_flags_of(s) & SAMPI_SEEKS_END) || sampi_min_keep(s) > SAMPI_SHARD_LIST;
 }
 
 /* Does a member of the chain need the row's smallest logit? After a short top_k no member needs it. */
@@ -35514,7 +35448,7 @@ static bool sampi_member_needs_least(const sampi_shard_row *row)
     bool wants = row->asks_least;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         wants = sampi_needs_least(s);
-        if (sampi_flags_of(s) & SAMPI_TO_K) break;
+        if (s->kind == SAMPI_TOP_K) break;
     }
     return wants;
 }
@@ -35587,11 +35521,11 @@ static bool sampi_member_needs_squares(const sampi_shard_row *row)
 /* SUMS. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
+    sampi_sums sums = { row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
     const bool with_squares = sampi_member_needs_squares(row);
-    size_t n_all;
-    const float *x = sampi_collect_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
+    const size_t n_all = row->row.n;
+    const float *x = row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -35625,13 +35559,12 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
-    const double max = end->order.max, mean = end->order.mean, from = end->from, scale = end->scale;
+    const double max = end->order.max, mean = end->order.mean, scale = end->scale;
     const double last = (double)(end->buckets[0] - 1);
     size_t i = 0;
     for (; end->level == 0 && i + BLOCK <= n; i += BLOCK)
         for (size_t k = i; k < i + BLOCK; k++) {
-            double t = sampi_abs((max - (double)x[k]) - mean) - from;
-            t = (t > 0.0 ? t : 0.0) * scale;
+            double t = sampi_abs((max - (double)x[k]) - mean) * scale;
             bucket[k] = (uint32_t)(int32_t)(t < last ? t : last);
         }
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
@@ -35642,7 +35575,7 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_collect_bucket(row, sampi_side_by_bucket) : row->row.n;
+    size_t n_all = row->end.level ? sampi_collect_bucket(row) : row->row.n;
     const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
@@ -35660,39 +35593,14 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, p->room);
 }
 
-static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
-{
-    sampi_wire_put_float(p->fields, (float)end->order.max);
-    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
-}
-
-/* NEAR. */
-static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
-{
-    sampi_end end = row->end;
-    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    float high, low;
-    end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
-    low = sampi_end_interval(&end, sampi_side_by_score, 0, &high);
-    size_t n = sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id),
-           room = p->room < n ? p->room : n;
-    for (size_t i = 0; i < n; i++) {
-        d[i].id = row->shard->work.id[i];
-        d[i].logit = row->shard->work.x[i] + 0.0f;
-        d[i].p = 0.0f;
-    }
-    sampi_sort_part(&end.order, d, n, room, 64);
-    sampi_put_mean(&end, p);
-    sampi_put_tokens(d, room, p);
-}
-
 /* RUNS. */
 static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_collect_bucket(row, sampi_side_by_runs);
-    sampi_put_mean(end, p);
+    size_t n = 0, runs = 0, bucket = sampi_collect_bucket(row);
+    sampi_wire_put_float(p->fields, (float)end->order.max);
+    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
         d[n].logit = row->shard->work.x[i];
@@ -35711,14 +35619,6 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 
 /* Returns a logit multiplied by 1 / t, as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
-
-/* Applies the temperatures between the present member and the sampler that draws to x [n], for a question that is asked
-   in advance. */
-static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
-{
-    for (int i = row->at + 1; i < row->drawer && n; i++)
-        sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
-}
 
 /* Returns the logits from which the present member draws. Those of adaptive_p are computed here. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
@@ -35745,10 +35645,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     const sampi_kernels *k = row->row.k;
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
     uint64_t q = 0;
-    size_t n;
-    const bool is_ahead = sampi_collect_ahead(row, &n);
-    const float *x = is_ahead ? row->shard->work.x : sampi_draw_logits(row);
-    if (is_ahead) sampi_scale_for_drawer(row, row->shard->work.x, n);
+    const size_t n = row->row.n;
+    const float *x = sampi_draw_logits(row);
     if (sampi_draw_is_sound(row, x, n)) {
         k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
         for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
@@ -35763,8 +35661,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
 /* TOP. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t n;
-    const float *l = sampi_collect_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
+    const size_t n = row->row.n;
+    const float *l = sampi_draw_logits(row);
     float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
@@ -36020,35 +35918,14 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 /* Reads the sums. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
+    sampi_sums *sums = &row->sums;
     sums->n = (size_t)sampi_wire_get(p->fields, 8);
     sums->z = sampi_wire_get(p->fields + 8, 8);
     sums->s = sampi_wire_get(p->fields + 16, 8);
-    *(row->seeks ? &row->squares_kept : &row->sums_of_squares) = sampi_wire_get(p->fields + 24, 8);
-    row->has_kept = row->seeks;
-    if (row->seeks) return true;
+    row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     sums->max = row->max;
     row->has |= SAMPI_ASK_SUMS;
     return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
-}
-
-/* Are the entries of RUNS or NEAR in order, with no logit above the maximum? */
-static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
-{
-    samp_token_data last = { -1, INFINITY, 0.0f };
-    for (uint32_t i = 0; i < p->n; i++) {
-        samp_token_data d = sampi_token_at(p, i);
-        if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
-        if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
-        last = d;
-    }
-    return true;
-}
-
-static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
-{
-    row->near = p;
-    return sampi_entries_fit(row, p);
 }
 
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
@@ -36085,13 +35962,11 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
-/* Reads the maximum of adaptive_p's logits, or of the tokens that certainly come before the end that is searched for.
-   */
+/* Reads the maximum of adaptive_p's logits. */
 static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
 {
-    row->end.top = row->draw_max = sampi_wire_float(p->entries);
-    row->drawer = row->at;
-    return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
+    row->draw_max = sampi_wire_float(p->entries);
+    return sampi_is_number(row->draw_max);
 }
 
 static bool sampi_take_hist(sampi_shard_row *row, const sampi_parcel *p)
@@ -36100,10 +35975,18 @@ static bool sampi_take_hist(sampi_shard_row *row, const sampi_parcel *p)
     return true;
 }
 
+/* Reads the values in a bucket. They must be in order, and none may be above the maximum. */
 static bool sampi_take_runs(sampi_shard_row *row, const sampi_parcel *p)
 {
+    samp_token_data last = { -1, INFINITY, 0.0f };
     row->runs = p;
-    return sampi_entries_fit(row, p);
+    for (uint32_t i = 0; i < p->n; i++) {
+        samp_token_data d = sampi_token_at(p, i);
+        if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
+        if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
+        last = d;
+    }
+    return true;
 }
 
 static bool sampi_take_draw(sampi_shard_row *row, const sampi_parcel *p)
@@ -36169,7 +36052,7 @@ static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by
         double range = sampi_full_range(row, 0.0), most = by_count ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE;
         row->ask |= SAMPI_ASK_HIST;
         row->end.order = sampi_order_from(row->max, 0.0);
-        sampi_end_within(&row->end, 0.0, range < most ? range : most, SAMPI_SHARD_COARSE, range <= most);
+        sampi_end_within(&row->end, range < most ? range : most, SAMPI_SHARD_COARSE, range <= most);
     }
     return true;
 }
@@ -36271,215 +36154,27 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
 /* ---- shards: the search for the end of a prefix ----
   top_k, top_p and typical keep a prefix of an order. */
 
-static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
+/* Asks for the values in the bucket that contains the end, at most `room` of them, and for these facts. */
+static int sampi_ask_runs(sampi_shard_row *row, uint64_t room, unsigned facts)
 {
-    const unsigned char *entry = sampi_parcel_entry(hist, i);
-    return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
-}
-
-/* Returns an estimate of the mass or count in the first `part` (0 to 1) of a bucket. */
-static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
-{
-    double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
-    double behind = i + 1 < hist->n ? sampi_hist_entry(hist, i + 1, counts) : 0.0;
-    if (before >= 1.0 && behind >= 1.0) growth = 0.5 * sampi_log2(behind / before);
-    if (sampi_abs(growth) > 1e-3) part = (sampi_exp2(growth * part) - 1.0) / (sampi_exp2(growth) - 1.0);
-    return part * sampi_hist_entry(hist, i, counts);
-}
-
-/* An estimate of how a row's mass is distributed: the first tokens one by one, then buckets by logit. */
-typedef struct sampi_guess {
-    const sampi_parcel *hist;
-    double before[2][SAMPI_SHARD_SCORES + 1]; /* the mass and the count before each bucket */
-    double mean;                              /* the mean, as a place */
-    size_t n;                                 /* the number of tokens that are known one by one */
-    double place[SAMPI_SHARD_ROOM];           /* their places */
-    double mass[SAMPI_SHARD_ROOM + 1];        /* the mass of the first i of these tokens */
-} sampi_guess;
-
-static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
-{
-    const sampi_end *end = &row->end;
-    uint64_t mass = 0, w[SAMPI_TILE + 16];
-    g->hist = row->hist;
-    g->mean = end->order.mean * end->scale;
-    g->n = row->n_list < SAMPI_SHARD_ROOM ? row->n_list : (size_t)SAMPI_SHARD_ROOM;
-    g->mass[0] = g->before[0][0] = g->before[1][0] = 0.0;
-    for (uint32_t i = 0; i < g->hist->n; i++)
-        for (int counts = 0; counts < 2; counts++)
-            g->before[counts][i + 1] = g->before[counts][i] + sampi_hist_entry(g->hist, i, counts);
-    for (size_t i = 0, m = 0; i < g->n; i++, m--) {
-        if (m == 0) m = sampi_weigh_tile(row, row->list + i, g->n - i, w);
-        g->place[i] = (end->order.max - (double)row->list[i].logit) * end->scale;
-        mass += w[i % SAMPI_TILE];
-        g->mass[i + 1] = (double)mass;
-    }
-}
-
-/* Returns an estimate of the mass or count before a place. */
-static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
-{
-    if (!(place > 0.0)) return 0.0;
-    if (g->n && place <= g->place[g->n - 1]) {
-        size_t in = 0, out = g->n;
-        while (in < out) {
-            size_t mid = (in + out) / 2;
-            if (g->place[mid] < place)
-                in = mid + 1;
-            else
-                out = mid;
-        }
-        return counts ? (double)in : g->mass[in];
-    }
-    uint32_t i = place < (double)g->hist->n ? (uint32_t)place : g->hist->n;
-    double part = i < g->hist->n ? sampi_hist_part(g->hist, i, counts, place - (double)i) : 0.0;
-    return g->before[counts][i] + part;
-}
-
-/* Returns an estimate of the mass or count of the tokens that are closer to the mean than a distance. */
-static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
-{
-    return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
-}
-
-/* Returns the distance from the mean at which the end of the prefix is expected. */
-static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
-{
-    double in = (double)g->hist->n, out = 0.0;
-    for (int i = 0; i < 32; i++) {
-        double mid = (in + out) * 0.5;
-        if (sampi_guess_around(g, mid, false) >= (double)end->want &&
-            sampi_guess_around(g, mid, true) >= (double)end->min_keep)
-            in = mid;
-        else
-            out = mid;
-    }
-    return in;
-}
-
-/* Returns a bound of the error of the expected distance, four times the usual error. */
-static double sampi_guess_error(const sampi_guess *g, double distance)
-{
-    double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
-    double known = g->n ? g->place[g->n - 1] : 0.0;
-    for (int i = 0; i < 2; i++) {
-        if (!(ends[i] >= known) || ends[i] >= (double)g->hist->n) continue;
-        double mass = sampi_hist_entry(g->hist, (uint32_t)ends[i], false);
-        double tokens = sampi_hist_entry(g->hist, (uint32_t)ends[i], true);
-        sum += mass;
-        if (tokens >= 1.0) variance += 0.25 * mass * mass / tokens;
-    }
-    return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
-}
-
-/* Returns the distance between neighbouring values, in units of the buckets' width, if many of the first tokens are
-   equal, because then all logits may be multiples of one number; otherwise 0. */
-static double sampi_guess_grid(const sampi_guess *g)
-{
-    size_t values = 1;
-    for (size_t i = 1; i < g->n; i++) values += g->place[i] != g->place[i - 1];
-    return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
-}
-
-/* Does the present member only cut by logit? Then the next member's cut can be made together with its own. */
-static bool sampi_only_cuts(const sampi_shard_row *row)
-{
-    const unsigned flags = sampi_flags_of(sampi_row_member(row, 0));
-    return (flags & (SAMPI_CUTS_LAST | SAMPI_SELECTS)) == SAMPI_CUTS_LAST && !row->by_score;
-}
-
-/* Returns the floor of min_p, if min_p is the next member and the tokens that it keeps because of min_keep are listed;
-   otherwise INFINITY. */
-static double sampi_next_floor(const sampi_shard_row *row)
-{
-    const sampi_sampler *next = sampi_row_member(row, 1);
-    if (!sampi_only_cuts(row) || !(sampi_flags_of(next) & SAMPI_TO_FLOOR)) return INFINITY;
-    return sampi_min_keep(next) > row->n_list ? INFINITY : (double)row->max + sampi_ln(sampi_first_number(next));
-}
-
-/* Is the draw next after the present member, with only temperatures between? Notes which member draws, and the maximum
-   of its logits if the present maximum is `max`. */
-static bool sampi_draws_from(sampi_shard_row *row, float max)
-{
-    int ahead = 0;
-    const sampi_sampler *s = sampi_row_member(row, 0);
-    if (!(sampi_flags_of(s) & SAMPI_CUTS_LAST)) return false;
-    if (!(sampi_flags_of(s) & SAMPI_SELECTS)) {
-        while ((s = sampi_row_member(row, ++ahead)) && sampi_is_plain_temp(s)) max = sampi_times(max, s->u.temp.t);
-        if (!(sampi_flags_of(s) & SAMPI_DRAWS_ALL) || sampi_row_member(row, ahead + 1)) return false;
-    }
-    row->drawer = row->at + ahead;
-    row->draw_max = max;
-    return true;
-}
-
-/* Returns the maximum of the kept tokens while an end is searched for. */
-static float sampi_kept_max(const sampi_shard_row *row)
-{
-    size_t first = 0;
-    if (!(row->end.order.mean > 0.0)) return row->max;
-    while (first < row->n_list && sampi_side_by_runs(&row->end, row->list[first].logit) > 0) first++;
-    if (first == row->n_list || sampi_side_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
-    return row->list[first].logit;
-}
-
-/* Asks for RUNS and these facts; also for the facts about the tokens before the runs that the draw or the next member
-   needs, or for their maximum. */
-static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
-{
-    const float max = sampi_kept_max(row);
-    row->end.room = room;
+    row->end.room = room < SAMPI_SHARD_CHUNK ? (size_t)room : (size_t)SAMPI_SHARD_CHUNK;
     row->ask = SAMPI_ASK_RUNS | facts;
-    row->has_kept = false;
-    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_WAITS;
-    row->kept.max = max;
-    if (!(max > -INFINITY))
-        row->ask |= SAMPI_ASK_TOP;
-    else
-        row->ask |= sampi_draws_from(row, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
     return SAMPI_WAITS;
-}
-
-/* Asks for the values in the bucket that contains the end. */
-static int sampi_ask_runs(sampi_shard_row *row)
-{
-    const uint64_t tokens = row->end.population;
-    sampi_end_whole_bucket(&row->end);
-    return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
-}
-
-/* Asks for the next buckets, and for the values around the place `at` in them. */
-static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
-                           double finer)
-{
-    sampi_end *end = &row->end;
-    bool is_open = end->level == 0 && !end->is_whole; /* the contents of the last bucket are unknown then */
-    uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
-    if (tokens < 1.0) tokens = 1.0;
-    double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
-    if (off * tokens > 0.5 * (double)SAMPI_SHARD_AHEAD) off = 0.5 * (double)SAMPI_SHARD_AHEAD / tokens;
-    double room = 2.0 * tokens * (off + 1.0 / finer) + 1.0;
-    if (off < grid) off = grid, room = SAMPI_SHARD_AHEAD;
-    double begin = before - off * finer, behind = before + off * finer + 1.0;
-    end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
-    end->until = behind < (double)last ? (uint32_t)behind : last;
-    if (room > (double)SAMPI_SHARD_AHEAD) room = SAMPI_SHARD_AHEAD;
-    return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
 /* Begins a search: asks for the counts of candidates in buckets of the distances [0, range]. */
 static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
-    sampi_end_within(end, 0.0, range, buckets, is_whole);
+    sampi_end_within(end, range, buckets, is_whole);
     row->ask = SAMPI_ASK_HIST;
     if (range > 0.0) return SAMPI_WAITS;
     end->population = row->n_list + row->rest;
     end->path[end->level++] = 0;
-    return sampi_ask_runs(row);
+    return sampi_ask_runs(row, end->population, 0);
 }
 
-/* Begins a search without a guess, over all distances except those at which hardly any token is expected. */
+/* Begins a search over all distances except those at which hardly any token is expected. */
 static int sampi_end_anew(sampi_shard_row *row)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
@@ -36487,32 +36182,6 @@ static int sampi_end_anew(sampi_shard_row *row)
     if (most < mean) most = mean;
     uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
     return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
-}
-
-/* Returns how many tokens to list so that all kept tokens are listed: the expected number, and some more. */
-static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
-{
-    double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
-    if (2.0 * count <= SAMPI_SHARD_LIST + SAMPI_SHARD_NEAR) return SAMPI_SHARD_NEAR;
-    return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
-}
-
-/* Begins the search for the end of a prefix in the order of distances from a mean that is known. */
-static int sampi_end_around(sampi_shard_row *row)
-{
-    sampi_end *end = &row->end;
-    const double unit = end->scale;
-    sampi_guess g;
-    if (!(unit > 0.0)) return sampi_end_anew(row);
-    sampi_guess_open(&g, row);
-    double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
-    double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
-    sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
-    int status = sampi_ask_ahead(row, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
-    end->room_near = sampi_guess_room(&g, at, tokens);
-    end->away = from + 2.0 * (double)end->until / end->scale;
-    if (end->room_near) end->later = row->ask, row->ask = SAMPI_ASK_NEAR;
-    return status;
 }
 
 /* Compares a floor with a bucket. */
@@ -36529,10 +36198,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
     row->reaches = sampi_float_up(floor);
     if (row->row.n) sampi_gather(&row->row, row->reaches);
-    row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS | SAMPI_ASK_SUMS : 0);
-    if (!(row->has & SAMPI_ASK_SUMS) || row->sums.n < row->n_list) return SAMPI_KNOWN;
-    row->rest = row->sums.n - row->n_list;
-    row->has |= SAMPI_ASK_LIST;
+    row->has &= SAMPI_ASK_TOP;
     return SAMPI_KNOWN;
 }
 
@@ -36549,12 +36215,9 @@ static int sampi_end_narrow(sampi_shard_row *row)
             count += tokens;
             continue;
         }
-        double range = sampi_full_range(row, end->order.mean), next_floor = sampi_next_floor(row);
-        if (end->from > 0.0 && end->level == 0 && i == 0) return sampi_end_anew(row);
+        double range = sampi_full_range(row, end->order.mean);
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
             return sampi_end_start(row, range, SAMPI_SHARD_FINE, true);
-        if (sampi_floor_side(end, next_floor, i) < 0 && next_floor < INFINITY)
-            return sampi_floor_cut(row, next_floor);
         int floor_side = sampi_floor_side(end, end->floor, i);
         if (floor_side > 0) return sampi_floor_cut(row, end->floor);
         if (floor_side < 0) end->floor = INFINITY;
@@ -36563,61 +36226,14 @@ static int sampi_end_narrow(sampi_shard_row *row)
         end->population = tokens;
         end->path[end->level++] = i;
         end->buckets[end->level] = SAMPI_SHARD_FINE;
-        uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
-        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
-        sampi_end_whole_bucket(end);
-        if (end->level >= 2) /* this many tokens with similar logits often have few values */
-            return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
+        if (tokens <= SAMPI_SHARD_CHUNK || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
+            return sampi_ask_runs(row, tokens, 0);
+        /* many tokens with similar logits often have few values */
+        if (end->level >= 2) return sampi_ask_runs(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
-        if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
-        sampi_guess g;
-        sampi_guess_open(&g, row);
-        double at = sampi_guess_end(&g, end);
-        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * (double)SAMPI_SHARD_FINE,
-                               SAMPI_SHARD_FINE);
+        return SAMPI_WAITS;
     }
     return SAMP_E_FORMAT;
-}
-
-/* Returns the sums (SEGS) of the slice that begins with this token, or NULL if there are none. */
-static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
-{
-    for (size_t i = 0; i < row->n_seg; i++)
-        if (row->seg[i].first == (uint32_t)first) return &row->seg[i];
-    return NULL;
-}
-
-/* Cuts where the end was found: keeps all tokens of the runs before `last`, and `keep` tokens, in order of ids, of the
-   runs from `last` to `to`, which have one logit. */
-static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
-{
-    const bool draws = row->has & SAMPI_ASK_SEGS;
-    const float max = draws ? row->draw_max : row->kept.max;
-    float *x = row->shard->work.x;
-    uint64_t *w = row->shard->work.w;
-    row->end.mine = 0;
-    for (uint32_t i = 0; i < to; i++) x[i] = sampi_token_at(row->runs, i).logit;
-    if (draws) sampi_scale_for_drawer(row, x, to);
-    sampi_use()->weights(x, to, max, w, NULL);
-    for (uint32_t i = 0; i < to; i++) {
-        const samp_token first = sampi_token_at(row->runs, i).id;
-        uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
-        if (i >= last && n > keep) n = keep;
-        if (i >= last) keep -= n;
-        if (i >= last && (size_t)first == row->shard->first) row->end.mine = n;
-        if (draws) {
-            uint64_t q = n * sampi_envelope(max, x[i]), z = n * w[i];
-            sampi_seg *seg = sampi_seg_of(row, first);
-            row->q += q;
-            row->z += z;
-            if (seg) seg->q += q, seg->z += z;
-        } else if (row->has_kept) {
-            row->kept.n += (size_t)n;
-            row->kept.z += n * w[i];
-            row->kept.s += n * sampi_weighted(w[i], max, x[i]);
-            row->squares_kept += n * sampi_squares(&w[i], 1);
-        }
-    }
 }
 
 /* Returns how many of n tokens of weight w are needed to reach the end, or 0 if they are too few. */
@@ -36653,53 +36269,22 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
             count += sampi_run_count(sampi_parcel_entry(p, to));
         if (to == p->n && !*all) break; /* there may be more tokens with this value */
         uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
-        if (d.logit > end->top) end->top = d.logit;
         end->last = d;
         end->last.id = 0;
         end->ties = takes;
-        if (takes) {
-            sampi_keep_runs(row, i, to, takes);
-            return true;
+        end->mine = 0;
+        for (uint32_t k = i; k < to && takes; k++) { /* of equal logits those of the first slices are kept */
+            uint64_t n = sampi_run_count(sampi_parcel_entry(p, k)), kept = n < takes ? n : takes;
+            if ((size_t)sampi_token_at(p, k).id == row->shard->first) end->mine = kept;
+            takes -= kept;
         }
+        if (end->ties) return true;
         end->mass += w * count;
         end->count += count;
         end->population -= count;
         end->after = end->last;
         end->is_after = true;
     }
-    row->has &= ~(unsigned)SAMPI_ASK_SEGS;
-    row->has_kept = false;
-    return false;
-}
-
-/* Searches for the end among the bucket's values. */
-static int sampi_end_in_runs(sampi_shard_row *row)
-{
-    const sampi_end *end = &row->end;
-    bool all;
-    if (sampi_end_among(row, &all)) return SAMPI_KNOWN;
-    if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
-    return sampi_ask_runs(row);
-}
-
-/* Searches for the end among the values where it was expected. */
-static bool sampi_end_as_expected(sampi_shard_row *row)
-{
-    sampi_end *end = &row->end, before = *end;
-    bool all;
-    end->population = 0;
-    for (uint32_t i = 0; i < row->hist->n && i < end->until; i++) {
-        const unsigned char *entry = sampi_parcel_entry(row->hist, i);
-        uint64_t mass = sampi_wire_get(entry, 8), tokens = sampi_hist_count(entry);
-        end->mass += i < end->since ? mass : 0;
-        end->count += i < end->since ? tokens : 0;
-        end->population += i < end->since ? 0 : tokens;
-    }
-    bool is_before = end->mass >= end->want && end->count >= end->min_keep;
-    if (!is_before && sampi_end_among(row, &all)) return true;
-    *end = before;
-    row->has &= ~(unsigned)SAMPI_ASK_SEGS;
-    row->has_kept = false;
     return false;
 }
 
@@ -36733,45 +36318,27 @@ static void sampi_end_cut(sampi_shard_row *row)
         if (keep) row->list[n++] = row->list[i];
     }
     row->n_list = n;
-    row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
-    if (end->order.mean > 0.0)
-        row->max = n ? row->list[0].logit : end->top;
-    else
+    row->has &= SAMPI_ASK_TOP;
+    if (!(end->order.mean > 0.0))
         row->reaches = end->floor < (double)end->last.logit ? floor : end->last.logit;
+    else if (n)
+        row->max = row->list[0].logit;
+    else
+        row->has = 0; /* the list has none of the kept tokens */
     row->seeks = false;
-    if (!row->has_kept || n == 0 || row->kept.max != row->max || row->kept.z < SAMPI_ONE || row->kept.n < n) return;
-    row->sums = row->kept;
-    row->sums_of_squares = row->squares_kept;
-    row->rest = row->kept.n - n;
-    row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
 /* Returns how many tokens the next member keeps, if it is top_k or min_p and all these tokens are in the list. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);
-    const double floor = sampi_next_floor(row);
-    const size_t keep = sampi_listed_above(row, floor);
-    if (sampi_only_cuts(row) && (sampi_flags_of(next) & SAMPI_TO_K) && !next->u.top_k.ties)
+    if (!next || (sampi_flags_of(sampi_row_member(row, 0)) & SAMPI_SELECTS)) return 0;
+    if (next->kind == SAMPI_TOP_K && !next->u.top_k.ties)
         return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
-    if (!(floor < INFINITY) || keep == row->n_list) return 0;
-    const size_t min_keep = sampi_min_keep(next);
-    return keep > min_keep ? keep : min_keep;
-}
-
-/* Finds the bucket that contains the end among the first buckets, which count all logits. */
-static int sampi_end_first(sampi_shard_row *row)
-{
-    sampi_end *end = &row->end;
-    sampi_guess g;
-    sampi_guess_open(&g, row);
-    const double at = sampi_guess_end(&g, end);
-    const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
-    const size_t room = sampi_guess_room(&g, at, tokens);
-    int status = sampi_end_narrow(row);
-    if (status != SAMPI_WAITS || end->level != 1 || room <= row->n_list) return status;
-    end->later = row->ask;
-    return sampi_ask_list(row, room);
+    if (next->kind != SAMPI_MIN_P) return 0;
+    const size_t keep = sampi_listed_above(row, (double)row->max + sampi_ln(next->u.cut.p));
+    const size_t min_keep = sampi_min_keep(next), few = keep > min_keep ? keep : min_keep;
+    return keep < row->n_list && few <= row->n_list ? few : 0;
 }
 
 /* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens whose logit is at least the floor
@@ -36779,29 +36346,30 @@ static int sampi_end_first(sampi_shard_row *row)
 static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
-    const size_t few = sampi_next_keeps(row); /* computed again, because the list may have grown */
+    const size_t few = mean > 0.0 ? 0 : sampi_next_keeps(row);
     if (few) return sampi_keep_listed(row, few);
     if (!row->seeks) {
         row->seeks = true;
-        row->has &= ~(unsigned)SAMPI_ASK_SEGS;
-        end->later = 0;
         end->want = want;
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
         end->order = sampi_order_from(row->max, mean);
         if (!row->hist) return sampi_end_anew(row);
-        if (mean > 0.0) return sampi_end_around(row);
-        if (!(floor < INFINITY)) return sampi_end_first(row);
     }
-    if (end->later) { /* the listed tokens were not enough */
-        row->ask = end->later;
-        end->later = 0;
-        return SAMPI_WAITS;
+    if (row->runs) {
+        const sampi_end before = *end;
+        bool all;
+        if (sampi_end_among(row, &all)) {
+            sampi_end_cut(row);
+            return SAMPI_KNOWN;
+        }
+        if (!row->hist) {
+            const bool more = !all && row->runs->n == row->runs->room && end->is_after;
+            return more ? sampi_ask_runs(row, end->population, 0) : (int)SAMP_E_FORMAT;
+        }
+        *end = before;
     }
-    if (row->hist && !(row->runs && sampi_end_as_expected(row))) return sampi_end_narrow(row);
-    int known = row->hist ? (int)SAMPI_KNOWN : row->runs ? sampi_end_in_runs(row) : (int)SAMP_E_FORMAT;
-    if (known == SAMPI_KNOWN) sampi_end_cut(row);
-    return known;
+    return row->hist ? sampi_end_narrow(row) : (int)SAMP_E_FORMAT;
 }
 
 /* ---- src/shards/plans.h ---- */
@@ -36821,30 +36389,12 @@ static bool sampi_must_ask_for_floor(sampi_shard_row *row, unsigned facts, const
     return sampi_must_ask(row, facts);
 }
 
-/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. */
+/* Finds the maximum, from which the floor follows, and the list. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
     if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= (double)row->max + down) return SAMPI_KNOWN;
-    if (!sampi_must_ask_for_floor(row, SAMPI_ASK_LIST, s)) return SAMPI_KNOWN;
-    if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_WAITS;
-    row->has &= ~(unsigned)SAMPI_ASK_SUMS;
-    row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
-    row->ahead = sampi_float_up((double)row->max + down);
-    return SAMPI_WAITS;
-}
-
-/* Decides the length of the list for typical. */
-static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
-{
-    const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
-    const bool is_short = !(enough <= (double)SAMPI_SHARD_MOST);
-    const size_t want = is_short ? (size_t)SAMPI_SHARD_FIRST : (size_t)enough;
-    row->n_asked = want > row->n_list ? want - row->n_list : 0;
-    if (is_short && (row->ask & SAMPI_ASK_HIST)) {
-        row->end.buckets[0] /= 2;
-        row->end.scale *= 0.5;
-    }
+    return sampi_must_ask_for_floor(row, SAMPI_ASK_LIST, s) ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
 /* Finds the sums n, Z and S, together with the facts for the next question: the first candidates, or buckets in which
@@ -36852,12 +36402,11 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
-    const bool ends = then == SAMPI_THEN_PREFIX || then == SAMPI_THEN_SCORES;
     const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_must_ask_for_floor(row, facts, s)
-                       : ends ? sampi_must_ask_for_end(row, facts, sampi_min_keep(s) > SAMPI_SHARD_LIST)
-                              : sampi_must_ask(row, facts);
+                       : then == SAMPI_THEN_PREFIX
+                           ? sampi_must_ask_for_end(row, facts, sampi_min_keep(s) > SAMPI_SHARD_LIST)
+                           : sampi_must_ask(row, facts);
     *sums = row->sums;
-    if (lacks && then == SAMPI_THEN_SCORES) sampi_typical_asks(row, s);
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
@@ -36963,19 +36512,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Makes the list the shortest prefix of d [n], which is in order, that has the mass `want`. Returns its length, or 0 if
-   d has less mass. */
-static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
-{
-    size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
-    if (keep == 0) return 0;
-    memcpy(row->list, d, keep * sizeof *d);
-    row->n_list = keep;
-    sampi_sort_list(row);
-    return keep;
-}
-
-/* Returns how many tokens typical keeps, if all of them are in the list, or 0 if others may be kept. */
+/* Makes the list what typical keeps, if all of that is in the list, and returns its length; otherwise 0. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
@@ -36984,26 +36521,19 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     memcpy(d, row->list, row->n_list * sizeof *d);
     sampi_sort_part(order, d, row->n_list, row->n_list, 64);
     while (n < row->n_list && !sampi_before(order, &last, &d[n])) n++;
-    return sampi_list_prefix(row, d, n, want, min_keep);
-}
-
-/* Returns how many tokens typical keeps, if all of them are among the tokens near the mean that NEAR has listed;
-   otherwise 0. */
-static size_t sampi_typical_near(sampi_shard_row *row)
-{
-    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_token_at(row->near, i);
-    return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
+    n = sampi_prefix_by_tiles(row, d, n, want, min_keep);
+    if (n == 0) return 0;
+    memcpy(row->list, d, n * sizeof *d);
+    row->n_list = n;
+    sampi_sort_list(row);
+    return n;
 }
 
 /* Keeps the shortest prefix by the distance from the mean, for typical. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
-    row->by_score = true;
-    size_t keep = row->near    ? sampi_typical_near(row)
-                  : row->seeks ? 0
-                               : sampi_typical_listed(row, &order, mass, min_keep);
+    const size_t keep = row->seeks ? 0 : sampi_typical_listed(row, &order, mass, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
     return sampi_find_prefix_end(row, mean, mass, min_keep, INFINITY);
 }
@@ -37100,7 +36630,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
     sampi_shard_relist(row);
     if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
     if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
-    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
+    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST;
     return SAMPI_KNOWN;
 }
 
@@ -37137,16 +36667,14 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-  A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before the
-     draw, together with the facts for the last cut. */
+  A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. */
 
 /* Draws from the logits of the present member. If the result is SAMPI_KNOWN, row->token is the token. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
 {
-    if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
-        row->drawer = row->at;
+    if (!(row->has & SAMPI_ASK_SEGS)) {
         row->draw_max = max;
-        row->has &= ~(unsigned)(SAMPI_ASK_SEGS | SAMPI_ASK_DRAW);
+        row->has &= ~(unsigned)SAMPI_ASK_DRAW;
         row->attempt = 0;
         row->ask = SAMPI_ASK_SEGS;
         return SAMPI_WAITS;
@@ -37257,10 +36785,10 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
-    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* SEGS was of other logits */
+    if (row->adapts) return SAMPI_KNOWN;
     row->adapts = true;
     row->aim = aim;
-    if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
+    if (sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
     row->ask = SAMPI_ASK_TOP;
     return SAMPI_WAITS;
 }
@@ -37326,7 +36854,7 @@ static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_sums sums;
-        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_SCORES, &sums);
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
         if (known != SAMPI_KNOWN) return known;
         const uint64_t mass = sampi_mulhi(sampi_share(s->u.cut.p), sums.z) + 1;
         const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;
@@ -37584,9 +37112,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
     if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
-    if ((flags & SAMPI_TO_K) && s->u.top_k.ties) return true;
-    if ((flags & SAMPI_LISTS_M) && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
-    return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
+    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
+    return (flags & SAMPI_LISTS_ALL) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
 /* Runs the plan of the present member. */
@@ -37635,7 +37162,7 @@ static void sampi_shard_next(sampi_shard_row *row)
 {
     row->ordinal.next[sampi_row_member(row, 0)->kind]++;
     row->at++;
-    row->adapts = row->by_score = false;
+    row->adapts = false;
 }
 
 /* Finishes a row all of whose candidates are listed, by applying the other samplers to the array of them. */
@@ -37665,7 +37192,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
 }
 
 /* Forgets the answers that one member got in one message. */
-static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
+static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = NULL; }
 
 /* Runs a row's samplers until one of them needs an answer of all ranks, or the row has its token or a status. */
 static void sampi_shard_advance(sampi_shard_row *row)
@@ -37687,8 +37214,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
         if (status != SAMPI_KNOWN) continue;
         sampi_shard_next(row);
         row->memory.phase = 0;
-        row->seeks = row->has_kept = false;
-        row->ahead = -INFINITY;
+        row->seeks = false;
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
@@ -37955,8 +37481,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->shard = shard;
         row->work = work;
         row->seg = seg;
-        row->drawer = -1;
-        row->ahead = row->reaches = -INFINITY;
+        row->reaches = -INFINITY;
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
         row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_ROOM * r;
         row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_ROOM;
@@ -40823,7 +40348,7 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
    in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_DECAY_ROW \
     "top-p-decay", 0, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | \
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | \
             SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)

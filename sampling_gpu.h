@@ -4320,7 +4320,7 @@ static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_sums sums;
-        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_SCORES, &sums);
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
         if (known != SAMPI_KNOWN) return known;
         const uint64_t mass = sampi_mulhi(sampi_share(s->u.cut.p), sums.z) + 1;
         const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;

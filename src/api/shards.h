@@ -33,8 +33,8 @@ typedef struct samp_ranks {
      Memory   This function allocates little. The first batch, and each batch that needs more than all before (more
               rows, more rows with lists, or an allgather), allocates for each of its rows (at most 128 at a time) 8
               bytes per token of the slice and 36 KiB, and once 29 bytes per token of the slice. A row whose chain has
-              tail_free, infill, mirostat with m > 256, top_k with ties, top_p with a decay, top_h, min_k or log_softmax
-              (a row with a list) needs 12 bytes more per token of the vocabulary. Without an allreduce, n_ranks times
+              tail_free, infill, mirostat, top_k with ties, top_h or min_k (a row with a list) needs 12 bytes more per
+              token of the vocabulary. Without an allreduce, n_ranks times
               23 KiB more are allocated for each row.
    samp_shard_free -- frees a shard; takes NULL. A running batch is dropped as by samp_shard_drop: the chain of each row
      that has no token yet is as before the batch. */
@@ -63,20 +63,17 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               both functions of ranks), and a status that a function of ranks returned.
      Rounds   A round is one allreduce for all rows together; more than 128 rows are sampled in groups of 128. The first
               round sends 1,104 bytes for all rows; the numbers of rounds below are in addition to it.
-              If a truncation leaves at most 256 tokens, there is 1 more round (2 with typical below 0.85), and less
-              than 4 KiB a row in all rounds together (1.5 KB with top_k 40). With the temperature alone, or a min_p
-              that leaves more tokens, there are 2 more rounds, with 19 bytes for each rank.
-              If more than 256 tokens are left, and a sum over the row decides which tokens stay or changes their
-              logits, there are 2 more rounds and up to 10 KB if at most a thousand tokens are left (top_k: 1 more
-              round). If more are left, there are 3 more rounds: top_p sends some 9 KB, at most 18 KB (one row in a
-              thousand takes a fourth round; a top_p that ends among thousands of different logits within a thousandth
-              of a nat takes up to six rounds, and 64 KiB); a threshold that depends on sums, temp_ext and adaptive_p
-              send 2.5 KB. typical, xtc and a min_keep above 256 take up to 4 more rounds. After a truncation that
-              leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 2.
+              If a truncation leaves at most 256 tokens, there is 1 more round, and less than 4 KiB a row in all rounds
+              together (1.5 KB with top_k 40); with typical up to 5 more, if its tokens are not the most likely ones.
+              With the temperature alone there are 2 more rounds, with 19 bytes for each rank. If more than 256 tokens
+              are left, there are 3 more rounds (2.5 KB) for a floor, temp_ext and adaptive_p, 1 for top_k up to 1,024,
+              and 4 to 6 (mostly 10 KB, at most 32 KiB) for top_p, a longer top_k, typical and a min_keep above 256. A
+              prefix that ends among thousands of logits within a thousandth of a nat takes more. After a truncation
+              that leaves so many tokens, each further sum or threshold takes 1 more round, and each further top_p 3.
               A draw may take 1 more round (its first eight attempts all fail once in 10^11 draws); logprobs take 2 more
               rounds and 7 bytes for each of n_top. If more than 256 tokens are left, samplers that need a list of all
-              of them (tail_free, infill, top_k with ties, top_p with a decay, top_h, min_k, log_softmax, xtc with
-              exempt tokens, samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
+              of them (tail_free, infill, top_k with ties, top_h, min_k, xtc with exempt tokens,
+              samp_init_timestamps) send 7 bytes for each token, 2,048 tokens in a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 

@@ -28,7 +28,6 @@ typedef enum sampi_then {
     SAMPI_THEN_NOTHING, /* the plan asks nothing about other tokens */
     SAMPI_THEN_FIRST,   /* the plan asks for the first tokens in order */
     SAMPI_THEN_PREFIX,  /* for the end of a prefix in order of logits, with the share u.cut.p of the probability */
-    SAMPI_THEN_SCORES,  /* for the end of such a prefix in order of typical's score */
     SAMPI_THEN_FLOOR    /* for a floor (a least logit) that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 

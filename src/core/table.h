@@ -127,18 +127,14 @@ enum {
     SAMPI_LLAMA_SORTS = 0x400000,       /* the sampler's apply sorts first, so the array may be sorted before it */
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
-    SAMPI_LISTS_FEW = 0x800000, /* the sampler never needs the list of all tokens, which may be long */
-    SAMPI_LISTS_M = 0x1000000,  /* the sampler needs the first u.mirostat.m tokens, which may be many */
+    SAMPI_LISTS_ALL = 0x800000, /* the sampler may need a list of all tokens, which may be long */
     /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
     SAMPI_SEEKS_END = 0x2000000,
-    SAMPI_CUTS_LAST = 0x4000000, /* the sampler cuts, and after the cut it does nothing but draw, if it selects */
     /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
     SAMPI_TO_K = 0x8000000,
     /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first
        min_keep */
     SAMPI_TO_FLOOR = 0x10000000,
-    /* the sampler draws from all tokens that it gets, with their logits as they are, and does nothing else */
-    SAMPI_DRAWS_ALL = 0x20000000,
     SAMPI_BY_SCORE =
         0x40000000 /* the sampler cuts by typical's score, and leaves the candidates in order of that score */
 };

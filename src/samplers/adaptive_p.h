@@ -148,7 +148,7 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
    in llama.cpp's arithmetic. */
 #define SAMPI_ADAPTIVE_P_ROW \
     "adaptive-p", 5, 0, "", \
-        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+        SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 

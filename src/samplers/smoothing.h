@@ -75,7 +75,7 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
    in llama.cpp's arithmetic. */
 #define SAMPI_SMOOTHING_ROW \
     "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
+        SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
         sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
         SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
@@ -83,7 +83,7 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
    in llama.cpp's arithmetic. */
 #define SAMPI_LOG_SOFTMAX_ROW \
     "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+        SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_smoothing_apply, sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 #else /* the plan */

@@ -71,7 +71,7 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
    in llama.cpp's arithmetic. */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_LISTS_FEW | SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_CUTS_LAST | SAMPI_DROPS | SAMPI_SORTS | \
+        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | \
             SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
@@ -85,7 +85,7 @@ static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     sampi_memory *memory = SAMPI_ON(memory)(row);
     if (memory->phase == 0) {
         sampi_sums sums;
-        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_SCORES, &sums);
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
         if (known != SAMPI_KNOWN) return known;
         const uint64_t mass = sampi_mulhi(sampi_share(s->u.cut.p), sums.z) + 1;
         const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;

@@ -9,21 +9,12 @@
    which side of the end a logit is. The result is monotone in the logit's distance from the maximum or the mean, in
    doubles that are rounded alike on every machine, so each rank can cut its own slice. */
 
-/* Makes the question RUNS ask for all values of the bucket that contains the end. */
-static void sampi_end_whole_bucket(sampi_end *end)
+/* Begins the search for the end of a prefix, in `buckets` buckets of the distances [0, range]. */
+static void sampi_end_within(sampi_end *end, double range, uint32_t buckets, bool is_whole)
 {
-    end->since = 0;
-    end->until = UINT32_MAX;
-}
-
-/* Begins the search for the end of a prefix, in `buckets` buckets of the distances [from, to]. */
-static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
-{
-    end->from = from;
-    end->scale = to > from ? (double)buckets / (to - from) : 0.0;
+    end->scale = range > 0.0 ? (double)buckets / range : 0.0;
     end->buckets[0] = buckets;
     end->level = 0;
-    sampi_end_whole_bucket(end);
     end->is_whole = is_whole;
     end->is_after = false;
     end->mass = end->count = 0;
@@ -39,8 +30,7 @@ static sampi_order sampi_order_from(float max, double mean)
    inside. *bucket gets the smaller bucket in which it is. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
-    double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
-    t = t > 0.0 ? sampi_round(t * end->scale) : 0.0;
+    double t = sampi_round(sampi_abs((end->order.max - (double)l) - end->order.mean) * end->scale);
     for (int i = 0;; i++) {
         uint32_t last = end->buckets[i] - 1, at = t < (double)last ? (uint32_t)t : last;
         if (i == end->level) {
@@ -59,14 +49,6 @@ static int sampi_side_by_bucket(const sampi_end *end, float l)
 {
     uint32_t bucket;
     return sampi_end_side(end, l, &bucket);
-}
-
-/* Returns 0 for a logit in the buckets for which RUNS asks. */
-static int sampi_side_by_runs(const sampi_end *end, float l)
-{
-    uint32_t bucket;
-    int side = sampi_end_side(end, l, &bucket);
-    return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
 /* Returns 0 for a logit that equals that of the prefix's last token. */
@@ -127,30 +109,11 @@ static size_t sampi_collect_between(const sampi_shard_row *row, float low, float
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
-/* Copies the tokens before the buckets of RUNS. They are kept if the end is in these buckets. */
-static size_t sampi_collect_kept(const sampi_shard_row *row)
+/* Copies the tokens of the bucket that contains the end, from both sides of the mean. */
+static size_t sampi_collect_bucket(const sampi_shard_row *row)
 {
-    float high, low = sampi_end_interval(&row->end, sampi_side_by_runs, -1, &high);
-    return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
-}
-
-/* Is the question only about a part of the slice: the tokens that certainly come before the end that is searched for,
-   or those that a coming cut keeps? Then these tokens are copied, and *n is their number; otherwise *n is the slice's
-   length. */
-static bool sampi_collect_ahead(const sampi_shard_row *row, size_t *n)
-{
-    const bool is_ahead = row->ahead > -INFINITY;
-    *n = row->seeks ? sampi_collect_kept(row)
-         : is_ahead ? sampi_collect_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
-                    : row->row.n;
-    return row->seeks || is_ahead;
-}
-
-/* Copies the tokens on side 0, from both sides of the mean. */
-static size_t sampi_collect_bucket(const sampi_shard_row *row, sampi_side_of stands)
-{
-    float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
-    float kept = sampi_end_interval(&row->end, stands, -1, &above);
+    float above, high, low = sampi_end_interval(&row->end, sampi_side_by_bucket, 0, &high);
+    float kept = sampi_end_interval(&row->end, sampi_side_by_bucket, -1, &above);
     if (!(kept < above)) return sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id);
     size_t n = sampi_collect_between(row, low, kept, row->shard->work.x, row->shard->work.id);
     return n + sampi_collect_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
@@ -187,9 +150,8 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
    search for an end needs it so that its buckets cover no more than the row. */
 static bool sampi_needs_least(const sampi_sampler *s)
 {
-    const unsigned flags = sampi_flags_of(s);
-    if (flags & SAMPI_TO_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
-    return (flags & SAMPI_SEEKS_END) || ((flags & SAMPI_KEEPS_SOME) && sampi_min_keep(s) > SAMPI_SHARD_LIST);
+    if (s->kind == SAMPI_TOP_K) return s->u.top_k.k > SAMPI_SHARD_ROOM;
+    return (sampi_flags_of(s) & SAMPI_SEEKS_END) || sampi_min_keep(s) > SAMPI_SHARD_LIST;
 }
 
 /* Does a member of the chain need the row's smallest logit? After a short top_k no member needs it. */
@@ -199,7 +161,7 @@ static bool sampi_member_needs_least(const sampi_shard_row *row)
     bool wants = row->asks_least;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         wants = sampi_needs_least(s);
-        if (sampi_flags_of(s) & SAMPI_TO_K) break;
+        if (s->kind == SAMPI_TOP_K) break;
     }
     return wants;
 }
@@ -274,15 +236,14 @@ static bool sampi_member_needs_squares(const sampi_shard_row *row)
 
 /* SUMS. Sent: the number of tokens n, the sum of weights Z, the sum S of w (max - l), rounded, and the sum of squared
    weights. Weights are integers relative to the row's maximum, so the slices' sums add up to those of one machine, bit
-   for bit. Known then: the entropy, thresholds, the mass of a share. SUMS that are asked before a cut cover the tokens
-   that the cut keeps, or those that certainly come before the end that is searched for. */
+   for bit. Known then: the entropy, thresholds, the mass of a share. */
 static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
+    sampi_sums sums = { row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
     const bool with_squares = sampi_member_needs_squares(row);
-    size_t n_all;
-    const float *x = sampi_collect_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
+    const size_t n_all = row->row.n;
+    const float *x = row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -319,13 +280,12 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
 {
     enum { BLOCK = 16 };
-    const double max = end->order.max, mean = end->order.mean, from = end->from, scale = end->scale;
+    const double max = end->order.max, mean = end->order.mean, scale = end->scale;
     const double last = (double)(end->buckets[0] - 1);
     size_t i = 0;
     for (; end->level == 0 && i + BLOCK <= n; i += BLOCK)
         for (size_t k = i; k < i + BLOCK; k++) {
-            double t = sampi_abs((max - (double)x[k]) - mean) - from;
-            t = (t > 0.0 ? t : 0.0) * scale;
+            double t = sampi_abs((max - (double)x[k]) - mean) * scale;
             bucket[k] = (uint32_t)(int32_t)(t < last ? t : last);
         }
     for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
@@ -338,7 +298,7 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_collect_bucket(row, sampi_side_by_bucket) : row->row.n;
+    size_t n_all = row->end.level ? sampi_collect_bucket(row) : row->row.n;
     const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
@@ -356,34 +316,6 @@ static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, p->room);
 }
 
-static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
-{
-    sampi_wire_put_float(p->fields, (float)end->order.max);
-    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
-}
-
-/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as the merged list may have, up to the
-   distance at which the end is expected. That limit is the same on all ranks, so a merge has the row's first tokens.
-   Known then: the tokens up to the end, if the end is among them. */
-static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
-{
-    sampi_end end = row->end;
-    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    float high, low;
-    end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
-    low = sampi_end_interval(&end, sampi_side_by_score, 0, &high);
-    size_t n = sampi_collect_between(row, low, high, row->shard->work.x, row->shard->work.id),
-           room = p->room < n ? p->room : n;
-    for (size_t i = 0; i < n; i++) {
-        d[i].id = row->shard->work.id[i];
-        d[i].logit = row->shard->work.x[i] + 0.0f;
-        d[i].p = 0.0f;
-    }
-    sampi_sort_part(&end.order, d, n, room, 64);
-    sampi_put_mean(&end, p);
-    sampi_put_tokens(d, room, p);
-}
-
 /* RUNS. Sent: the first values (logits) in the bucket in order, each with the number of this slice's tokens that have
    it (a run). A merge keeps the entries of all slices, sorted by value and then by slice, which is by id. Known
    then: the value at which the prefix ends, and how many tokens with this value each slice keeps, smaller ids first. */
@@ -391,8 +323,9 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_collect_bucket(row, sampi_side_by_runs);
-    sampi_put_mean(end, p);
+    size_t n = 0, runs = 0, bucket = sampi_collect_bucket(row);
+    sampi_wire_put_float(p->fields, (float)end->order.max);
+    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
         d[n].logit = row->shard->work.x[i];
@@ -411,14 +344,6 @@ static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 
 /* Returns a logit multiplied by 1 / t, as the kernel does it, so that list and slices agree. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
-
-/* Applies the temperatures between the present member and the sampler that draws to x [n], for a question that is asked
-   in advance. */
-static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
-{
-    for (int i = row->at + 1; i < row->drawer && n; i++)
-        sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
-}
 
 /* Returns the logits from which the present member draws. Those of adaptive_p are computed here. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
@@ -442,18 +367,14 @@ static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size
 
 /* SEGS. Sent: the slice's first id, its sum of envelopes and its sum of weights, both integers relative to the maximum
    of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is that of
-   ids. Known then: Q, Z (the sums over all slices), and on which slice a proposal of the draw falls, and where. SEGS
-   that are asked before a cut cover the tokens that the cut keeps, or those that certainly come before the end that is
-   searched for, with the temperatures before the draw applied. */
+   ids. Known then: Q, Z (the sums over all slices), and on which slice a proposal of the draw falls, and where. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
     uint64_t q = 0;
-    size_t n;
-    const bool is_ahead = sampi_collect_ahead(row, &n);
-    const float *x = is_ahead ? row->shard->work.x : sampi_draw_logits(row);
-    if (is_ahead) sampi_scale_for_drawer(row, row->shard->work.x, n);
+    const size_t n = row->row.n;
+    const float *x = sampi_draw_logits(row);
     if (sampi_draw_is_sound(row, x, n)) {
         k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
         for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
@@ -465,12 +386,12 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     sampi_set_entries(p, 1);
 }
 
-/* TOP. Sent: the maximum of the logits from which adaptive_p draws, or of the tokens that certainly come before the end
-   that is searched for. Known then: the maximum to which the next weights are relative. */
+/* TOP. Sent: the maximum of the logits from which adaptive_p draws. Known then: the maximum to which the weights of the
+   draw are relative. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t n;
-    const float *l = sampi_collect_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
+    const size_t n = row->row.n;
+    const float *l = sampi_draw_logits(row);
     float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);

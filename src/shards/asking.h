@@ -4,7 +4,7 @@
    a change of the row some facts still hold; the next member of the chain asks again for the others:
 
      changes a few logits, or all of them out of order   no fact holds
-     temperatures, which keep the order                  the maximum, the smallest logit and SEGS asked in advance hold
+     temperatures, which keep the order                  the maximum and the smallest logit hold
      a cut by a floor                                     the maximum holds
      a cut within the list                                the list is the whole row, which becomes an array */
 
@@ -36,7 +36,7 @@ static bool sampi_must_ask_for_end(sampi_shard_row *row, unsigned facts, bool by
         double range = sampi_full_range(row, 0.0), most = by_count ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE;
         row->ask |= SAMPI_ASK_HIST;
         row->end.order = sampi_order_from(row->max, 0.0);
-        sampi_end_within(&row->end, 0.0, range < most ? range : most, SAMPI_SHARD_COARSE, range <= most);
+        sampi_end_within(&row->end, range < most ? range : most, SAMPI_SHARD_COARSE, range <= most);
     }
     return true;
 }

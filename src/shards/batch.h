@@ -192,8 +192,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->shard = shard;
         row->work = work;
         row->seg = seg;
-        row->drawer = -1;
-        row->ahead = row->reaches = -INFINITY;
+        row->reaches = -INFINITY;
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
         row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_ROOM * r;
         row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_ROOM;

@@ -18,27 +18,21 @@
      HIST:     masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
                where a prefix by mass or by number ends, more closely each time.
      RUNS:     the values (logits) there, each with the number of tokens of each slice that have it. They show the end
-               itself, and how many of the equal tokens at the end each slice keeps. RUNS is sent with SEGS of all
-               tokens before it, if the draw is next; and with a second HIST, for the values near the place at which the
-               first HIST makes the end likely.
-     NEAR:     the first candidates by the distance from typical's mean, if few are kept, but not the first of LIST.
+               itself, and how many of the equal tokens at the end each slice keeps.
      SEGS:     each slice's sums of envelopes and weights: on which slice a proposal falls.
      DRAW:     the first of eight proposals that is accepted, from the rank on whose slice it falls.
      REACH:    xtc with a tiny threshold: how many tokens have at least that probability, and the last of them in order.
      RACE:     the token that gumbel selects.
-     TOP:      the maximum of the logits from which adaptive_p draws, or of the tokens that a cut certainly keeps.
+     TOP:      the maximum of the logits from which adaptive_p draws.
      RAW, LEFT: the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
                first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
                tokens come before the chosen one.
 
-   Rounds are expensive. So a question whose answer is small is asked before it is certain that the answer is needed.
-   HIST is sent with a list that may be enough. SEGS or SUMS of the tokens that a cut keeps are sent with the list or
-   the runs that may be all of these tokens. RUNS are sent before it is certain that they contain the end. If HIST
-   predicts at most a thousand tokens, they are listed, and no draw round is needed. A cut by mass and a draw take at
-   least 4 rounds: the draw needs the sums of the slices after the cut (SEGS), the cut those of the whole row (SUMS),
-   and these sums need the maximum.
+   Rounds are expensive, so HIST is sent with a list that may be enough. A cut by mass and a draw take at least 5 rounds
+   if the list is not enough: the draw needs the sums of the slices after the cut (SEGS), the cut those of the whole row
+   (SUMS), and these sums need the maximum.
 
-   A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
+   A message is little-endian: u32 "SHRD", u32 format (5), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be equal (chains, seeds, positions, version; later the questions), u64 least and u64 largest
    of the checksums of the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which reveals
    gaps and overlaps, u32 number of ranks, u32 number of parcels; then the parcels: u32 kind (from 1, as in
@@ -52,7 +46,7 @@
      HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
      RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
             f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
-     NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
+                                                           .._SUMS u64 Z, before
 
    Parcels are merged in one of three ways. Of maxima, minima and first tokens, the first in order is kept. Sums are
    added; they are sums of integers that each rank computes relative to the row's maximum, so in any order they add up
@@ -65,7 +59,7 @@
    ask, and reports the error in the head of its next message, so that no rank is left waiting. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
-#define SAMPI_SHARD_FORMAT 4
+#define SAMPI_SHARD_FORMAT 5
 enum {
     SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head */
     SAMPI_PARCEL_HEAD = 16, /* bytes of a parcel's head */
@@ -73,18 +67,12 @@ enum {
     SAMPI_SHARD_RANKS = 1024,
     SAMPI_SHARD_LIST = 256,  /* the tokens of a LIST; most truncations keep fewer */
     SAMPI_SHARD_ROOM = 1024, /* the longest list of a row, if more tokens are expected */
-    SAMPI_SHARD_MOST = 302,  /* the tokens of typical's first list, if that is enough to contain 256 kept tokens */
-    SAMPI_SHARD_FIRST = 32,  /* the tokens of typical's first list otherwise */
-    /* the tokens of NEAR after a short list, for up to 256 kept ones: 4 KiB with all earlier messages */
-    SAMPI_SHARD_NEAR = 304,
     SAMPI_SHARD_CHUNK = 2048, /* the entries in a message of longer lists: of a list of all tokens, of runs */
     SAMPI_SHARD_TAIL = 4096,  /* the longest list for tail_free */
     /* the numbers of buckets: COARSE in the first question, FINE in refinements, SCORES by typical's score */
     SAMPI_SHARD_COARSE = 64,
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512,    /* if the first buckets have at most this many tokens, these are asked as runs */
-    SAMPI_SHARD_AHEAD = 1024, /* the entries of runs where the end is only expected */
     SAMPI_SHARD_LEVELS = 5,
     SAMPI_SHARD_TRIES = 8 /* proposals of a draw in one message; each is rejected with a probability of 4 % */
 };
@@ -108,7 +96,6 @@ enum {
     X(HIST, 0, 11, PLACED, -1, -1, hist, hist, row->end.buckets[row->end.level]) \
     X(RUNS, 16, 10, BY_MEAN, -1, -1, entries, runs, \
       row->end.scale == 0.0 ? row->shard->n_ranks : row->end.room) \
-    X(NEAR, 16, 7, BY_MEAN, -1, -1, entries, near, row->end.room_near) \
     X(SEGS, 0, 19, BY_SLICE, -1, -1, entries, segs, row->shard->n_ranks) \
     X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
     X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \

@@ -38,7 +38,7 @@ static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* Returns the order of a parcel's entries. A merge knows nothing of the row, so RUNS and NEAR contain their mean. */
+/* Returns the order of a parcel's entries. A merge knows nothing of the row, so RUNS contains its mean. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;

@@ -17,35 +17,12 @@ static bool sampi_must_ask_for_floor(sampi_shard_row *row, unsigned facts, const
     return sampi_must_ask(row, facts);
 }
 
-/* Finds the maximum, from which the floor follows, so the kept tokens are known after the first message. With the list,
-   the function asks for SEGS of these tokens if the draw is next, otherwise for SUMS, so that no round is lost if more
-   tokens remain than are in the list. */
+/* Finds the maximum, from which the floor follows, and the list. */
 static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
     *max = row->max;
     if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= (double)row->max + down) return SAMPI_KNOWN;
-    if (!sampi_must_ask_for_floor(row, SAMPI_ASK_LIST, s)) return SAMPI_KNOWN;
-    if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_WAITS;
-    row->has &= ~(unsigned)SAMPI_ASK_SUMS;
-    row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
-    row->ahead = sampi_float_up((double)row->max + down);
-    return SAMPI_WAITS;
-}
-
-/* Decides the length of the list for typical. Each of the tokens above the kept ones, which typical removes, has at
-   least the mass of any kept token. So if the k kept tokens have a share p of the mass, they are among the first k / p
-   tokens. If these are too many for a message of 4 KiB, the list is short, with half as many buckets, and the k tokens
-   are asked for in another round. */
-static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
-{
-    const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
-    const bool is_short = !(enough <= (double)SAMPI_SHARD_MOST);
-    const size_t want = is_short ? (size_t)SAMPI_SHARD_FIRST : (size_t)enough;
-    row->n_asked = want > row->n_list ? want - row->n_list : 0;
-    if (is_short && (row->ask & SAMPI_ASK_HIST)) {
-        row->end.buckets[0] /= 2;
-        row->end.scale *= 0.5;
-    }
+    return sampi_must_ask_for_floor(row, SAMPI_ASK_LIST, s) ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
 /* Finds the sums n, Z and S, together with the facts for the next question: the first candidates, or buckets in which
@@ -54,12 +31,11 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
 {
     const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
-    const bool ends = then == SAMPI_THEN_PREFIX || then == SAMPI_THEN_SCORES;
     const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_must_ask_for_floor(row, facts, s)
-                       : ends ? sampi_must_ask_for_end(row, facts, sampi_min_keep(s) > SAMPI_SHARD_LIST)
-                              : sampi_must_ask(row, facts);
+                       : then == SAMPI_THEN_PREFIX
+                           ? sampi_must_ask_for_end(row, facts, sampi_min_keep(s) > SAMPI_SHARD_LIST)
+                           : sampi_must_ask(row, facts);
     *sums = row->sums;
-    if (lacks && then == SAMPI_THEN_SCORES) sampi_typical_asks(row, s);
     return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
 }
 
@@ -168,19 +144,7 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Makes the list the shortest prefix of d [n], which is in order, that has the mass `want`. Returns its length, or 0 if
-   d has less mass. */
-static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
-{
-    size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
-    if (keep == 0) return 0;
-    memcpy(row->list, d, keep * sizeof *d);
-    row->n_list = keep;
-    sampi_sort_list(row);
-    return keep;
-}
-
-/* Returns how many tokens typical keeps, if all of them are in the list, or 0 if others may be kept. Tokens that are
+/* Makes the list what typical keeps, if all of that is in the list, and returns its length; otherwise 0. Tokens that are
    not in the list come after its last one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
@@ -190,27 +154,19 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
     memcpy(d, row->list, row->n_list * sizeof *d);
     sampi_sort_part(order, d, row->n_list, row->n_list, 64);
     while (n < row->n_list && !sampi_before(order, &last, &d[n])) n++;
-    return sampi_list_prefix(row, d, n, want, min_keep);
+    n = sampi_prefix_by_tiles(row, d, n, want, min_keep);
+    if (n == 0) return 0;
+    memcpy(row->list, d, n * sizeof *d);
+    row->n_list = n;
+    sampi_sort_list(row);
+    return n;
 }
 
-/* Returns how many tokens typical keeps, if all of them are among the tokens near the mean that NEAR has listed;
-   otherwise 0. */
-static size_t sampi_typical_near(sampi_shard_row *row)
-{
-    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_token_at(row->near, i);
-    return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
-}
-
-/* Keeps the shortest prefix by the distance from the mean, for typical. Buckets of distances cannot be asked for before
-   the mean is known; buckets of logits, which are asked for earlier, show where to search. */
+/* Keeps the shortest prefix by the distance from the mean, for typical. */
 static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
     const sampi_order order = sampi_order_from(row->max, mean);
-    row->by_score = true;
-    size_t keep = row->near    ? sampi_typical_near(row)
-                  : row->seeks ? 0
-                               : sampi_typical_listed(row, &order, mass, min_keep);
+    const size_t keep = row->seeks ? 0 : sampi_typical_listed(row, &order, mass, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
     return sampi_find_prefix_end(row, mean, mass, min_keep, INFINITY);
 }
@@ -309,7 +265,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
     sampi_shard_relist(row);
     if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
     if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
-    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
+    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST;
     return SAMPI_KNOWN;
 }
 
@@ -347,17 +303,14 @@ static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
 }
 
 /* ---- choosing ----
-   A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked before
-   the draw, together with the facts for the last cut. Its sums must then be of the same logits and relative to the same
-   maximum as if it were asked at the draw: `drawer` and `draw_max` note which these are. */
+   A draw takes two rounds of messages: SEGS, the sums of each slice, and DRAW, the token. */
 
 /* Draws from the logits of the present member. If the result is SAMPI_KNOWN, row->token is the token. */
 static int sampi_shard_draw_from(sampi_shard_row *row, float max)
 {
-    if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
-        row->drawer = row->at;
+    if (!(row->has & SAMPI_ASK_SEGS)) {
         row->draw_max = max;
-        row->has &= ~(unsigned)(SAMPI_ASK_SEGS | SAMPI_ASK_DRAW);
+        row->has &= ~(unsigned)SAMPI_ASK_DRAW;
         row->attempt = 0;
         row->ask = SAMPI_ASK_SEGS;
         return SAMPI_WAITS;
@@ -472,10 +425,10 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, float *max)
 static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
     (void)sums;
-    if (!row->adapts) row->drawer = -1, row->has &= ~(unsigned)SAMPI_ASK_SEGS; /* SEGS was of other logits */
+    if (row->adapts) return SAMPI_KNOWN;
     row->adapts = true;
     row->aim = aim;
-    if (row->drawer == row->at || sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
+    if (sampi_adaptive_listed(row, &row->draw_max)) return SAMPI_KNOWN;
     row->ask = SAMPI_ASK_TOP;
     return SAMPI_WAITS;
 }

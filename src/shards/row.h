@@ -15,22 +15,15 @@ typedef struct sampi_seg {
    every rank puts a token into the same bucket. */
 typedef struct sampi_end {
     sampi_order order; /* if its mean is 0, the order is by logit */
-    double from;       /* the first bucket has all distances up to this one */
-    double scale;      /* the number of buckets of the first level in a unit of distance after `from` */
+    double scale;      /* the number of buckets of the first level in a unit of distance */
     uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
     int level;
     bool is_whole; /* no distance is beyond the last bucket */
     bool is_after; /* the runs up to `after` have been counted, at the last level */
     samp_token_data after;
-    uint32_t since, until;                /* the buckets of this level for which RUNS asks */
     size_t room;                          /* the largest number of entries of RUNS */
-    size_t room_near;                     /* the largest number of entries of NEAR */
-    double away;                          /* the largest distance of NEAR */
-    unsigned later;                       /* the facts to ask for if the list of the expected tokens is not enough */
     uint64_t want, mass;                  /* mass and count (below) are those of the tokens before the bucket */
     uint64_t min_keep, count, population; /* population: the number of tokens in the bucket */
-    /* for typical: the largest logit of the kept tokens, as far as it is known */
-    float top;
     samp_token_data last; /* when the end is found, a token with the logit of the last kept token */
     uint64_t ties;        /* the number of tokens with that logit that the row keeps */
     uint64_t mine;        /* how many of these tokens the slice keeps */
@@ -70,22 +63,16 @@ typedef struct sampi_shard_row {
     float reaches;                 /* no candidate's logit is below this; -INFINITY if unknown */
     sampi_sums sums;
     uint64_t sums_of_squares; /* for p_less */
-    sampi_sums kept;          /* SUMS of the tokens that certainly come before the end that is searched for */
-    uint64_t squares_kept;
-    bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs, *near; /* parcels in the message that is being read, or NULL */
+    const sampi_parcel *hist, *runs; /* parcels in the message that is being read, or NULL */
     sampi_end end;
-    bool by_score;  /* the present member cuts by the distance from a mean */
     bool seeks;     /* the end of a prefix is being searched for */
-    float ahead;    /* the floor of the coming cut for which SEGS was asked in advance; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] the sums of each slice */
     size_t n_seg;
     bool adapts; /* the present member (adaptive_p) draws from logits that it makes, with `aim` */
     float aim;
-    int drawer;              /* the index of the member from whose logits SEGS is computed */
-    float draw_max;          /* the maximum of these logits */
+    float draw_max;          /* the maximum of the logits from which SEGS is computed */
     uint64_t q, z;           /* the sums over all slices */
     uint32_t attempt, drawn; /* the first proposal of the draw to make, and the accepted one */
     samp_token_data token;   /* the token, with its logit before adaptive_p; or the last token of REACH */

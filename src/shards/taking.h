@@ -32,38 +32,17 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 }
 
 /* Reads the sums. There must be at least one token, and a weight as large as the maximum's, because later divisions and
-   logarithms rely on it. While an end is searched for, the sums are of the tokens that certainly come before it. */
+   logarithms rely on it. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
+    sampi_sums *sums = &row->sums;
     sums->n = (size_t)sampi_wire_get(p->fields, 8);
     sums->z = sampi_wire_get(p->fields + 8, 8);
     sums->s = sampi_wire_get(p->fields + 16, 8);
-    *(row->seeks ? &row->squares_kept : &row->sums_of_squares) = sampi_wire_get(p->fields + 24, 8);
-    row->has_kept = row->seeks;
-    if (row->seeks) return true;
+    row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     sums->max = row->max;
     row->has |= SAMPI_ASK_SUMS;
     return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
-}
-
-/* Are the entries of RUNS or NEAR in order, with no logit above the maximum? */
-static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
-{
-    samp_token_data last = { -1, INFINITY, 0.0f };
-    for (uint32_t i = 0; i < p->n; i++) {
-        samp_token_data d = sampi_token_at(p, i);
-        if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
-        if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
-        last = d;
-    }
-    return true;
-}
-
-static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
-{
-    row->near = p;
-    return sampi_entries_fit(row, p);
 }
 
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
@@ -101,13 +80,11 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
-/* Reads the maximum of adaptive_p's logits, or of the tokens that certainly come before the end that is searched
-   for. */
+/* Reads the maximum of adaptive_p's logits. */
 static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
 {
-    row->end.top = row->draw_max = sampi_wire_float(p->entries);
-    row->drawer = row->at;
-    return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
+    row->draw_max = sampi_wire_float(p->entries);
+    return sampi_is_number(row->draw_max);
 }
 
 static bool sampi_take_hist(sampi_shard_row *row, const sampi_parcel *p)
@@ -116,10 +93,18 @@ static bool sampi_take_hist(sampi_shard_row *row, const sampi_parcel *p)
     return true;
 }
 
+/* Reads the values in a bucket. They must be in order, and none may be above the maximum. */
 static bool sampi_take_runs(sampi_shard_row *row, const sampi_parcel *p)
 {
+    samp_token_data last = { -1, INFINITY, 0.0f };
     row->runs = p;
-    return sampi_entries_fit(row, p);
+    for (uint32_t i = 0; i < p->n; i++) {
+        samp_token_data d = sampi_token_at(p, i);
+        if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
+        if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
+        last = d;
+    }
+    return true;
 }
 
 static bool sampi_take_draw(sampi_shard_row *row, const sampi_parcel *p)

@@ -32,9 +32,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
     if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
-    if ((flags & SAMPI_TO_K) && s->u.top_k.ties) return true;
-    if ((flags & SAMPI_LISTS_M) && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
-    return !(flags & SAMPI_LISTS_FEW) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
+    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
+    return (flags & SAMPI_LISTS_ALL) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
 }
 
 /* Runs the plan of the present member. Its random numbers depend on the position and on its ordinal among the samplers
@@ -85,7 +84,7 @@ static void sampi_shard_next(sampi_shard_row *row)
 {
     row->ordinal.next[sampi_row_member(row, 0)->kind]++;
     row->at++;
-    row->adapts = row->by_score = false;
+    row->adapts = false;
 }
 
 /* Finishes a row all of whose candidates are listed, by applying the other samplers to the array of them. */
@@ -115,7 +114,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
 }
 
 /* Forgets the answers that one member got in one message. */
-static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
+static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = NULL; }
 
 /* Runs a row's samplers until one of them needs an answer of all ranks, or the row has its token or a status. */
 static void sampi_shard_advance(sampi_shard_row *row)
@@ -137,8 +136,7 @@ static void sampi_shard_advance(sampi_shard_row *row)
         if (status != SAMPI_KNOWN) continue;
         sampi_shard_next(row);
         row->memory.phase = 0;
-        row->seeks = row->has_kept = false;
-        row->ahead = -INFINITY;
+        row->seeks = false;
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
