@@ -219,93 +219,93 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9975 samplers/gumbel.h               25157 grammar/states.h
-     313 api/config.h                    10042 watermark/function.h            25315 grammar/items.h
-     344 api/types.h                     10155 watermark/text.h                25439 grammar/masks.h
-     643 api/missing.h                   10341 watermark/draw.h                25642 grammar/runs.h
-     658 api/sample.h                    10546 samplers/mirostat.h             25854 grammar/entries.h
-     795 api/chains.h                    10784 samplers/adaptive_p.h           26363 grammar/accepting.h
-    1092 api/samplers.h                  10933 samplers/ras.h                  26695 grammar/history.h
-    1463 api/gumbel.h                    11005 samplers/custom.h               26796 grammar/waiting.h
-    1492 api/operator.h                  11064 config/describe.h               27103 grammar/room.h
-    1551 api/kv.h                        11232 config/from_params.h            27457 grammar/sampler.h
-    1748 api/llama_cpp.h                 11284 config/orders.h                 27711 grammar/forced.h
-    1796 api/text_error.h                11556 config/numbers.h                27898 grammar/hooks.h
-    1815 api/grammar.h                   11701 config/set.h                    28026 schema/head.h
-    2124 api/shards.h                    11877 config/texts.h                  28201 schema/errors.h
-    2237 api/peers.h                     12056 config/settings.h               28316 schema/collections.h
-    2363 api/drafts.h                    12171 life/rollback.h                 28349 schema/references.h
-    2522 api/constraints.h               12409 life/chain.h                    28665 schema/strings.h
-    2925 api/watermark.h                 12692 life/members.h                  28726 schema/numbers.h
-    3099 api/stop.h                      12801 life/update.h                   28928 schema/sets.h
-    3239 api/vocab.h                     12984 life/copy.h                     29181 schema/formats.h
-    3281 api/parts.h                     13145 rows/row.h                      29450 schema/scalars.h
-    3329 base/switches.h                 13380 rows/reserve.h                  29756 schema/goals.h
-    3632 base/random.h                   13448 rows/pieces.h                   29999 schema/alternatives.h
-    3652 base/mt19937.h                  13557 rows/thresholds.h               30539 schema/objects.h
-    3724 base/exact.h                    13657 rows/compact.h                  31122 schema/arrays.h
-    3941 base/bits128.h                  13818 rows/sums.h                     31488 schema/satisfiable.h
-    4017 base/elements.h                 13945 rows/changes.h                  31636 schema/whole.h
-    4143 watermark/colours.h             14022 rows/cuts.h                     31791 tags/head.h
-    4206 kernels/llama_cpp/contract.h    14451 rows/typical.h                  31919 tags/words.h
-    4248 kernels/contract.h              14759 rows/tail_free.h                32033 tags/inside.h
-    4335 kernels/scalar.h                14827 rows/selecting.h                32172 tags/formats.h
-    4539 kernels/llama_cpp/scalar.h      14958 rows/mirostat.h                 32578 grammar/grammars.h
-    4560 kernels/sets.h                  15038 watermark/rows.h                32646 peers/tables.h
-    4609 kernels/vectors.h               15148 rows/flat.h                     33069 peers/values.h
-    4691 kernels/avx512.h                15197 rows/logprobs.h                 33547 peers/llama_server.h
-    4776 kernels/avx2.h                  15281 rows/step.h                     33615 peers/stops.h
-    4840 kernels/sse2.h                  15297 rows/llama_cpp/sums.h           33674 peers/fields.h
-    4857 kernels/neon.h                  15600 rows/llama_cpp/samplers.h       33959 peers/requests.h
-    4880 kernels/wasm.h                  16069 rows/llama_cpp/step.h           34138 vocab/pieces.h
-    4896 kernels/generic.h               16099 run/apply.h                     34316 vocab/tokenizer_json.h
-    4916 kernels/shared.h                16168 run/writing.h                   34534 vocab/gguf.h
-    5040 kernels/passes.h                16292 run/arrays.h                    34709 shards/head.h
-    5724 kernels/llama_cpp/passes.h      16368 run/arrays_llama_cpp.h          34791 shards/bytes.h
-    5806 kernels/check.h                 16565 run/walk.h                      34888 shards/merging.h
-    5828 kernels/dispatch.h              16669 run/again.h                     35177 shards/row.h
-    6027 core/array.h                    16739 run/finish.h                    35299 shards/answers.h
-    6341 core/table.h                    16778 run/draw_llama_cpp.h            35743 shards/logprobs.h
-    6523 core/windows.h                  16850 run/draw.h                      35887 shards/taking.h
-    6611 constraints/record.h            16921 run/sample.h                    36024 shards/asking.h
-    6681 watermark/record.h              17016 watermark/making.h              36153 shards/prefix.h
-    6700 rows/work.h                     17246 watermark/tails.h               36375 shards/plans.h
-    6728 life/past.h                     17343 watermark/detect.h              36821 samplers/plans.h
-    6787 core/record.h                   17568 run/verify.h                    37083 shards/way.h
-    6942 core/plans.h                    17658 run/batch.h                     37226 shards/memory.h
-    6968 core/fields.h                   17837 run/guide.h                     37295 shards/batch.h
-    7071 core/owners.h                   17878 life/state.h                    37694 drafts/head.h
-    7138 core/mt19937.h                  18039 operator/weights.h              37745 drafts/block.h
-    7193 core/no_mt19937.h               18115 operator/search.h               37928 drafts/tree.h
-    7225 core/making.h                   18246 operator/run.h                  38050 drafts/relaxed.h
-    7384 core/streams.h                  18406 kv/cells.h                      38131 drafts/ngram.h
-    7420 life/state_fields.h             18430 kv/making.h                     38267 text/automaton.h
-    7508 samplers/llama_cpp.h            18650 kv/slot.h                       38338 grammar/patterns.h
-    7581 samplers/logit_bias.h           18782 kv/sequences.h                  38487 constraints/automaton.h
-    7674 samplers/patch.h                18912 kv/data.h                       38526 constraints/making.h
-    7722 samplers/penalties.h            19041 kv/update.h                     38772 constraints/sampler.h
-    7872 samplers/dry.h                  19159 kv/state.h                      38861 constraints/constructors.h
-    8409 samplers/cut.h                  19358 llama_cpp/functions.h           39239 constraints/patterns.h
-    8424 samplers/top_n_sigma.h          19420 llama_cpp/object.h              39328 constraints/looking.h
-    8534 samplers/top_k.h                19473 llama_cpp/vocabulary.h          39398 constraints/thinking.h
-    8592 samplers/tail_free.h            19548 text/reading.h                  39641 constraints/schedule.h
-    8714 samplers/typical.h              19654 text/strings.h                  39724 constraints/accepting.h
-    8788 samplers/top_p.h                19752 text/values.h                   39905 constraints/drawing.h
-    8832 samplers/min_p.h                19906 text/documents.h                40143 constraints/state.h
-    8874 samplers/by_sums.h              19979 grammar/head.h                  40207 constraints/kind.h
-    9023 samplers/top_h.h                19983 grammar/tree.h                  40269 constraints/top_p_decay.h
-    9076 samplers/min_k.h                20625 grammar/building.h              40356 constraints/timestamps.h
-    9134 samplers/xtc.h                  21021 grammar/finishing.h             40559 constraints/accessors.h
-    9283 samplers/infill.h               21324 grammar/reading.h               40666 stop/head.h
-    9399 samplers/temperature.h          21413 grammar/gbnf.h                  40731 stop/search.h
-    9564 samplers/smoothing.h            21706 grammar/regex.h                 40852 stop/making.h
-    9650 samplers/softmax.h              22123 grammar/derivatives.h           41009 stop/text.h
-    9684 samplers/drafted.h              22939 grammar/vocabulary.h            41161 stop/patterns.h
-    9709 samplers/greedy.h               23393 grammar/triggers.h              41233 stop/settings.h
-    9743 samplers/choose.h               23867 grammar/matcher.h               41264 core/kinds.h
-    9803 samplers/ratio.h                24137 grammar/cache.h                 41315 base/restore.h
-    9867 samplers/draw.h                 24418 grammar/moving.h                41328 api/license.h
-    9944 samplers/dist.h                 24867 grammar/visits.h
+       2 api/opening.h                    9871 samplers/gumbel.h               25002 grammar/states.h
+     313 api/config.h                     9936 watermark/function.h            25160 grammar/items.h
+     344 api/types.h                     10049 watermark/text.h                25284 grammar/masks.h
+     643 api/missing.h                   10235 watermark/draw.h                25487 grammar/runs.h
+     658 api/sample.h                    10440 samplers/mirostat.h             25699 grammar/entries.h
+     795 api/chains.h                    10666 samplers/adaptive_p.h           26208 grammar/accepting.h
+    1092 api/samplers.h                  10804 samplers/ras.h                  26540 grammar/history.h
+    1463 api/gumbel.h                    10867 samplers/custom.h               26641 grammar/waiting.h
+    1492 api/operator.h                  10917 config/describe.h               26948 grammar/room.h
+    1551 api/kv.h                        11085 config/from_params.h            27302 grammar/sampler.h
+    1748 api/llama_cpp.h                 11137 config/orders.h                 27556 grammar/forced.h
+    1796 api/text_error.h                11409 config/numbers.h                27743 grammar/hooks.h
+    1815 api/grammar.h                   11554 config/set.h                    27865 schema/head.h
+    2124 api/shards.h                    11730 config/texts.h                  28040 schema/errors.h
+    2237 api/peers.h                     11909 config/settings.h               28155 schema/collections.h
+    2363 api/drafts.h                    12024 life/rollback.h                 28188 schema/references.h
+    2522 api/constraints.h               12262 life/chain.h                    28504 schema/strings.h
+    2925 api/watermark.h                 12545 life/members.h                  28565 schema/numbers.h
+    3099 api/stop.h                      12654 life/update.h                   28767 schema/sets.h
+    3239 api/vocab.h                     12837 life/copy.h                     29020 schema/formats.h
+    3281 api/parts.h                     12998 rows/row.h                      29289 schema/scalars.h
+    3329 base/switches.h                 13233 rows/reserve.h                  29595 schema/goals.h
+    3632 base/random.h                   13301 rows/pieces.h                   29838 schema/alternatives.h
+    3652 base/mt19937.h                  13410 rows/thresholds.h               30378 schema/objects.h
+    3724 base/exact.h                    13510 rows/compact.h                  30961 schema/arrays.h
+    3941 base/bits128.h                  13671 rows/sums.h                     31327 schema/satisfiable.h
+    4017 base/elements.h                 13798 rows/changes.h                  31475 schema/whole.h
+    4143 watermark/colours.h             13875 rows/cuts.h                     31630 tags/head.h
+    4206 kernels/llama_cpp/contract.h    14304 rows/typical.h                  31758 tags/words.h
+    4248 kernels/contract.h              14612 rows/tail_free.h                31872 tags/inside.h
+    4335 kernels/scalar.h                14680 rows/selecting.h                32011 tags/formats.h
+    4539 kernels/llama_cpp/scalar.h      14811 rows/mirostat.h                 32417 grammar/grammars.h
+    4560 kernels/sets.h                  14891 watermark/rows.h                32485 peers/tables.h
+    4609 kernels/vectors.h               15001 rows/flat.h                     32908 peers/values.h
+    4691 kernels/avx512.h                15050 rows/logprobs.h                 33386 peers/llama_server.h
+    4776 kernels/avx2.h                  15134 rows/step.h                     33454 peers/stops.h
+    4840 kernels/sse2.h                  15150 rows/llama_cpp/sums.h           33513 peers/fields.h
+    4857 kernels/neon.h                  15453 rows/llama_cpp/samplers.h       33798 peers/requests.h
+    4880 kernels/wasm.h                  15922 rows/llama_cpp/step.h           33977 vocab/pieces.h
+    4896 kernels/generic.h               15952 run/apply.h                     34155 vocab/tokenizer_json.h
+    4916 kernels/shared.h                16021 run/writing.h                   34373 vocab/gguf.h
+    5040 kernels/passes.h                16145 run/arrays.h                    34548 shards/head.h
+    5724 kernels/llama_cpp/passes.h      16221 run/arrays_llama_cpp.h          34630 shards/bytes.h
+    5806 kernels/check.h                 16418 run/walk.h                      34727 shards/merging.h
+    5828 kernels/dispatch.h              16522 run/again.h                     35016 shards/row.h
+    6027 core/array.h                    16592 run/finish.h                    35138 shards/answers.h
+    6341 core/table.h                    16631 run/draw_llama_cpp.h            35582 shards/logprobs.h
+    6526 core/windows.h                  16703 run/draw.h                      35726 shards/taking.h
+    6614 constraints/record.h            16774 run/sample.h                    35863 shards/asking.h
+    6684 watermark/record.h              16869 watermark/making.h              35992 shards/prefix.h
+    6703 rows/work.h                     17091 watermark/tails.h               36214 shards/plans.h
+    6731 life/past.h                     17188 watermark/detect.h              36660 samplers/plans.h
+    6790 core/record.h                   17413 run/verify.h                    36922 shards/way.h
+    6945 core/plans.h                    17503 run/batch.h                     37065 shards/memory.h
+    6971 core/fields.h                   17682 run/guide.h                     37134 shards/batch.h
+    7074 core/owners.h                   17723 life/state.h                    37533 drafts/head.h
+    7141 core/mt19937.h                  17884 operator/weights.h              37584 drafts/block.h
+    7196 core/no_mt19937.h               17960 operator/search.h               37767 drafts/tree.h
+    7228 core/making.h                   18091 operator/run.h                  37889 drafts/relaxed.h
+    7387 core/streams.h                  18251 kv/cells.h                      37970 drafts/ngram.h
+    7423 life/state_fields.h             18275 kv/making.h                     38106 text/automaton.h
+    7511 samplers/llama_cpp.h            18495 kv/slot.h                       38177 grammar/patterns.h
+    7584 samplers/logit_bias.h           18627 kv/sequences.h                  38326 constraints/automaton.h
+    7668 samplers/patch.h                18757 kv/data.h                       38365 constraints/making.h
+    7716 samplers/penalties.h            18886 kv/update.h                     38611 constraints/sampler.h
+    7857 samplers/dry.h                  19004 kv/state.h                      38700 constraints/constructors.h
+    8385 samplers/cut.h                  19203 llama_cpp/functions.h           39078 constraints/patterns.h
+    8405 samplers/top_n_sigma.h          19265 llama_cpp/object.h              39167 constraints/looking.h
+    8512 samplers/top_k.h                19318 llama_cpp/vocabulary.h          39237 constraints/thinking.h
+    8568 samplers/tail_free.h            19393 text/reading.h                  39480 constraints/schedule.h
+    8685 samplers/typical.h              19499 text/strings.h                  39563 constraints/accepting.h
+    8754 samplers/top_p.h                19597 text/values.h                   39744 constraints/drawing.h
+    8793 samplers/min_p.h                19751 text/documents.h                39982 constraints/state.h
+    8830 samplers/by_sums.h              19824 grammar/head.h                  40046 constraints/kind.h
+    8960 samplers/top_h.h                19828 grammar/tree.h                  40100 constraints/top_p_decay.h
+    9009 samplers/min_k.h                20470 grammar/building.h              40176 constraints/timestamps.h
+    9066 samplers/xtc.h                  20866 grammar/finishing.h             40370 constraints/accessors.h
+    9204 samplers/infill.h               21169 grammar/reading.h               40477 stop/head.h
+    9311 samplers/temperature.h          21258 grammar/gbnf.h                  40542 stop/search.h
+    9472 samplers/smoothing.h            21551 grammar/regex.h                 40663 stop/making.h
+    9553 samplers/softmax.h              21968 grammar/derivatives.h           40820 stop/text.h
+    9585 samplers/drafted.h              22784 grammar/vocabulary.h            40972 stop/patterns.h
+    9610 samplers/greedy.h               23238 grammar/triggers.h              41044 stop/settings.h
+    9642 samplers/choose.h               23712 grammar/matcher.h               41075 core/kinds.h
+    9702 samplers/ratio.h                23982 grammar/cache.h                 41117 base/restore.h
+    9766 samplers/draw.h                 24263 grammar/moving.h                41130 api/license.h
+    9843 samplers/dist.h                 24712 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6481,7 +6481,10 @@ typedef struct sampi_hooks {
 /* The last hooks (clone, free, mask, ready, kept, vocab) of a sampler that has no memory besides its bytes, masks no
    row and needs no row of a certain length. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+
+/* Makes the constant SAMPI_<id>_HOOKS of the hooks in their order. */
+#define SAMPI_HOOKS(id, ...) static const sampi_hooks SAMPI_##id##_HOOKS = { __VA_ARGS__ }
+SAMPI_HOOKS(NO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
 /* A row of the table, the properties of one kind. */
 typedef struct sampi_traits {
@@ -7653,18 +7656,9 @@ static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build,
+            sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_LOGIT_BIAS_ROW \
     "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \
@@ -7850,19 +7844,10 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
            (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f);
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
-    sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
-    sampi_penalties_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(PENALTIES, sampi_penalties_params, sampi_penalties_prepare, NULL, NULL, sampi_penalties_accept,
+            sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over, sampi_penalties_past,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_PENALTIES_ROW \
     "penalties", 0, 'e', "penalties", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
@@ -8389,18 +8374,9 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
     return s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0;
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_DRY_HOOKS = {
-    sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(DRY, sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings, sampi_dry_accept,
+            sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_DRY_ROW \
     "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry, \
@@ -8420,6 +8396,11 @@ static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t 
     t.u.cut.min_keep = min_keep;
     return sampi_init(&t);
 }
+
+/* Makes the list of fields of a sampler that cuts by one parameter from `lo` to 1, with a min_keep. */
+#define SAMPI_CUT_FIELDS(id, param, usual, lo, how, label) \
+    static const sampi_field SAMPI_##id##_FIELDS[] = { SAMPI_FIELD(FLOAT, param, cut.p, usual, lo, 1, how, label), \
+                                                       SAMPI_MIN_KEEP(cut.min_keep) }
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 /* ---- top_n_sigma (Tang et al. 2024) ----
@@ -8521,11 +8502,8 @@ static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_N_SIGMA_ROW \
-    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
-        SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
         sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
@@ -8579,12 +8557,10 @@ static const sampi_field SAMPI_TOP_K_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.top_k.k <= 0; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
-        SAMPI_TO_K | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | \
-            SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_TO_K | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
 
@@ -8697,13 +8673,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_tail_free(float z, size_t min_keep)
     return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
 }
 
-static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TAIL_FREE, tfs_z, 1, 0, SAMPI_OPEN, "z");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
         SAMPI_LISTS_ALL | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
@@ -8770,17 +8741,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_typical(float p, size_t min_keep)
     return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
 }
 
-static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | \
-            SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | \
+            SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
 
@@ -8814,17 +8780,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p(float p, size_t min_keep)
     return sampi_init_cut(SAMPI_TOP_P, p, min_keep);
 }
 
-static const sampi_field SAMPI_TOP_P_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TOP_P, top_p, 0.95, 0, SAMPI_OPEN, "p");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | \
-            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
 
@@ -8856,17 +8817,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_min_p(float p, size_t min_keep)
     return sampi_init_cut(SAMPI_MIN_P, p, min_keep);
 }
 
-static const sampi_field SAMPI_MIN_P_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(MIN_P, min_p, 0.05, 0, 0, "p");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | \
-            SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
+        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
 
@@ -8946,9 +8902,7 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 
 /* The common members of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
    arithmetic all of them except top_a compute as in the library's own. */
-#define SAMPI_BY_SUMS_FLAGS \
-    SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
-        SAMPI_VIEW_SORTED
+#define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
         sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
@@ -8958,13 +8912,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
     return sampi_init_cut(SAMPI_TOP_A, a, min_keep);
 }
 
-static const sampi_field SAMPI_TOP_A_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TOP_A, top_a, 0, 0, 0, "a");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_A_ROW \
     "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
         sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
@@ -8975,10 +8924,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
     return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
 }
 
-static const sampi_field SAMPI_P_LESS_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(P_LESS, p_less, 0, 0, 0, "scale");
 
 #define SAMPI_P_LESS_ROW SAMPI_BY_SUMS_ROW("p-less", 'l', "p_less;p-less", SAMPI_P_LESS_FIELDS)
 
@@ -8987,10 +8933,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less_norm(float scale, size_t min_
     return sampi_init_cut(SAMPI_P_LESS_NORM, scale, min_keep);
 }
 
-static const sampi_field SAMPI_P_LESS_NORM_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, p_less_norm, cut.p, 0, 0, 1, 0, "scale"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(P_LESS_NORM, p_less_norm, 0, 0, 0, "scale");
 
 #define SAMPI_P_LESS_NORM_ROW \
     SAMPI_BY_SUMS_ROW("p-less-norm", 'o', "p_less_norm;p-less-norm", SAMPI_P_LESS_NORM_FIELDS)
@@ -9000,10 +8943,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_ke
     return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
 }
 
-static const sampi_field SAMPI_EPSILON_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(EPSILON, epsilon_cutoff, 0, 0, 0, "epsilon");
 
 #define SAMPI_EPSILON_ROW SAMPI_BY_SUMS_ROW("epsilon", 'c', "epsilon_cutoff;epsilon", SAMPI_EPSILON_FIELDS)
 
@@ -9012,10 +8952,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
     return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
 }
 
-static const sampi_field SAMPI_ETA_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(ETA, eta_cutoff, 0, 0, 0, "epsilon");
 
 #define SAMPI_ETA_ROW SAMPI_BY_SUMS_ROW("eta", 'h', "eta_cutoff;eta", SAMPI_ETA_FIELDS)
 
@@ -9061,15 +8998,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
     return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
 }
 
-static const sampi_field SAMPI_TOP_H_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TOP_H, top_h, 1, 0, SAMPI_OPEN, "alpha");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_H_ROW \
-    "top-h", 0, 'b', "top_h;top-h", SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "top-h", 0, 'b', "top_h;top-h", \
+        SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply, NULL)
 
@@ -9123,10 +9056,9 @@ static const sampi_field SAMPI_MIN_K_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_MIN_K_ROW \
-    "min-k", 0, 'g', "min_k;min-k", SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "min-k", 0, 'g', "min_k;min-k", \
+        SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)
 
@@ -9255,25 +9187,14 @@ static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", \
-        SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_XTC_EXCEPT_HOOKS = {
-    NULL, NULL, sampi_xtc_build, sampi_xtc_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds, as above. */
 #define SAMPI_XTC_EXCEPT_ROW \
     "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
@@ -9380,18 +9301,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
 
 static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_INFILL_HOOKS = {
-    sampi_infill_params, sampi_infill_prepare, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(INFILL, sampi_infill_params, sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_INFILL_ROW \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
         NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
@@ -9537,12 +9449,10 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* is in the fingerprint too */
 };
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
-            SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
 
@@ -9552,8 +9462,6 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
 };
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
         SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
@@ -9631,20 +9539,15 @@ static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s->u.smoothing.factor == 0.0f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_SMOOTHING_ROW \
-    "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-        SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
-        sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
-        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
+        SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, \
+        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_LOG_SOFTMAX_ROW \
-    "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-        SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
-        sampi_smoothing_apply, sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
+        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 
 /* ---- src/samplers/softmax.h ---- */
@@ -9673,8 +9576,6 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_SOFTMAX_ROW \
     "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
@@ -9730,12 +9631,10 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_plain(SAMPI_GREEDY, 0); }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
-            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
 
@@ -9962,12 +9861,9 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
-            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
 
@@ -10030,8 +9926,6 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi_init_plain(SAMPI_GUMBEL, seed); }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_GUMBEL_ROW \
     "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
@@ -10745,22 +10639,13 @@ static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(MIROSTAT, NULL, NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state,
+            sampi_mirostat_take_over, sampi_mirostat_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | \
-            SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
 
@@ -10771,12 +10656,9 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
 };
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
-            SAMPI_LLAMA_SORTS, \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
 
@@ -10910,22 +10792,11 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
     SAMPI_FIELD(FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
-    sampi_adaptive_p_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(ADAPTIVE_P, NULL, NULL, NULL, NULL, sampi_adaptive_p_accept, sampi_adaptive_p_reset,
+            sampi_adaptive_p_state, sampi_adaptive_p_take_over, sampi_adaptive_p_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_ADAPTIVE_P_ROW \
-    "adaptive-p", 5, 0, "", \
-        SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 
@@ -10985,18 +10856,9 @@ static const sampi_field SAMPI_RAS_FIELDS[] = {
     SAMPI_FIXED(FLOAT, threshold, ras.threshold, 0.1, 0, 1, "threshold"),
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_RAS_HOOKS = {
-    NULL, sampi_ras_prepare, NULL, NULL,
-    sampi_ras_accept, sampi_ras_reset, sampi_ras_state, NULL, sampi_ras_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(RAS, NULL, sampi_ras_prepare, NULL, NULL, sampi_ras_accept, sampi_ras_reset, sampi_ras_state, NULL,
+            sampi_ras_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_RAS_ROW \
     "ras", 10, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_RAS_FIELDS), NULL, &SAMPI_RAS_HOOKS, sampi_dist_apply, sampi_fast_dist, \
@@ -11045,18 +10907,9 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
     if (s->base.iface->free) s->base.iface->free(&s->base);
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL, NULL
-};
-/* clang-format on */
+SAMPI_HOOKS(CUSTOM, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sampi_clone_custom, sampi_custom_free, NULL,
+            NULL, NULL, NULL);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_CUSTOM_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)
@@ -17216,20 +17069,12 @@ static const sampi_field SAMPI_SYNTHID_FIELDS[] = { SAMPI_MARK_TEXT, SAMPI_MARK(
 static const sampi_field SAMPI_SBW_FIELDS[] = {
     SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_shown, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
 };
-
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_MARK_HOOKS = {
-    NULL, sampi_mark_prepare, NULL, sampi_mark_settings,
-    sampi_mark_accept, sampi_mark_reset, sampi_mark_state, NULL, sampi_mark_past,
-    SAMPI_BYTES_ONLY
-};
 /* clang-format on */
+SAMPI_HOOKS(MARK, NULL, sampi_mark_prepare, NULL, sampi_mark_settings, sampi_mark_accept, sampi_mark_reset,
+            sampi_mark_state, NULL, sampi_mark_past, SAMPI_BYTES_ONLY);
 
 static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.mark.delta == 0.0f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_WATERMARK_ROW \
     "watermark", 7, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_WATERMARK_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_mark_apply, sampi_fast_watermark, \
@@ -28008,15 +27853,9 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
-/* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept, vocab */
-static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
-    NULL, NULL, NULL, sampi_grammar_settings,
-    NULL, NULL, sampi_grammar_state, NULL, NULL,
-    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
-    sampi_grammar_vocab
-};
-/* clang-format on */
+SAMPI_HOOKS(GRAMMAR, NULL, NULL, NULL, sampi_grammar_settings, NULL, NULL, sampi_grammar_state, NULL, NULL,
+            sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
+            sampi_grammar_vocab);
 
 /* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \
@@ -40248,18 +40087,10 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }
 static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
-    NULL, NULL, NULL, sampi_constraint_settings,
-    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
-    NULL, NULL, NULL, NULL, NULL, sampi_constraint_vocab
-};
-/* clang-format on */
+SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_constraint_accept, sampi_constraint_reset,
+            sampi_constraint_state, NULL, sampi_constraint_past, NULL, NULL, NULL, NULL, NULL,
+            sampi_constraint_vocab);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_CONSTRAINT_ROW \
     "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
@@ -40334,22 +40165,11 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, NULL, sampi_decay_build, sampi_decay_settings,
-    sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset,
+            sampi_decay_state, NULL, sampi_decay_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_DECAY_ROW \
-    "top-p-decay", 0, 0, "", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | \
-            SAMPI_VIEW_SORTED, \
+    "top-p-decay", 0, 0, "", SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
 
@@ -40540,18 +40360,9 @@ static const sampi_field SAMPI_TIMESTAMPS_FIELDS[] = {
       SAMPI_IF_ABOVE_0, "exempt" },
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_TIMESTAMPS_HOOKS = {
-    NULL, NULL, sampi_stamps_build, sampi_stamps_settings,
-    sampi_stamps_accept, sampi_stamps_reset, sampi_stamps_state, NULL, sampi_stamps_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_stamps_build, sampi_stamps_settings, sampi_stamps_accept,
+            sampi_stamps_reset, sampi_stamps_state, NULL, sampi_stamps_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TIMESTAMPS_ROW \
     "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \
         &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_fast_stamps, SAMPI_BY_LLAMA_CPP(sampi_stamps_apply, NULL)
@@ -41266,18 +41077,9 @@ SAMP_API SAMPI_COLD samp_text *samp_text_from_settings(const samp_settings *sett
   sampi_traits_of and the table of kinds: a kind is a type of sampler, such as top_p, and has one row in the table
      (core/table.h). */
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, NULL, sampi_chain_settings,
-    NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL
-};
-/* clang-format on */
+SAMPI_HOOKS(CHAIN, NULL, NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
+            sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 

@@ -41,18 +41,10 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }
 static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
-    NULL, NULL, NULL, sampi_constraint_settings,
-    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
-    NULL, NULL, NULL, NULL, NULL, sampi_constraint_vocab
-};
-/* clang-format on */
+SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_constraint_accept, sampi_constraint_reset,
+            sampi_constraint_state, NULL, sampi_constraint_past, NULL, NULL, NULL, NULL, NULL,
+            sampi_constraint_vocab);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_CONSTRAINT_ROW \
     "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \

@@ -186,18 +186,9 @@ static const sampi_field SAMPI_TIMESTAMPS_FIELDS[] = {
       SAMPI_IF_ABOVE_0, "exempt" },
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_TIMESTAMPS_HOOKS = {
-    NULL, NULL, sampi_stamps_build, sampi_stamps_settings,
-    sampi_stamps_accept, sampi_stamps_reset, sampi_stamps_state, NULL, sampi_stamps_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_stamps_build, sampi_stamps_settings, sampi_stamps_accept,
+            sampi_stamps_reset, sampi_stamps_state, NULL, sampi_stamps_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TIMESTAMPS_ROW \
     "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \
         &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_fast_stamps, SAMPI_BY_LLAMA_CPP(sampi_stamps_apply, NULL)

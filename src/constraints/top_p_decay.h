@@ -66,21 +66,10 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, NULL, sampi_decay_build, sampi_decay_settings,
-    sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset,
+            sampi_decay_state, NULL, sampi_decay_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_DECAY_ROW \
-    "top-p-decay", 0, 0, "", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | \
-            SAMPI_VIEW_SORTED, \
+    "top-p-decay", 0, 0, "", SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)

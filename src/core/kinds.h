@@ -4,18 +4,9 @@
    sampler's row is in its own file. Only the chain's row is here, because the functions of chains are spread over
    life/. */
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, NULL, sampi_chain_settings,
-    NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL
-};
-/* clang-format on */
+SAMPI_HOOKS(CHAIN, NULL, NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
+            sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 

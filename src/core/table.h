@@ -186,7 +186,10 @@ typedef struct sampi_hooks {
 /* The last hooks (clone, free, mask, ready, kept, vocab) of a sampler that has no memory besides its bytes, masks no
    row and needs no row of a certain length. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+
+/* Makes the constant SAMPI_<id>_HOOKS of the hooks in their order. */
+#define SAMPI_HOOKS(id, ...) static const sampi_hooks SAMPI_##id##_HOOKS = { __VA_ARGS__ }
+SAMPI_HOOKS(NO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
 /* A row of the table, the properties of one kind. Rows do not name the members, because C++11 has no designated
    initialisers. */

@@ -112,19 +112,11 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
-/* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept, vocab */
-static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
-    NULL, NULL, NULL, sampi_grammar_settings,
-    NULL, NULL, sampi_grammar_state, NULL, NULL,
-    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
-    sampi_grammar_vocab
-};
-/* clang-format on */
+SAMPI_HOOKS(GRAMMAR, NULL, NULL, NULL, sampi_grammar_settings, NULL, NULL, sampi_grammar_state, NULL, NULL,
+            sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
+            sampi_grammar_vocab);
 
-/* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". The members of
-   the row: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and apply and fast as llama.cpp
-   computes. */
+/* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)

@@ -133,22 +133,11 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
     SAMPI_FIELD(FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
-    sampi_adaptive_p_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(ADAPTIVE_P, NULL, NULL, NULL, NULL, sampi_adaptive_p_accept, sampi_adaptive_p_reset,
+            sampi_adaptive_p_state, sampi_adaptive_p_take_over, sampi_adaptive_p_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_ADAPTIVE_P_ROW \
-    "adaptive-p", 5, 0, "", \
-        SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 

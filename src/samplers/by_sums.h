@@ -80,9 +80,7 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 
 /* The common members of these samplers' rows in the table of kinds. llama.cpp has none of these samplers; in its
    arithmetic all of them except top_a compute as in the library's own. */
-#define SAMPI_BY_SUMS_FLAGS \
-    SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | \
-        SAMPI_VIEW_SORTED
+#define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
         sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
@@ -92,13 +90,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
     return sampi_init_cut(SAMPI_TOP_A, a, min_keep);
 }
 
-static const sampi_field SAMPI_TOP_A_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TOP_A, top_a, 0, 0, 0, "a");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_A_ROW \
     "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
         sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
@@ -109,10 +102,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
     return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
 }
 
-static const sampi_field SAMPI_P_LESS_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(P_LESS, p_less, 0, 0, 0, "scale");
 
 #define SAMPI_P_LESS_ROW SAMPI_BY_SUMS_ROW("p-less", 'l', "p_less;p-less", SAMPI_P_LESS_FIELDS)
 
@@ -121,10 +111,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less_norm(float scale, size_t min_
     return sampi_init_cut(SAMPI_P_LESS_NORM, scale, min_keep);
 }
 
-static const sampi_field SAMPI_P_LESS_NORM_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, p_less_norm, cut.p, 0, 0, 1, 0, "scale"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(P_LESS_NORM, p_less_norm, 0, 0, 0, "scale");
 
 #define SAMPI_P_LESS_NORM_ROW \
     SAMPI_BY_SUMS_ROW("p-less-norm", 'o', "p_less_norm;p-less-norm", SAMPI_P_LESS_NORM_FIELDS)
@@ -134,10 +121,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_ke
     return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
 }
 
-static const sampi_field SAMPI_EPSILON_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(EPSILON, epsilon_cutoff, 0, 0, 0, "epsilon");
 
 #define SAMPI_EPSILON_ROW SAMPI_BY_SUMS_ROW("epsilon", 'c', "epsilon_cutoff;epsilon", SAMPI_EPSILON_FIELDS)
 
@@ -146,10 +130,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
     return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
 }
 
-static const sampi_field SAMPI_ETA_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(ETA, eta_cutoff, 0, 0, 0, "epsilon");
 
 #define SAMPI_ETA_ROW SAMPI_BY_SUMS_ROW("eta", 'h', "eta_cutoff;eta", SAMPI_ETA_FIELDS)
 

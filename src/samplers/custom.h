@@ -44,18 +44,9 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
     if (s->base.iface->free) s->base.iface->free(&s->base);
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL, NULL
-};
-/* clang-format on */
+SAMPI_HOOKS(CUSTOM, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sampi_clone_custom, sampi_custom_free, NULL,
+            NULL, NULL, NULL);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_CUSTOM_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)

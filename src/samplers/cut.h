@@ -22,3 +22,8 @@ static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t 
     t.u.cut.min_keep = min_keep;
     return sampi_init(&t);
 }
+
+/* Makes the list of fields of a sampler that cuts by one parameter from `lo` to 1, with a min_keep. */
+#define SAMPI_CUT_FIELDS(id, param, usual, lo, how, label) \
+    static const sampi_field SAMPI_##id##_FIELDS[] = { SAMPI_FIELD(FLOAT, param, cut.p, usual, lo, 1, how, label), \
+                                                       SAMPI_MIN_KEEP(cut.min_keep) }

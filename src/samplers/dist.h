@@ -21,12 +21,9 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
-            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
 

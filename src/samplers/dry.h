@@ -547,18 +547,9 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
     return s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0;
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_DRY_HOOKS = {
-    sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(DRY, sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings, sampi_dry_accept,
+            sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_DRY_ROW \
     "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry, \

@@ -61,8 +61,6 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi_init_plain(SAMPI_GUMBEL, seed); }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_GUMBEL_ROW \
     "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)

@@ -100,18 +100,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
 
 static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_INFILL_HOOKS = {
-    sampi_infill_params, sampi_infill_prepare, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(INFILL, sampi_infill_params, sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_INFILL_ROW \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
         NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)

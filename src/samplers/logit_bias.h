@@ -85,18 +85,9 @@ static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build,
+            sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_LOGIT_BIAS_ROW \
     "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \

@@ -26,17 +26,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_min_p(float p, size_t min_keep)
     return sampi_init_cut(SAMPI_MIN_P, p, min_keep);
 }
 
-static const sampi_field SAMPI_MIN_P_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(MIN_P, min_p, 0.05, 0, 0, "p");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | \
-            SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
+        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
 

@@ -212,22 +212,13 @@ static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(MIROSTAT, NULL, NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state,
+            sampi_mirostat_take_over, sampi_mirostat_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | \
-            SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
 
@@ -238,12 +229,9 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
 };
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
-            SAMPI_LLAMA_SORTS, \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
 

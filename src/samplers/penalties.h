@@ -134,19 +134,10 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
            (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f);
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
-    sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
-    sampi_penalties_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(PENALTIES, sampi_penalties_params, sampi_penalties_prepare, NULL, NULL, sampi_penalties_accept,
+            sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over, sampi_penalties_past,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_PENALTIES_ROW \
     "penalties", 0, 'e', "penalties", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \

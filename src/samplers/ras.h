@@ -54,18 +54,9 @@ static const sampi_field SAMPI_RAS_FIELDS[] = {
     SAMPI_FIXED(FLOAT, threshold, ras.threshold, 0.1, 0, 1, "threshold"),
 };
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_RAS_HOOKS = {
-    NULL, sampi_ras_prepare, NULL, NULL,
-    sampi_ras_accept, sampi_ras_reset, sampi_ras_state, NULL, sampi_ras_past,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(RAS, NULL, sampi_ras_prepare, NULL, NULL, sampi_ras_accept, sampi_ras_reset, sampi_ras_state, NULL,
+            sampi_ras_past, SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_RAS_ROW \
     "ras", 10, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_RAS_FIELDS), NULL, &SAMPI_RAS_HOOKS, sampi_dist_apply, sampi_fast_dist, \

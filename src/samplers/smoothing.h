@@ -71,20 +71,15 @@ static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s->u.smoothing.factor == 0.0f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_SMOOTHING_ROW \
-    "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-        SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
-        sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
-        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
+        SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, \
+        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_LOG_SOFTMAX_ROW \
-    "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-        SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
-        sampi_smoothing_apply, sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
+        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 #else /* the plan */
 

@@ -24,8 +24,6 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_SOFTMAX_ROW \
     "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \

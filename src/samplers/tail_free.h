@@ -112,13 +112,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_tail_free(float z, size_t min_keep)
     return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
 }
 
-static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TAIL_FREE, tfs_z, 1, 0, SAMPI_OPEN, "z");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
         SAMPI_LISTS_ALL | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \

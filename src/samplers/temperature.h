@@ -147,12 +147,10 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* is in the fingerprint too */
 };
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
-            SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
 
@@ -162,8 +160,6 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
 };
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
         SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \

@@ -39,14 +39,10 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
     return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
 }
 
-static const sampi_field SAMPI_TOP_H_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TOP_H, top_h, 1, 0, SAMPI_OPEN, "alpha");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_H_ROW \
-    "top-h", 0, 'b', "top_h;top-h", SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "top-h", 0, 'b', "top_h;top-h", \
+        SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply, NULL)

@@ -29,17 +29,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p(float p, size_t min_keep)
     return sampi_init_cut(SAMPI_TOP_P, p, min_keep);
 }
 
-static const sampi_field SAMPI_TOP_P_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TOP_P, top_p, 0.95, 0, SAMPI_OPEN, "p");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | \
-            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
 

@@ -62,17 +62,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_typical(float p, size_t min_keep)
     return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
 }
 
-static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
+SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | \
-            SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | \
+            SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
 

@@ -126,25 +126,14 @@ static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", \
-        SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_XTC_EXCEPT_HOOKS = {
-    NULL, NULL, sampi_xtc_build, sampi_xtc_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds, as above. */
 #define SAMPI_XTC_EXCEPT_ROW \
     "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \

@@ -202,20 +202,12 @@ static const sampi_field SAMPI_SYNTHID_FIELDS[] = { SAMPI_MARK_TEXT, SAMPI_MARK(
 static const sampi_field SAMPI_SBW_FIELDS[] = {
     SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_shown, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
 };
-
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_MARK_HOOKS = {
-    NULL, sampi_mark_prepare, NULL, sampi_mark_settings,
-    sampi_mark_accept, sampi_mark_reset, sampi_mark_state, NULL, sampi_mark_past,
-    SAMPI_BYTES_ONLY
-};
 /* clang-format on */
+SAMPI_HOOKS(MARK, NULL, sampi_mark_prepare, NULL, sampi_mark_settings, sampi_mark_accept, sampi_mark_reset,
+            sampi_mark_state, NULL, sampi_mark_past, SAMPI_BYTES_ONLY);
 
 static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.mark.delta == 0.0f; }
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_WATERMARK_ROW \
     "watermark", 7, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_WATERMARK_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_mark_apply, sampi_fast_watermark, \
