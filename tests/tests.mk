@@ -121,6 +121,15 @@ test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/r
 test-package: tests/ship/package.sh tests/tools/blocks.awk README.md $(wildcard src/package/* src/bindings/*) lib man
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/package.sh $(B)/package
 
+# The packages that make wheel and its like build: what a user does with each, in a folder of its own
+SHIP := python
+## ship-test: build the packages (wheel, ...), install each where nothing of the repository is, run its tests (build/dist)
+ship-test: $(SHIP:%=ship-%)
+	@echo "ship-test: all that can be tested here passed"
+
+ship-%: tests/ship/packages/%.sh
+	@CC="$(CC)" sh $< build/packages/$*
+
 # for JavaScript; without npm or a network there is none, and the tests say so
 $(B)/koffi: | $(B)
 	@mkdir -p $(B)/bindings
@@ -539,7 +548,7 @@ ci-long: run-tests
 timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
 
-.PHONY: run-tests test-table test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
+.PHONY: ship-test run-tests test-table test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
   test-watermark test-watermark-full bench-watermark test-slow-ways-long \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-threads-long test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-sharing-mutants test-fast-long test-schemas \

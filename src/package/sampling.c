@@ -13,3 +13,19 @@
 #define SAMPLING_VOCAB
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
+
+/* -DSAMP_OLD_GLIBC: the oldest versions of libm's functions, so that a library compiled with a new glibc loads with 2.17, as
+   the name of a wheel promises (manylinux_2_17). They compute the same. */
+#if defined(SAMP_OLD_GLIBC) && defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
+#ifdef __x86_64__
+#define OLD(name) __asm__(".symver " #name ", " #name "@GLIBC_2.2.5")
+#else
+#define OLD(name) __asm__(".symver " #name ", " #name "@GLIBC_2.17")
+#endif
+OLD(exp);
+OLD(expf);
+OLD(logf);
+OLD(log2f);
+OLD(pow);
+OLD(powf);
+#endif
