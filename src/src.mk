@@ -69,7 +69,7 @@ install: lib $(B)/sampling.3
 	@for f in pkgconfig/sampling.pc cmake/sampling/sampling-config.cmake cmake/sampling/sampling-config-version.cmake; do \
 	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' src/package/$${f##*/} \
 	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
-	@for f in python/sampling.py python/sampling.pyi javascript/sampling.js javascript/sampling.d.ts; do \
+	@for f in python/sampling.py python/sampling.pyi javascript/sampling.js javascript/sampling.d.ts javascript/wasm.js; do \
 	  install -d $(DESTDIR)$(SHARE)/$${f%/*} && install -m 644 src/bindings/$${f##*/} $(DESTDIR)$(SHARE)/$$f && \
 	    ln -sf $(LIBDIR)/libsampling.so.$(SOVERSION) $(DESTDIR)$(SHARE)/$${f%/*}/libsampling.so || exit 1; echo "$(DESTDIR)$(SHARE)/$$f"; done
 	@site=$$($(PYTHON_SITE)); [ -z "$$site" ] || { install -d $(DESTDIR)$$site && echo $(SHARE)/python > $(DESTDIR)$$site/sampling.pth && \

@@ -5,11 +5,13 @@
 //     const chain = new Chain(nVocab, { topK: 40, temperature: 0.8 });
 //     const token = chain.sample(logits);        // a typed array is read where it is; any list will do
 //
-// Needs koffi (npm). The library is libsampling.so (make lib) beside this file, else one that is installed (make install),
-// or what SAMPLING_LIBRARY names. Whatever goes wrong is a SamplingError, and never a token.
+// The library is libsampling.so (make lib) beside this file, which needs koffi (npm); else sampling.wasm beside it (wasm.js); else
+// one that is installed (make install); or what SAMPLING_LIBRARY names. Whatever goes wrong is a SamplingError, and never a token.
 'use strict';
 const fs = require('fs');
 const { runInThisContext } = require('vm');
+
+const encoder = new TextEncoder(), decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const VERSION = 200; // major and minor version that the functions and structures below are those of: 2.0
 
@@ -30,9 +32,9 @@ function blaming(field, use) {
 // The text that write(buffer, size) writes, which returns its length. name: the setting that it is about.
 function textOf(write, name = null) {
     return blaming(name, () => {
-        const size = write(null, 0), buffer = Buffer.alloc(size + 1);
+        const size = write(null, 0), buffer = new Uint8Array(size + 1);
         write(buffer, size + 1);
-        return buffer.toString('utf8', 0, size);
+        return decoder.decode(buffer.subarray(0, size));
     });
 }
 
@@ -91,11 +93,20 @@ function needed(field, advice, use) {
 }
 
 // koffi is a module of the program, also where this file lies elsewhere.
-const koffi = needed('koffi', 'it is missing: npm install koffi', () =>
-    require(require.resolve('koffi', { paths: [__dirname, require.main?.path ?? process.cwd()] })));
+const native = () => require(require.resolve('koffi', { paths: [__dirname, require.main?.path ?? process.cwd()] }));
+const has = (use) => {
+    try {
+        return use();
+    } catch {
+        return null;
+    }
+};
 
-const beside = `${__dirname}/libsampling.so`;
-const library = process.env.SAMPLING_LIBRARY || (fs.existsSync(beside) ? beside : 'libsampling.so');
+// The library: SAMPLING_LIBRARY, or what lies beside this file: for this machine, else as WebAssembly (also where koffi is missing).
+const places = [`${__dirname}/libsampling.so`, `${__dirname}/${process.platform}-${process.arch}/libsampling.so`, `${__dirname}/sampling.wasm`];
+const loads = (place) => fs.existsSync(place) && (place === places[2] || has(() => native().load(place)) || !fs.existsSync(places[2]));
+const library = process.env.SAMPLING_LIBRARY || (places.find(loads) ?? 'libsampling.so');
+const koffi = library.endsWith('.wasm') ? require('./wasm.js') : needed('koffi', 'it is missing: npm install koffi', native);
 const lib = needed('library', `${library} does not load: put libsampling.so ("make lib") beside sampling.js, install it ("make install"), ` +
     'or say where it is, by the environment variable SAMPLING_LIBRARY', () => koffi.load(library));
 
@@ -177,7 +188,7 @@ const isShared = (array) => !(bufferOf(array) instanceof ArrayBuffer);
 const FLT_MAX = (2 - 2 ** -23) * 2 ** 127, I32 = ['int32_t', -(2 ** 31), 2 ** 31 - 1], MOST = 2n ** 64n - 1n;
 const NUMBERS = { // koffi's type, the least value, the largest
     i32: I32, token: I32, int: I32, u32: ['uint32_t', 0, 2 ** 32 - 1], unsigned: ['uint', 0, 2 ** 32 - 1],
-    i64: ['int64_t', -(2n ** 63n), 2n ** 63n - 1n], u64: ['uint64_t', 0, MOST], size: ['size_t', 0, MOST],
+    i64: ['int64_t', -(2n ** 63n), 2n ** 63n - 1n], u64: ['uint64_t', 0, MOST], size: ['size_t', 0, koffi.sizeof('size_t') === 8 ? MOST : 2 ** 32 - 1],
     f32: ['float', -FLT_MAX, FLT_MAX], f64: ['double', -Number.MAX_VALUE, Number.MAX_VALUE],
 };
 const [Addresses, addressOf] = koffi.sizeof('void *') === 8 ? [BigUint64Array, BigInt] : [Uint32Array, Number];
@@ -291,7 +302,7 @@ function parameter(field, text, next, isMember) {
     if (of) return made(pointer(of.type), isList ? each(takeStruct(of)) : takeStruct(of));
     if (isObject && !isList) return made('uintptr_t', takeObject(name, field));
     if (isObject) return made('const void *', takeObjects(takeObject(name, field)));
-    if (isList) return made(out ? 'void *' : 'const void *', takeNumbers(ARRAYS[name], out !== undefined && (shape === next || next === undefined), field));
+    if (isList) return made(out || name === 'c' ? 'void *' : 'const void *', takeNumbers(ARRAYS[name], out !== undefined && (shape === next || next === undefined), field));
     if (name in enums) return made('int', takeWord(enums[name], field));
     return name === 'bool' ? made('bool', takeBool(field)) : made(NUMBERS[name][0], takeNumber(name, range, field));
 }
@@ -746,7 +757,7 @@ class Vocab extends Owner {
         const { eos, eot, eog } = options(given, { eos: null, eot: null, eog: null });
         const pieces = listOf(tokens, 'tokens').map((piece) => {
             if (piece === null) return NONE.subarray(0, 0);
-            if (typeof piece === 'string' && !/\p{Cs}/u.test(piece)) return Buffer.from(piece);
+            if (typeof piece === 'string' && !/\p{Cs}/u.test(piece)) return encoder.encode(piece);
             if (tagOf(piece) === 'Uint8Array') return isShared(piece) ? new Uint8Array(piece) : piece;
             throw wrong('tokens', `${said(piece)} is neither a whole string nor a Uint8Array nor null`, E_DTYPE);
         });
@@ -762,7 +773,7 @@ class Vocab extends Owner {
         return c.vocab_init(bytes, lengths, last, ...ends);
     }
     static #from(read, file) {
-        const own = typeof file === 'string' ? Buffer.from(file) : file;
+        const own = typeof file === 'string' ? encoder.encode(file) : file;
         if (tagOf(own) !== 'Uint8Array') throw wrong('file', `${said(file)} is no Uint8Array`, E_DTYPE);
         return new Vocab(new Made(read(isShared(own) ? new Uint8Array(own) : own)));
     }
@@ -1234,7 +1245,7 @@ class Text extends Owner {
     }
     #shown() {
         const bytes = LENGTH[0] ? koffi.decode(BigInt(START[0]), 'uint8_t', Number(LENGTH[0])) : new Uint8Array(0);
-        return this.#raw ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+        return this.#raw ? bytes : decoder.decode(bytes);
     }
     // What may be shown now; state tells whether more can follow.
     push(token) {
@@ -1467,7 +1478,7 @@ class Chain extends Sampler {
         }, 'more');
         const text = jsonOf(request, 'request'), names = listOf(handled, 'handled'), isLenient = takeBool('lenient')(lenient), begin = whole(nPrompt, 'n_prompt');
         if (thinking !== null && typeof thinking !== 'function') throw wrong('thinking', `${said(thinking)} is no function`);
-        const left = Buffer.alloc(64 + (isLenient ? 8 * Buffer.byteLength(text) : 0)), own = []; // no name is 8 times as long as its JSON
+        const left = new Uint8Array(64 + (isLenient ? 8 * encoder.encode(text).length : 0)), own = []; // no name is 8 times as long as its JSON
         const read = (settings, told) => {
             try {
                 if (isLenient) c.settings_from_lenient(settings, peer, text, names, told, left, left.length);
@@ -1492,7 +1503,7 @@ class Chain extends Sampler {
             });
             const chain = new Chain(Object.assign(made, { values: null, request: (settings) => read(settings, {}) }));
             chain.withPrompt = told.with_prompt;
-            chain.leftOut = left.toString('utf8', 0, left.indexOf(0)).split(';').filter((name) => name);
+            chain.leftOut = decoder.decode(left.subarray(0, left.indexOf(0))).split(';').filter((name) => name);
             return chain;
         } finally {
             for (const one of own) one.close();
@@ -1620,7 +1631,7 @@ function roomForLogprobs(rows, n) {
         for (let k = 0; k < 2; k++) {
             const at = r * all + k * set;
             view.setInt32(at + nTop, n, LITTLE);
-            if (n) view.setBigUint64(at, base + BigInt(list(r, k)), LITTLE); // the address is the first member
+            if (n) setAddress.call(view, at, addressOf(base + BigInt(list(r, k))), LITTLE); // the address is the first member
         }
     const logprob = (at) => ({ token: view.getInt32(at, LITTLE), rank: view.getInt32(at + 4, LITTLE), logprob: view.getFloat32(at + 8, LITTLE) });
     const read = (r, k) => {
@@ -1629,6 +1640,7 @@ function roomForLogprobs(rows, n) {
     };
     return { at: memory, read: (r) => ({ raw: read(r, 0), processed: read(r, 1) }), free: () => koffi.free(memory) };
 }
+const setAddress = Addresses === BigUint64Array ? DataView.prototype.setBigUint64 : DataView.prototype.setUint32;
 const LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 // What samp_sample_batch gives. The mask is the last value that is read; lengths are checked behind it.

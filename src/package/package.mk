@@ -14,3 +14,37 @@ wheel: sampling.h
 	@cd build/python && CC="$(CC)" python3 backend.py $(CURDIR)/$(DIST)/python
 
 .PHONY: wheel
+
+NPM := build/npm/package
+# without its cross compiler the package has WebAssembly for arm64
+ARM64_CC ?= aarch64-linux-gnu-gcc
+LIBRARY = -O2 -std=c11 -DSAMP_OLD_GLIBC -fPIC -fvisibility=hidden -shared -I. src/package/sampling.c -lm
+
+## npm: the JavaScript package: libraries for Linux (x64, arm64), and WebAssembly for browsers and other systems (build/dist/npm)
+npm: sampling.h deps-npm build/npm/sampling.wasm
+	@rm -rf $(NPM) $(DIST)/npm && mkdir -p $(NPM)/linux-x64 $(DIST)/npm
+	@[ "$$(uname -m)" != x86_64 ] || $(CC) $(LIBRARY) -o $(NPM)/linux-x64/libsampling.so
+	@if command -v $(ARM64_CC) > /dev/null; then mkdir $(NPM)/linux-arm64 && $(ARM64_CC) $(LIBRARY) -o $(NPM)/linux-arm64/libsampling.so; \
+	  else echo "npm: no $(ARM64_CC): the package has WebAssembly for arm64"; fi
+	@cp src/bindings/sampling.js src/bindings/sampling.d.ts src/bindings/wasm.js $(BINDING_DATA) build/npm/sampling.wasm LICENSE $(NPM)
+	@cp src/bindings/javascript.md $(NPM)/README.md
+	@sed 's|@VERSION@|$(VERSION)|' src/package/npm/package.json > $(NPM)/package.json
+	@names=$$(SAMPLING_LIBRARY=build/npm/sampling.wasm node -p 'Object.keys(require("./src/bindings/sampling.js")).join(", ")') && \
+	  printf "import sampling from './sampling.js';\n\nexport const { %s } = sampling;\n" "$$names" > $(NPM)/sampling.mjs && \
+	  sed "s|@NAMES|$$names|; /^@wasm.js/{ r src/bindings/wasm.js$$(printf '\n}; /^@sampling.js/{ r src/bindings/sampling.js\n}; /^@/d')" \
+	    src/package/npm/browser.mjs > $(NPM)/browser.mjs
+	@npm pack --silent --pack-destination $(DIST)/npm ./$(NPM)
+
+build/npm/sampling.wasm: src/package/sampling.c sampling.h | deps-wasm
+	@mkdir -p $(@D)
+	$(WASM_CC) $(WASM_LIBRARY) $< -o $@ -lm
+
+# which counts what is not freed (tests)
+build/npm/counted.wasm: tests/ship/bindings/counted.c src/package/sampling.c sampling.h | deps-wasm
+	@mkdir -p $(@D)
+	$(WASM_CC) $(WASM_LIBRARY) -O0 $< -o $@ -lm
+
+WASM_LIBRARY := -msimd128 -mexec-model=reactor -fvisibility=hidden \
+  -Wl,--export-dynamic,--export=malloc,--export=free,-z,stack-size=1048576,--strip-all
+
+.PHONY: npm

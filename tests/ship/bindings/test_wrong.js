@@ -9,7 +9,7 @@ const path = require('path');
 const { spawnSync } = require('child_process');
 const { Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, childSeed, sampleBatch, takes } = require('./sampling.js');
 const sampling = require('./sampling.js');
-const live = (({ load }) => { const of = load(process.env.SAMPLING_LIBRARY).func('long counted_live()'); return () => Number(of()); })(require('koffi'));
+const live = (({ load }) => { const of = load(process.env.SAMPLING_LIBRARY).func('counted_live', 'long', []); return () => Number(of()); })(require('koffi'));
 
 const N = 8, ROW = Float32Array.of(1, 3, 2, 0, 1, 2, 3, 1), PIECES = [...'abcdefg', null];
 const vocab = () => new Vocab(PIECES, { eos: 7 }), grammar = () => Grammar.fromRegex('[a-g]*');
