@@ -9,6 +9,8 @@
  *   (K, C and T are indices, from 0 on, in the lists below; the chains of long_name follow those of chain_name)
  *   bench_gpu --stages               the time of each stage of a batch: the host's work, copies, kernel, results
  *   bench_gpu --passes [--host]      passes over a row of 128,256 tokens, as a mean of 32 rows; on a device of one row
+ *   bench_gpu --model                runs each batch of the benchmark's four chains three times, for an interpreter that
+ *                                    models time (tests/gpu/ptx/model.sh)
  *   bench_gpu --host-work            the host's work for 256 rows before and after the kernels; needs no device */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* clock_gettime */
@@ -417,9 +419,48 @@ static void time_stages(size_t n_rows, int kind, int chain)
     free(x);
 }
 
+/* Runs each batch three times, and says on stderr which one: what an interpreter writes there about a launch stands
+   behind it. The rows are the benchmark's own. */
+static void run_for_model(void)
+{
+    enum { N_VOCAB = 128256, TIMES = 3 };
+    const samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
+    const size_t size = (size_t)MAX_ROWS * N_VOCAB * sizeof(float);
+    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    float *x = (float *)memory(size);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.n_vocab = N_VOCAB;
+    if (!gpu) fail("no context");
+    for (int kind = 0; kind < COUNT(kind_name); kind++) make_rows(x, MAX_ROWS, vocab_of[0], kind); /* as in the benchmark */
+    for (int kind = 0; kind < COUNT(kind_name); kind++) {
+        make_rows(x, MAX_ROWS, N_VOCAB, kind);
+        for (int r = 0; r < COUNT(rows_of); r++) {
+            if (!is_wanted(only.rows, (int)rows_of[r]) || !is_wanted(only.kind, kind)) continue;
+            l.n_rows = rows_of[r];
+            l.data = device_memory(l.n_rows * N_VOCAB * sizeof *x);
+            to_device((void *)(uintptr_t)l.data, x, l.n_rows * N_VOCAB * sizeof *x);
+            for (int chain = 0; chain < 4; chain++) {
+                samp_sampler *chains[MAX_ROWS];
+                samp_token token[MAX_ROWS];
+                if (!is_wanted(only.chain, chain)) continue;
+                for (size_t k = 0; k < l.n_rows; k++) chains[k] = make_chain(chain, k);
+                for (int i = 0; i < TIMES; i++) {
+                    fprintf(stderr, "batch: %d %zu %d\n", chain, l.n_rows, kind);
+                    if (samp_gpu_sample_batch(gpu, chains, &l, token) || token[0] < 0) fail("a batch failed");
+                }
+                for (size_t k = 0; k < l.n_rows; k++) samp_free(chains[k]);
+            }
+            free_device((void *)(uintptr_t)l.data);
+        }
+    }
+    samp_gpu_free(gpu);
+    free(x);
+}
+
 int main(int argc, char **argv)
 {
-    bool quick = false, passes = false, stages = false;
+    bool quick = false, passes = false, stages = false, model = false;
     if (argc > 1 && !strcmp(argv[1], "--host-work")) {
         host_work("default chain", 1.0f);
         host_work("default chain with penalties", 1.1f);
@@ -429,6 +470,7 @@ int main(int argc, char **argv)
         quick |= !strcmp(argv[i], "--quick");
         passes |= !strcmp(argv[i], "--passes");
         stages |= !strcmp(argv[i], "--stages");
+        model |= !strcmp(argv[i], "--model");
         only.with_long |= !strcmp(argv[i], "--long");
         if (!strcmp(argv[i], "--host")) where = SAMP_GPU_HOST;
         if (i + 1 == argc) continue;
@@ -440,6 +482,10 @@ int main(int argc, char **argv)
     if (where == 0 && !samp_gpu_available()) {
         printf("no device\n");
         return 77;
+    }
+    if (model) {
+        run_for_model();
+        return 0;
     }
     if (passes) {
         count_passes();

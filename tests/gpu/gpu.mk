@@ -108,6 +108,10 @@ test-gpu-ptx-lanes: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	  run SAMP_TEST_CASES=100 SAMP_PTX_SMS=$$sms SAMP_PTX_ORDER=$$sms ./$(GPU)/test_gpu device one_launch_a_batch; \
 	done
 
+## gpu-model: what a model of time says of the four frequent chains, beside what was measured (ARGS=rows, 1 32 as it is)
+gpu-model: $(GPU)/bench_gpu $(PTX)/libcuda.so.1
+	@sh tests/gpu/ptx/model.sh $(GPU) $(ARGS)
+
 ## test-gpu-ptx-mutants: make test-gpu-ptx catches broken PTX
 test-gpu-ptx-mutants: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	@python3 tests/tools/broken.py ptx $(GPU)
@@ -166,6 +170,6 @@ $(GPU)/san: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 $(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -O3 -march=native -fopenmp -foffload=disable -ffp-contract=fast $(C11) $< -o $@ -lm
 
-.PHONY: gpu test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-cuda test-gpu-host test-gpu-full test-gpu-ptx \
+.PHONY: gpu gpu-model test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-cuda test-gpu-host test-gpu-full test-gpu-ptx \
   test-gpu-ptx-lanes test-gpu-clang \
   test-gpu-ptx-mutants test-gpu-mutants test-gpu-canary deps-gpu ci-gpu ci-gpu-long

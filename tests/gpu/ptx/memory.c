@@ -79,6 +79,7 @@ bool block_free(u64 address)
         free(b->base), free(b->state);
     if (b->stored) munmap(b->stored, 2 * size + 8);
     if (b->owner) munmap(b->owner, 16 * size);
+    free(b->came), b->came = NULL;
     b->hi = b->lo = 0;
     return true;
 }

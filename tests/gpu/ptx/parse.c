@@ -510,7 +510,7 @@ static void parse_instruction(parser *s)
     else if (starts(name, "bar."))
         parse_barrier(s, in, name);
     else if (starts(name, "membar.") || starts(name, "fence."))
-        in->op = OP_fence, in->latency = 500;
+        in->op = OP_fence, in->latency = 500, in->bytes = has_part(name, "gpu") || has_part(name, "gl");
     else
         parse_plain(s, in, name);
     if (guard != NONE && s->f->n_code - 1 != at) fail(s, "a guarded pair");

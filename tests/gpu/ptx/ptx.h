@@ -33,6 +33,8 @@
      SAMP_PTX_RACES     0: do not look for words that one team stores and another uses without a fence in between
      SAMP_PTX_STRICT    1: such a word is an error, not only a message; 2: so is a read of bytes that were never written
      SAMP_PTX_TIME      1: run the model of time, and print its figures for each launch
+     SAMP_PTX_FETCH, SAMP_PTX_FENCE, SAMP_PTX_GPU_FENCE, SAMP_PTX_JITTER, SAMP_PTX_MOVE, SAMP_PTX_DRAM,
+     SAMP_PTX_DRAM_SECTORS  numbers of that model: see time.c
      SAMP_PTX_VERBOSE   1: print what is linked and launched */
 #ifndef PTX_H
 #define PTX_H
@@ -156,10 +158,11 @@ typedef struct block {
     u64 *owner;  /* [hi - lo][2] lanes that used a byte, see lanes_of; NULL if lanes run in lockstep */
     u64 *stored; /* [words] who stored a word last, see check_race; NULL for the program's variables, to
                     which all of libgomp's teams store the same */
+    u32 *came;   /* model of time: when each sector came into the second cache */
     u8 *base;
 } block;
 
-enum { WRITTEN = 1, CACHED = 2 };
+enum { WRITTEN = 1 };
 
 block *block_new(u64 size, const char *name, bool variable); /* all bytes of a variable count as written */
 block *block_find(u64 address);                              /* NULL: no block has the address */
@@ -228,7 +231,7 @@ typedef struct team {
     } barrier[N_BARRIERS];
     u8 *shared;
     warp *warp;
-    u32 *cycles, n_cycles; /* model of time: cycles per instruction of the program */
+    u32 *cycles, n_cycles; /* model of time: cycles per instruction of the program; then how often it ran */
 } team;
 
 typedef struct grid {
@@ -245,6 +248,8 @@ u64 ptx_setting(const char *name, u64 otherwise);
 /* time.c */
 extern bool time_on;
 void time_start(const grid *g);
+u64 time_begin(u32 team);
+u32 time_place(u32 team);
 extern struct atomic_result {
     u64 old; /* the value that the first lane read */
     bool changed;

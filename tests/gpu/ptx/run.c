@@ -843,13 +843,14 @@ enum { MAX_REGS = 4096 };
 
 static void start_team(team *t, u32 number, u64 clock)
 {
-    t->number = number, t->n_done = 0, t->sm = number % SMS, t->runs = true;
+    t->number = number, t->n_done = 0, t->sm = time_place(number), t->runs = true;
     memset(t->barrier, 0, sizeof t->barrier);
     memset(t->shared, 0xAA, now->p->shared_bytes);
     for (u32 i = 0; i < t->n_warps; i++) {
         warp *w = &t->warp[i];
         w->team = t, w->number = i, w->live = UINT32_MAX, w->depth = -1, w->barrier = -1, w->local_top = 0;
-        w->clock = clock, w->n_instructions = w->last_store = w->in_flight = 0, w->asked = NULL, w->waited = false;
+        w->clock = clock + time_begin(number), w->n_instructions = w->last_store = w->in_flight = 0;
+        w->asked = NULL, w->waited = false;
         push(w, now->kernel, UINT32_MAX, NONE);
         for (int k = 0; k < now->kernel->n_params; k++)
             for (int l = 0; l < LANES; l++) w->frames[0].reg[now->kernel->param[k]][l] = now->arg[k];
@@ -875,7 +876,7 @@ static team *teams_of(u32 n)
         t[i].n_warps = now->n_warps;
         t[i].shared = calloc(1, now->p->shared_bytes);
         t[i].warp = calloc(now->n_warps, sizeof(warp));
-        if (time_on) t[i].cycles = calloc(now->p->n_code, sizeof(u32)), t[i].n_cycles = now->p->n_code;
+        if (time_on) t[i].cycles = calloc(2 * (size_t)now->p->n_code, sizeof(u32)), t[i].n_cycles = 2 * now->p->n_code;
         for (u32 k = 0; k < now->n_warps; k++) {
             warp *w = &t[i].warp[k];
             w->n_regs = MAX_REGS / now->n_warps;

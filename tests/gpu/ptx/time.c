@@ -1,15 +1,39 @@
 /* time.c - a model of time. Each warp issues its instructions in order, when their operands exist; a load takes as long
    as the distance of the memory that holds its line. Figures are rough ones of Hopper (cost() in parse.c, the enum
-   here). Warps of a multiprocessor share its first cache and nothing else: there is no contention for issue slots,
-   banks or bandwidth, and no time for a launch; what ptxas unrolls or moves is not modelled. So the model shows where a
-   warp works or waits one step after the other, but not how long a kernel takes. */
+   here), of which four were fitted to measurements on an H200 (bench/GPU.md):
+     FETCH     An instruction that the multiprocessor has not run lately is fetched first: so many cycles for a line of
+               LINE instructions of PTX (128 bytes of machine code). A multiprocessor keeps CODE lines, also from launch
+               to launch. So code that every multiprocessor runs in each launch is mostly there, and code that only a
+               row's last team runs is not, since that is another team each time (see JITTER).
+     FENCE     a fence of the whole system; those of one multiprocessor come one after the other, which explains why
+               1024 teams take 13 us to start and end (libgomp's end has two fences)
+     GPU_FENCE a fence of the device alone: a guess
+     MOVE      team 0 of each launch is on the multiprocessor so many places further than that of the launch before. On
+               the machine the last team to arrive is mostly another one each time; in the model, always the same. With
+               MOVE what only one team runs is fetched in each launch, as measured, and as it is if other kernels run
+               between two batches.
+     JITTER    teams begin up to so many cycles later, differently in each launch
+     DRAM      cycles of a read from memory
+     DRAM_SECTORS, PORT_SECTORS  sectors that the memory (1.9 TB/s to one-warp teams, as measured), and the way from the
+               second cache to one multiprocessor, give in WINDOW cycles. A read that finds a window full waits for the
+               next one.
+     KEPT      sectors that the second cache keeps, the oldest is replaced: half of the H200's 50 MB, since rows of
+               more than that took the time of a cache that has none of them
+   Warps of a multiprocessor share its first cache and its code, but there is no contention for issue slots or banks;
+   what ptxas unrolls or moves is not modelled. A launch itself takes no time. */
 #include "ops.h"
 #include "ptx.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { L1 = 35, L2 = 270, DRAM = 600, BRANCH = 6, LINES = 2048, SECTOR = 32, TOP = 12 };
+enum { L1 = 35, L2 = 270, BRANCH = 6, LINES = 2048, SECTOR = 32, TOP = 12 };
+enum { LINE = 5, CODE = 1024 };
+enum { WINDOW = 512, WINDOWS = 1 << 14, PORT_SECTORS = WINDOW * 2, KEPT = 25 * (1 << 20) / SECTOR };
+
+/* fitted; environment variables replace them */
+static u32 fetch = 60, fence = 1200, gpu_fence = 600, jitter = 500, move = 0,
+           dram_sectors = WINDOW * 30, dram = 900;
 
 bool time_on;
 
@@ -18,6 +42,12 @@ static u64 near_[SMS][LINES];  /* the sector in each line of the first cache, an
 static u64 there_[SMS][LINES]; /* cycle from which it is there: a read before waits for the first read's
                                   answer */
 static u64 fences[SMS];
+static u64 fence_end[SMS];    /* cycle at which the last fence of the multiprocessor ends */
+static bool *code_there[SMS]; /* [lines of the program] whether the multiprocessor has the line */
+static u32 *code_kept[SMS];   /* [CODE] these lines; the oldest one is replaced next */
+static u32 code_next[SMS], launches;
+static u32 memory_used[WINDOWS], port_used[SMS][WINDOWS]; /* sectors read in each window */
+static u32 n_replaced; /* sectors that have come into the second cache so far */
 static u64 n_instructions, sectors[3];
 static struct {
     u64 end, instructions, in_flight;
@@ -36,12 +66,65 @@ void time_start(const grid *g)
 {
     if (!time_on) return;
     n_instructions = 0;
+    memset(memory_used, 0, sizeof memory_used), memset(port_used, 0, sizeof port_used);
+    dram_sectors = (u32)ptx_setting("SAMP_PTX_DRAM_SECTORS", dram_sectors), dram = (u32)ptx_setting("SAMP_PTX_DRAM", dram);
     memset(sectors, 0, sizeof sectors);
     memset(&last, 0, sizeof last);
     free(path);
-    path = calloc(g->p->n_code, sizeof *path);
-    for (int i = 0; i < SMS; i++) fences[i]++;
+    path = calloc(2 * (size_t)g->p->n_code, sizeof *path);
+    launches++;
+    fetch = (u32)ptx_setting("SAMP_PTX_FETCH", fetch), fence = (u32)ptx_setting("SAMP_PTX_FENCE", fence);
+    gpu_fence = (u32)ptx_setting("SAMP_PTX_GPU_FENCE", gpu_fence), jitter = (u32)ptx_setting("SAMP_PTX_JITTER", jitter);
+    move = (u32)ptx_setting("SAMP_PTX_MOVE", move);
+    for (int i = 0; i < SMS; i++) {
+        fences[i]++, fence_end[i] = 0;
+        if (!code_there[i]) code_there[i] = calloc(g->p->n_code / LINE + 1, 1), code_kept[i] = calloc(CODE, sizeof(u32));
+    }
     for (int i = 0; i < WORDS; i++) free(words[i].path), words[i].path = NULL, words[i].address = 0;
+}
+
+/* Returns the cycle at which a team begins. */
+u64 time_begin(u32 team)
+{
+    if (!time_on || !jitter) return 0;
+    u32 x = team * 2654435761u ^ launches * 2246822519u;
+    x ^= x >> 15, x *= 2246822519u, x ^= x >> 13, x *= 3266489917u, x ^= x >> 16;
+    return x % jitter;
+}
+
+/* Returns the multiprocessor of a team. */
+u32 time_place(u32 team) { return (u32)((team + (u64)launches * (time_on ? move : 0)) % SMS); }
+
+/* Returns the cycles until an instruction is there. */
+static u32 fetch_code(u32 sm, u32 at)
+{
+    const u32 line = at / LINE;
+    if (code_there[sm][line]) return 0;
+    u32 *oldest = &code_kept[sm][code_next[sm]++ % CODE];
+    code_there[sm][*oldest] = false;
+    code_there[sm][line] = true;
+    *oldest = line;
+    return fetch;
+}
+
+/* Returns the cycle at which a sector that is asked for at a cycle is on its way. */
+static u64 on_its_way(u32 *used, u32 most, u64 cycle)
+{
+    u64 at = cycle / WINDOW;
+    while (at < WINDOWS && used[at] >= most) at++;
+    if (at >= WINDOWS) return cycle;
+    used[at]++;
+    return at > cycle / WINDOW ? at * WINDOW : cycle;
+}
+
+/* Whether the second cache has a sector of a block; it has from now on. */
+static bool in_second_cache(block *b, u64 address)
+{
+    if (!b->came) b->came = calloc((b->hi - b->lo) / SECTOR + 1, sizeof *b->came);
+    u32 *came = &b->came[(address - b->lo) / SECTOR];
+    const bool has = *came && n_replaced - *came <= KEPT;
+    if (!has) *came = ++n_replaced;
+    return has;
 }
 
 /* Returns how far away a sector is at a cycle, and puts it into the first cache. */
@@ -50,14 +133,14 @@ static u32 distance(u32 sm, u64 address, u64 cycle, bool reads)
     u64 sector = address / SECTOR, *tag = &near_[sm][sector % LINES], *there = &there_[sm][sector % LINES],
         want = sector << 20 | (fences[sm] & 0xFFFFF);
     block *b = block_find(address);
-    u8 *state = b ? b->state + (address - b->lo) / SECTOR * SECTOR : NULL;
-    u32 level = *tag == want ? 0 : !state || (*state & CACHED) ? 1 : 2;
+    u32 level = *tag == want ? 0 : !b || in_second_cache(b, address) ? 1 : 2;
     *tag = want;
-    if (state) *state |= CACHED;
     sectors[level] += reads;
-    if (level == 0) return *there > cycle + L1 && *there < cycle + DRAM ? (u32)(*there - cycle) : L1;
-    *there = cycle + (level == 1 ? L2 : DRAM);
-    return level == 1 ? L2 : DRAM;
+    if (level == 0) return *there > cycle + L1 && *there < cycle + 100000 ? (u32)(*there - cycle) : L1;
+    u64 start = on_its_way(port_used[sm], PORT_SECTORS, cycle);
+    if (level == 2) start = on_its_way(memory_used, dram_sectors, start);
+    *there = start + (level == 1 ? L2 : dram);
+    return (u32)(*there - cycle);
 }
 
 /* Returns the latency of the farthest address, and a cycle for each sector beyond four. */
@@ -121,11 +204,14 @@ static u64 ready_at(const frame *f, int operand, u64 t)
 void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *address)
 {
     if (!time_on) return;
+    const u32 at = f->fn->first + (u32)(in - f->fn->code);
     u64 t = in->issue || in->guard != NONE ? w->clock : 0, latency = in->latency;
     bool atomic = in->op >= OP_atom_add && in->op <= OP_atom_xor;
     t = ready_at(f, in->guard, t);
     for (int i = 0; i < in->n_src; i++) t = ready_at(f, in->src[i], t);
     if (in->op == OP_call) t = ready_at(f, f->fn->calls[in->target].callee, t);
+    const u32 waits = in->issue || in->guard != NONE ? fetch_code(w->team->sm, at) : 0;
+    if (waits && t < w->clock + waits) t = w->clock + waits;
     if (t || in->issue) { /* a mere name exists when its operand does */
         if (address) latency = memory_latency(w, in, mask, t, address);
         if (atomic) latency = L2 + 30 + 4 * (u32)__builtin_popcount(mask);
@@ -137,8 +223,12 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     if (!in->issue && in->guard == NONE) return;
     u64 end = t + (in->issue ? in->issue : 1);
     if (in->op == OP_bra) end += BRANCH;
-    if (in->op == OP_fence && mask) end += latency;
-    w->team->cycles[f->fn->first + (u32)(in - f->fn->code)] += (u32)(end - w->clock);
+    if (in->op == OP_fence && mask) {
+        u64 *last_end = &fence_end[w->team->sm], start = *last_end > end ? *last_end : end;
+        *last_end = end = start + (in->bytes ? gpu_fence : fence);
+    }
+    w->team->cycles[at] += (u32)(end - w->clock);
+    w->team->cycles[w->team->n_cycles / 2 + at]++;
     w->clock = end;
     n_instructions++;
     w->n_instructions++;
@@ -168,6 +258,26 @@ static int by_cycles(const void *a, const void *b)
 {
     const place *x = a, *y = b;
     return (x->cycles < y->cycles) - (x->cycles > y->cycles);
+}
+
+/* Prints, for each function on the path, its cycles, its instructions and how many different ones they are. */
+static void print_stages(const program *p)
+{
+    u64 all[3] = { 0, 0, 0 };
+    for (int i = 0; i < p->n_functions; i++) {
+        const function *f = p->function[i];
+        u64 of[3] = { 0, 0, 0 };
+        for (int k = 0; k < f->n_code; k++) {
+            const u32 n = path[p->n_code + f->first + (u32)k];
+            of[0] += path[f->first + (u32)k], of[1] += n, of[2] += n > 0;
+        }
+        for (int k = 0; k < 3; k++) all[k] += of[k];
+        if (of[0])
+            fprintf(stderr, "stage: %9llu cycles %7llu instructions %6llu different  %.*s\n", (unsigned long long)of[0],
+                    (unsigned long long)of[1], (unsigned long long)of[2], (int)f->name.n, f->name.at);
+    }
+    fprintf(stderr, "path:  %9llu cycles %7llu instructions %6llu different\n", (unsigned long long)all[0],
+            (unsigned long long)all[1], (unsigned long long)all[2]);
 }
 
 static void print_top(const char *what, place *list, size_t n)
@@ -214,6 +324,7 @@ void time_report(const grid *g)
             (unsigned long long)n_instructions, (unsigned long long)last.instructions, (unsigned long long)sectors[0],
             (unsigned long long)sectors[1], (unsigned long long)sectors[2],
             last.end ? (double)last.in_flight / (double)last.end : 0.0);
+    print_stages(p);
     print_top("the path to it by function", functions, (size_t)p->n_functions);
     if (n) print_top("by line", lines, n);
     free(functions), free(lines);
