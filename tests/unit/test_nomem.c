@@ -964,45 +964,14 @@ typedef enum promise {
     X(samp_clone, a_chain_with_marks, MAKES, made(w, samp_clone(w->s))) \
     X(samp_clone, a_lazy_grammar, MAKES, made(w, samp_clone(w->s))) \
     X(samp_init_custom, nothing, MAKES, made(w, make_custom())) \
-    X(samp_init_logit_bias, nothing, MAKES, made(w, make_logit_bias())) \
-    X(samp_init_penalties, nothing, MAKES, made(w, make_penalties())) \
-    X(samp_init_dry, nothing, MAKES, made(w, make_dry())) \
     X(samp_init_dry, a_llama_vocabulary, MAKES, made(w, dry_of_llama(w))) \
-    X(samp_init_top_n_sigma, nothing, MAKES, made(w, make_top_n_sigma())) \
-    X(samp_init_top_k, nothing, MAKES, made(w, make_top_k())) \
     X(samp_init_top_k_ties, nothing, MAKES, made(w, samp_init_top_k_ties(3))) \
-    X(samp_init_tail_free, nothing, MAKES, made(w, make_tail_free())) \
-    X(samp_init_typical, nothing, MAKES, made(w, make_typical())) \
-    X(samp_init_top_p, nothing, MAKES, made(w, make_top_p())) \
-    X(samp_init_min_p, nothing, MAKES, made(w, make_min_p())) \
-    X(samp_init_top_a, nothing, MAKES, made(w, samp_init_top_a(0.2f, 1))) \
-    X(samp_init_p_less, nothing, MAKES, made(w, samp_init_p_less(1.0f, 1))) \
-    X(samp_init_p_less_norm, nothing, MAKES, made(w, samp_init_p_less_norm(1.0f, 1))) \
-    X(samp_init_epsilon, nothing, MAKES, made(w, samp_init_epsilon(1e-3f, 1))) \
-    X(samp_init_eta, nothing, MAKES, made(w, samp_init_eta(1e-3f, 1))) \
-    X(samp_init_xtc, nothing, MAKES, made(w, make_xtc())) \
-    X(samp_init_xtc_except, nothing, MAKES, made(w, make_xtc_except())) \
-    X(samp_init_infill, nothing, MAKES, made(w, make_infill())) \
-    X(samp_init_temp, nothing, MAKES, made(w, make_temp())) \
-    X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext())) \
-    X(samp_init_top_h, nothing, MAKES, made(w, samp_init_top_h(0.4f, 1))) \
-    X(samp_init_min_k, nothing, MAKES, made(w, samp_init_min_k(3.0f))) \
-    X(samp_init_smoothing, nothing, MAKES, made(w, samp_init_smoothing(0.3f, 1.5f))) \
-    X(samp_init_log_softmax, nothing, MAKES, made(w, samp_init_log_softmax())) \
-    X(samp_init_softmax, nothing, MAKES, made(w, make_softmax())) \
-    X(samp_init_greedy, nothing, MAKES, made(w, make_greedy())) \
-    X(samp_init_dist, nothing, MAKES, made(w, make_dist())) \
-    X(samp_init_gumbel, nothing, MAKES, made(w, samp_init_gumbel(9))) \
     X(samp_init_watermark, nothing, MAKES, made(w, samp_init_watermark(&some_mark))) \
     X(samp_init_watermark_draft, nothing, MAKES, made(w, samp_init_watermark_draft(&some_mark))) \
     X(samp_watermark_detect, nothing, FAILS, samp_watermark_detect(&some_mark, listed, 4, &some_result)) \
     X(samp_watermark_detect_keys, nothing, FAILS, \
       samp_watermark_detect_keys(&some_mark, some_keys, 2, listed, 4, some_results)) \
     X(samp_watermark_find, nothing, FAILS, samp_watermark_find(&some_mark, listed, 4, 2, &some_span)) \
-    X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat())) \
-    X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2())) \
-    X(samp_init_ras, nothing, MAKES, made(w, samp_init_ras(9, 0.25f, 7))) \
-    X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p())) \
     X(samp_init_sequence_bias, nothing, MAKES, made(w, samp_init_sequence_bias(some_sequences, 2))) \
     X(samp_init_banned_sequences, nothing, MAKES, made(w, samp_init_banned_sequences(some_sequences, 2, 0))) \
     X(samp_init_banned_sequences, nothing, MAKES, \
@@ -1064,8 +1033,10 @@ typedef enum promise {
     X(samp_gpu_create, nothing, MAKES, gpu_of(w, 0)) \
     X(samp_gpu_sample_batch, a_gpu, BY_ROW, gpu_batch(w))
 
+/* And what makes each sampler of makers.h. */
 #define CALL_FUNCTION(function, make, promise, call) +1
-enum { N_CALLS = 0 CALLS(CALL_FUNCTION) };
+#define CALL_MAKER(name, call)                       +1
+enum { N_CALLS = 0 CALLS(CALL_FUNCTION) ALL(CALL_MAKER) };
 
 typedef struct call {
     const char *function, *text;
@@ -1074,14 +1045,17 @@ typedef struct call {
 } call;
 
 #define CALL_ENTRY(function, make, promise, call) { #function, #call, make, promise },
-static const call calls[N_CALLS] = { CALLS(CALL_ENTRY) };
+#define MAKER_ENTRY(name, call)                   { "samp_init_" #name, #call, nothing, MAKES },
+static const call calls[N_CALLS] = { CALLS(CALL_ENTRY) ALL(MAKER_ENTRY) };
 
 static int make_call(world *w, int number)
 {
     int i = 0;
 #define CALL_ONE(function, make, promise, call) \
     if (number == i++) return call;
+#define MAKER_ONE(name, call) CALL_ONE(samp_init_##name, nothing, MAKES, made(w, call))
     CALLS(CALL_ONE)
+    ALL(MAKER_ONE)
     return 0;
 }
 
