@@ -593,9 +593,29 @@ static samp_sampler *make_adaptive_p(source *s)
 #define CASE_WATERMARKS 5
 #endif
 
-/* A sampler for a vocabulary of about n tokens. What is missing here no random chain would play: that is an error. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic error "-Wswitch"
+/* A sampler of a kind whose parameters are numbers alone, by its row in the table: the default, an end of the range, or
+   anything between. */
+static samp_sampler *make_by_fields(source *s, int kind, size_t n)
+{
+    sampi_sampler t = sampi_blank((sampi_kind)kind);
+    const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+    if (traits->draws) t.seed = choose(s, 2);
+    for (size_t i = 0; i < traits->n_fields; i++) {
+        const sampi_field *f = &traits->field[i];
+        const double lo = f->lo < -100.0 ? -100.0 : f->lo, hi = f->hi > 100.0 ? 100.0 : f->hi;
+        const double x = percent(s, 70) ? lo + (hi - lo) * coarse(s) : percent(s, 50) ? f->usual : hi;
+        void *at = (char *)&t + f->at;
+        if (f->type == SAMPI_SIZE)
+            *(size_t *)at = make_min_keep(s, n);
+        else if (f->type == SAMPI_INT32)
+            *(int32_t *)at = (int32_t)x;
+        else
+            *(float *)at = (float)x;
+    }
+    return sampi_init(&t);
+}
+
+/* A sampler for a vocabulary of about n tokens: the numbers of some kinds are those at which they do the most. */
 static samp_sampler *make_kind(source *s, int kind, size_t n)
 {
     float p = kind >= SAMPI_TAIL_FREE && kind <= SAMPI_MIN_P ? make_share(s, kind != SAMPI_MIN_P) : 0.0f, t;
@@ -630,9 +650,6 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
             p = percent(s, 50) ? (float)coarse(s) : PICK(s, 0.0f, 0.1f, 2.0f, 1048576.0f, 1.0f);
             return samp_init_temp_ext(t, p, PICK(s, 1.0f, 0.5f, 2.0f, 0.0f, 1000.0f));
         case SAMPI_SMOOTHING: return make_smoothing(s);
-        case SAMPI_LOG_SOFTMAX: return samp_init_log_softmax();
-        case SAMPI_SOFTMAX: return samp_init_softmax();
-        case SAMPI_GREEDY: return samp_init_greedy();
         case SAMPI_GUMBEL:
 #ifdef SAMPLING_GUMBEL_DECLARED
             return samp_init_gumbel(choose(s, 2));
@@ -655,10 +672,10 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_CUSTOM:
         case SAMPI_GRAMMAR:
         case SAMPI_N_KINDS: break;
+        default: return make_by_fields(s, kind, n);
     }
     return samp_init_dist(choose(s, 2) * (percent(s, 50) ? 1 : 0x9e3779b97f4a7c15u));
 }
-#pragma GCC diagnostic pop
 
 static samp_sampler *make_custom(source *s)
 {
@@ -738,16 +755,16 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 /* Some of the usual samplers in the usual order. */
 static samp_sampler *make_usual_chain(source *s, size_t n)
 {
-    static const int usual[] = { SAMPI_LOGIT_BIAS,  SAMPI_LOG_SOFTMAX, SAMPI_PENALTIES, SAMPI_DRY,
-                                 SAMPI_TOP_N_SIGMA, SAMPI_TOP_K,       SAMPI_TAIL_FREE, SAMPI_TYPICAL,
-                                 SAMPI_TOP_P,       SAMPI_MIN_P,       SAMPI_TOP_A,     SAMPI_P_LESS,
-                                 SAMPI_P_LESS_NORM, SAMPI_EPSILON,     SAMPI_ETA,       SAMPI_TOP_H,
-                                 SAMPI_MIN_K,       SAMPI_XTC,         SAMPI_TEMP_EXT,  SAMPI_SMOOTHING };
+    int usual[SAMPI_N_KINDS] = { SAMPI_LOGIT_BIAS, SAMPI_LOG_SOFTMAX }, n_usual = 2;
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        if (traits->letter && !(traits->flags & SAMPI_IF_NAMED)) usual[n_usual++] = kind;
+    }
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
     if (temp_first) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
-    for (size_t i = 0; i < CASE_COUNT(usual); i++) {
+    for (int i = 0; i < n_usual; i++) {
         ADD_CONSTRAINT(chain, s, n, i ? 2 : 15);
 #ifdef SAMPLING_WATERMARK_DECLARED
         if (i == 0 && percent(s, CASE_WATERMARKS)) samp_chain_add(chain, make_kind(s, SAMPI_SBW, n));
