@@ -219,93 +219,93 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    9871 samplers/gumbel.h               25002 grammar/states.h
-     313 api/config.h                     9936 watermark/function.h            25160 grammar/items.h
-     344 api/types.h                     10049 watermark/text.h                25284 grammar/masks.h
-     643 api/missing.h                   10235 watermark/draw.h                25487 grammar/runs.h
-     658 api/sample.h                    10440 samplers/mirostat.h             25699 grammar/entries.h
-     795 api/chains.h                    10666 samplers/adaptive_p.h           26208 grammar/accepting.h
-    1092 api/samplers.h                  10804 samplers/ras.h                  26540 grammar/history.h
-    1463 api/gumbel.h                    10867 samplers/custom.h               26641 grammar/waiting.h
-    1492 api/operator.h                  10917 config/describe.h               26948 grammar/room.h
-    1551 api/kv.h                        11085 config/from_params.h            27302 grammar/sampler.h
-    1748 api/llama_cpp.h                 11137 config/orders.h                 27556 grammar/forced.h
-    1796 api/text_error.h                11409 config/numbers.h                27743 grammar/hooks.h
-    1815 api/grammar.h                   11554 config/set.h                    27865 schema/head.h
-    2124 api/shards.h                    11730 config/texts.h                  28040 schema/errors.h
-    2237 api/peers.h                     11909 config/settings.h               28155 schema/collections.h
-    2363 api/drafts.h                    12024 life/rollback.h                 28188 schema/references.h
-    2522 api/constraints.h               12262 life/chain.h                    28504 schema/strings.h
-    2925 api/watermark.h                 12545 life/members.h                  28565 schema/numbers.h
-    3099 api/stop.h                      12654 life/update.h                   28767 schema/sets.h
-    3239 api/vocab.h                     12837 life/copy.h                     29020 schema/formats.h
-    3281 api/parts.h                     12998 rows/row.h                      29289 schema/scalars.h
-    3329 base/switches.h                 13233 rows/reserve.h                  29595 schema/goals.h
-    3632 base/random.h                   13301 rows/pieces.h                   29838 schema/alternatives.h
-    3652 base/mt19937.h                  13410 rows/thresholds.h               30378 schema/objects.h
-    3724 base/exact.h                    13510 rows/compact.h                  30961 schema/arrays.h
-    3941 base/bits128.h                  13671 rows/sums.h                     31327 schema/satisfiable.h
-    4017 base/elements.h                 13798 rows/changes.h                  31475 schema/whole.h
-    4143 watermark/colours.h             13875 rows/cuts.h                     31630 tags/head.h
-    4206 kernels/llama_cpp/contract.h    14304 rows/typical.h                  31758 tags/words.h
-    4248 kernels/contract.h              14612 rows/tail_free.h                31872 tags/inside.h
-    4335 kernels/scalar.h                14680 rows/selecting.h                32011 tags/formats.h
-    4539 kernels/llama_cpp/scalar.h      14811 rows/mirostat.h                 32417 grammar/grammars.h
-    4560 kernels/sets.h                  14891 watermark/rows.h                32485 peers/tables.h
-    4609 kernels/vectors.h               15001 rows/flat.h                     32908 peers/values.h
-    4691 kernels/avx512.h                15050 rows/logprobs.h                 33386 peers/llama_server.h
-    4776 kernels/avx2.h                  15134 rows/step.h                     33454 peers/stops.h
-    4840 kernels/sse2.h                  15150 rows/llama_cpp/sums.h           33513 peers/fields.h
-    4857 kernels/neon.h                  15453 rows/llama_cpp/samplers.h       33798 peers/requests.h
-    4880 kernels/wasm.h                  15922 rows/llama_cpp/step.h           33977 vocab/pieces.h
-    4896 kernels/generic.h               15952 run/apply.h                     34155 vocab/tokenizer_json.h
-    4916 kernels/shared.h                16021 run/writing.h                   34373 vocab/gguf.h
-    5040 kernels/passes.h                16145 run/arrays.h                    34548 shards/head.h
-    5724 kernels/llama_cpp/passes.h      16221 run/arrays_llama_cpp.h          34630 shards/bytes.h
-    5806 kernels/check.h                 16418 run/walk.h                      34727 shards/merging.h
-    5828 kernels/dispatch.h              16522 run/again.h                     35016 shards/row.h
-    6027 core/array.h                    16592 run/finish.h                    35138 shards/answers.h
-    6341 core/table.h                    16631 run/draw_llama_cpp.h            35582 shards/logprobs.h
-    6526 core/windows.h                  16703 run/draw.h                      35726 shards/taking.h
-    6614 constraints/record.h            16774 run/sample.h                    35863 shards/asking.h
-    6684 watermark/record.h              16869 watermark/making.h              35992 shards/prefix.h
-    6703 rows/work.h                     17091 watermark/tails.h               36214 shards/plans.h
-    6731 life/past.h                     17188 watermark/detect.h              36660 samplers/plans.h
-    6790 core/record.h                   17413 run/verify.h                    36922 shards/way.h
-    6945 core/plans.h                    17503 run/batch.h                     37065 shards/memory.h
-    6971 core/fields.h                   17682 run/guide.h                     37134 shards/batch.h
-    7074 core/owners.h                   17723 life/state.h                    37533 drafts/head.h
-    7141 core/mt19937.h                  17884 operator/weights.h              37584 drafts/block.h
-    7196 core/no_mt19937.h               17960 operator/search.h               37767 drafts/tree.h
-    7228 core/making.h                   18091 operator/run.h                  37889 drafts/relaxed.h
-    7387 core/streams.h                  18251 kv/cells.h                      37970 drafts/ngram.h
-    7423 life/state_fields.h             18275 kv/making.h                     38106 text/automaton.h
-    7511 samplers/llama_cpp.h            18495 kv/slot.h                       38177 grammar/patterns.h
-    7584 samplers/logit_bias.h           18627 kv/sequences.h                  38326 constraints/automaton.h
-    7668 samplers/patch.h                18757 kv/data.h                       38365 constraints/making.h
-    7716 samplers/penalties.h            18886 kv/update.h                     38611 constraints/sampler.h
-    7857 samplers/dry.h                  19004 kv/state.h                      38700 constraints/constructors.h
-    8385 samplers/cut.h                  19203 llama_cpp/functions.h           39078 constraints/patterns.h
-    8405 samplers/top_n_sigma.h          19265 llama_cpp/object.h              39167 constraints/looking.h
-    8512 samplers/top_k.h                19318 llama_cpp/vocabulary.h          39237 constraints/thinking.h
-    8568 samplers/tail_free.h            19393 text/reading.h                  39480 constraints/schedule.h
-    8685 samplers/typical.h              19499 text/strings.h                  39563 constraints/accepting.h
-    8754 samplers/top_p.h                19597 text/values.h                   39744 constraints/drawing.h
-    8793 samplers/min_p.h                19751 text/documents.h                39982 constraints/state.h
-    8830 samplers/by_sums.h              19824 grammar/head.h                  40046 constraints/kind.h
-    8960 samplers/top_h.h                19828 grammar/tree.h                  40100 constraints/top_p_decay.h
-    9009 samplers/min_k.h                20470 grammar/building.h              40176 constraints/timestamps.h
-    9066 samplers/xtc.h                  20866 grammar/finishing.h             40370 constraints/accessors.h
-    9204 samplers/infill.h               21169 grammar/reading.h               40477 stop/head.h
-    9311 samplers/temperature.h          21258 grammar/gbnf.h                  40542 stop/search.h
-    9472 samplers/smoothing.h            21551 grammar/regex.h                 40663 stop/making.h
-    9553 samplers/softmax.h              21968 grammar/derivatives.h           40820 stop/text.h
-    9585 samplers/drafted.h              22784 grammar/vocabulary.h            40972 stop/patterns.h
-    9610 samplers/greedy.h               23238 grammar/triggers.h              41044 stop/settings.h
-    9642 samplers/choose.h               23712 grammar/matcher.h               41075 core/kinds.h
-    9702 samplers/ratio.h                23982 grammar/cache.h                 41117 base/restore.h
-    9766 samplers/draw.h                 24263 grammar/moving.h                41130 api/license.h
-    9843 samplers/dist.h                 24712 grammar/visits.h
+       2 api/opening.h                   10091 samplers/dist.h                 25138 grammar/states.h
+     313 api/config.h                    10119 samplers/gumbel.h               25296 grammar/items.h
+     344 api/types.h                     10184 watermark/function.h            25420 grammar/masks.h
+     643 api/missing.h                   10297 watermark/text.h                25623 grammar/runs.h
+     658 api/sample.h                    10483 watermark/draw.h                25835 grammar/entries.h
+     795 api/chains.h                    10688 samplers/mirostat.h             26344 grammar/accepting.h
+    1092 api/samplers.h                  10914 samplers/adaptive_p.h           26676 grammar/history.h
+    1463 api/gumbel.h                    11052 samplers/ras.h                  26777 grammar/waiting.h
+    1492 api/operator.h                  11115 samplers/custom.h               27084 grammar/room.h
+    1551 api/kv.h                        11165 config/describe.h               27438 grammar/sampler.h
+    1748 api/llama_cpp.h                 11333 config/from_params.h            27692 grammar/forced.h
+    1796 api/text_error.h                11385 config/orders.h                 27879 grammar/hooks.h
+    1815 api/grammar.h                   11657 config/numbers.h                28001 schema/head.h
+    2124 api/shards.h                    11802 config/set.h                    28176 schema/errors.h
+    2237 api/peers.h                     11978 config/texts.h                  28291 schema/collections.h
+    2363 api/drafts.h                    12157 config/settings.h               28324 schema/references.h
+    2522 api/constraints.h               12272 life/rollback.h                 28640 schema/strings.h
+    2925 api/watermark.h                 12510 life/chain.h                    28701 schema/numbers.h
+    3099 api/stop.h                      12795 life/members.h                  28903 schema/sets.h
+    3239 api/vocab.h                     12904 life/update.h                   29156 schema/formats.h
+    3281 api/parts.h                     13087 life/copy.h                     29425 schema/scalars.h
+    3329 base/switches.h                 13248 rows/row.h                      29731 schema/goals.h
+    3632 base/random.h                   13470 rows/reserve.h                  29974 schema/alternatives.h
+    3652 base/mt19937.h                  13538 rows/pieces.h                   30514 schema/objects.h
+    3724 base/exact.h                    13647 rows/compact.h                  31097 schema/arrays.h
+    3941 base/bits128.h                  13828 rows/sums.h                     31463 schema/satisfiable.h
+    4017 base/elements.h                 13955 rows/changes.h                  31611 schema/whole.h
+    4143 watermark/colours.h             14032 rows/cuts.h                     31766 tags/head.h
+    4206 kernels/llama_cpp/contract.h    14461 rows/typical.h                  31894 tags/words.h
+    4248 kernels/contract.h              14769 rows/tail_free.h                32008 tags/inside.h
+    4335 kernels/scalar.h                14837 rows/selecting.h                32147 tags/formats.h
+    4539 kernels/llama_cpp/scalar.h      14968 rows/mirostat.h                 32553 grammar/grammars.h
+    4560 kernels/sets.h                  15048 watermark/rows.h                32621 peers/tables.h
+    4609 kernels/vectors.h               15158 rows/flat.h                     33044 peers/values.h
+    4691 kernels/avx512.h                15207 rows/logprobs.h                 33522 peers/llama_server.h
+    4776 kernels/avx2.h                  15291 rows/step.h                     33590 peers/stops.h
+    4840 kernels/sse2.h                  15307 rows/llama_cpp/sums.h           33649 peers/fields.h
+    4857 kernels/neon.h                  15610 rows/llama_cpp/samplers.h       33934 peers/requests.h
+    4880 kernels/wasm.h                  16079 rows/llama_cpp/step.h           34113 vocab/pieces.h
+    4896 kernels/generic.h               16109 run/apply.h                     34291 vocab/tokenizer_json.h
+    4916 kernels/shared.h                16178 run/writing.h                   34509 vocab/gguf.h
+    5040 kernels/passes.h                16280 run/arrays.h                    34684 shards/head.h
+    5724 kernels/llama_cpp/passes.h      16356 run/arrays_llama_cpp.h          34766 shards/bytes.h
+    5806 kernels/check.h                 16553 run/walk.h                      34863 shards/merging.h
+    5828 kernels/dispatch.h              16658 run/again.h                     35152 shards/row.h
+    6027 core/thresholds.h               16728 run/finish.h                    35274 shards/answers.h
+    6120 core/array.h                    16767 run/draw_llama_cpp.h            35718 shards/logprobs.h
+    6550 core/table.h                    16839 run/draw.h                      35862 shards/taking.h
+    6735 core/windows.h                  16910 run/sample.h                    35999 shards/asking.h
+    6823 constraints/record.h            17005 watermark/making.h              36128 shards/prefix.h
+    6893 watermark/record.h              17227 watermark/tails.h               36350 shards/plans.h
+    6912 rows/work.h                     17324 watermark/detect.h              36796 samplers/plans.h
+    6941 life/past.h                     17549 run/verify.h                    37058 shards/way.h
+    7000 core/record.h                   17639 run/batch.h                     37201 shards/memory.h
+    7156 core/plans.h                    17818 run/guide.h                     37270 shards/batch.h
+    7182 core/fields.h                   17859 life/state.h                    37669 drafts/head.h
+    7285 core/owners.h                   18020 operator/weights.h              37720 drafts/block.h
+    7352 core/mt19937.h                  18096 operator/search.h               37903 drafts/tree.h
+    7407 core/no_mt19937.h               18227 operator/run.h                  38025 drafts/relaxed.h
+    7439 core/making.h                   18387 kv/cells.h                      38106 drafts/ngram.h
+    7598 core/streams.h                  18411 kv/making.h                     38242 text/automaton.h
+    7634 life/state_fields.h             18631 kv/slot.h                       38313 grammar/patterns.h
+    7722 samplers/llama_cpp.h            18763 kv/sequences.h                  38462 constraints/automaton.h
+    7801 samplers/logit_bias.h           18893 kv/data.h                       38501 constraints/making.h
+    7885 samplers/patch.h                19022 kv/update.h                     38747 constraints/sampler.h
+    7933 samplers/penalties.h            19140 kv/state.h                      38836 constraints/constructors.h
+    8074 samplers/dry.h                  19339 llama_cpp/functions.h           39214 constraints/patterns.h
+    8602 samplers/cut.h                  19401 llama_cpp/object.h              39303 constraints/looking.h
+    8622 samplers/top_n_sigma.h          19454 llama_cpp/vocabulary.h          39373 constraints/thinking.h
+    8729 samplers/top_k.h                19529 text/reading.h                  39616 constraints/schedule.h
+    8785 samplers/tail_free.h            19635 text/strings.h                  39699 constraints/accepting.h
+    8902 samplers/typical.h              19733 text/values.h                   39880 constraints/drawing.h
+    8971 samplers/top_p.h                19887 text/documents.h                40118 constraints/state.h
+    9010 samplers/min_p.h                19960 grammar/head.h                  40182 constraints/kind.h
+    9047 samplers/by_sums.h              19964 grammar/tree.h                  40236 constraints/top_p_decay.h
+    9177 samplers/top_h.h                20606 grammar/building.h              40312 constraints/timestamps.h
+    9228 samplers/min_k.h                21002 grammar/finishing.h             40506 constraints/accessors.h
+    9288 samplers/xtc.h                  21305 grammar/reading.h               40613 stop/head.h
+    9429 samplers/infill.h               21394 grammar/gbnf.h                  40678 stop/search.h
+    9536 samplers/temperature.h          21687 grammar/regex.h                 40799 stop/making.h
+    9697 samplers/smoothing.h            22104 grammar/derivatives.h           40956 stop/text.h
+    9778 samplers/softmax.h              22920 grammar/vocabulary.h            41108 stop/patterns.h
+    9808 samplers/drafted.h              23374 grammar/triggers.h              41180 stop/settings.h
+    9833 samplers/greedy.h               23848 grammar/matcher.h               41211 core/kinds.h
+    9865 samplers/choose.h               24118 grammar/cache.h                 41253 base/restore.h
+    9951 samplers/ratio.h                24399 grammar/moving.h                41266 api/license.h
+   10015 samplers/draw.h                 24848 grammar/visits.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6024,6 +6024,99 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
     return SAMP_E_UNSUPPORTED;
 }
 
+/* ---- src/core/thresholds.h ---- */
+/* ---- thresholds without a sort ----
+  The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. */
+
+static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
+static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
+
+/* Returns the smallest float that is at least t. */
+static float sampi_float_up(double t)
+{
+    if (t <= -(double)FLT_MAX) return -FLT_MAX;
+    float f = (float)t;
+    return (double)f < t ? sampi_next_up(f) : f;
+}
+
+static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
+
+/* The numbers of a search. */
+typedef struct sampi_values {
+    const sampi_kernels *k;
+    const float *x;    /* [n] the numbers */
+    const uint64_t *w; /* [n] the weights of the numbers; NULL: each weight is 1 */
+    size_t n;
+    float top; /* the largest of the numbers, or any larger value */
+} sampi_values;
+
+/* Returns the sum of the weights of the numbers that are at least `floor`. */
+static uint64_t sampi_mass_above(const sampi_values *values, float floor)
+{
+    return values->w ? values->k->mass(values->x, values->w, values->n, floor)
+                     : values->k->count(values->x, values->n, floor);
+}
+
+/* Memory for the few numbers to which a search has been narrowed. */
+typedef struct sampi_few {
+    float x[SAMPI_TILE + 16];
+    int32_t at[SAMPI_TILE + 16]; /* [i]: the index of x [i] among all numbers */
+    uint64_t w[SAMPI_TILE + 16];
+} sampi_few;
+
+/* Narrows a search to the numbers in [low, high), if they are at most SAMPI_TILE. */
+static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
+{
+    const sampi_kernels *k = values->k;
+    if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
+    uint64_t beyond = sampi_mass_above(values, high);
+    values->n = k->collect(values->x, NULL, 0, values->n, low, high, few->x, few->at);
+    values->x = few->x;
+    if (!values->w) return beyond;
+    for (size_t i = 0; i < values->n; i++) few->w[i] = values->w[few->at[i]];
+    values->w = few->w;
+    return beyond;
+}
+
+/* Returns the largest value such that the numbers at or above it have at least the mass `want`; -FLT_MAX if all numbers
+   together have less. */
+static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
+{
+    const int32_t lowest = sampi_key(-FLT_MAX);
+    int32_t low = sampi_key(all->top), high = low + 1; /* the numbers from `high` on have less mass than `want` */
+    int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
+    sampi_values values = *all;
+    sampi_few few;
+    uint64_t mass = sampi_mass_above(&values, values.top), beyond = 0;
+    while (mass < want) {
+        if (low == lowest) return -FLT_MAX;
+        high = low;
+        low = (int64_t)low - lowest > step ? low - step : lowest;
+        if (step < 1 << 28) step *= 2;
+        mass = sampi_mass_above(&values, sampi_unkey(low));
+    }
+    for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
+        int32_t middle = sampi_middle(low, high);
+        if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
+            beyond = sampi_narrow_search(&values, sampi_unkey(low), sampi_unkey(high), &few);
+        uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
+        if (mass_middle < want) {
+            high = middle;
+        } else {
+            low = middle;
+            mass = mass_middle;
+        }
+    }
+    return sampi_unkey(low);
+}
+
+/* Returns the largest value that at least `want` of the numbers x [n] reach: the want-th largest of them. */
+static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
+{
+    sampi_values values = { k, x, NULL, n, top };
+    return sampi_find_value(&values, want, 0, 1);
+}
+
 /* ---- src/core/array.h ---- */
 /* =================================================================================================== >>array
   Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
@@ -6032,6 +6125,14 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 /* Checks the array before any built-in sampler works on it (sampi_run calls it for all of them): at least one candidate
    must not be masked, and no logit may be NaN or +infinity. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
+
+/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. */
+static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
+{
+    size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+    (void)sampi_use()->fetch(cur->data, SAMPI_CANDIDATE, NULL, at, n, x);
+    return n;
+}
 
 /* ---- order ---- */
 
@@ -6135,17 +6236,114 @@ static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t
     sampi_insertion_sort(order, d, n);
 }
 
-/* Sorts the array so that data [0 .. k) are the first k in order, k <= size. */
-static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
+/* Writes the keys of n candidates to x: logits, or scores with the sign changed. */
+static void sampi_keys(const sampi_order *order, const samp_token_data *d, size_t n, float *x)
 {
-    if (cur->sorted && !order->score) return;
-    sampi_sort_part(order, cur->data, cur->size, k, 64);
-    cur->sorted = !order->score && k >= cur->size;
+    if (!order->score) (void)sampi_use()->fetch(d, SAMPI_CANDIDATE, NULL, 0, n, x);
+    for (size_t i = 0; order->score && i < n; i++) x[i] = -(float)order->score(order, &d[i]);
 }
 
-/* Sorts the whole array, for samplers that need the order of all candidates: softmax, tail_free, and most samplers in
-   llama.cpp's arithmetic. */
-static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
+/* Sorts n candidates by a radix sort of their keys, 11 bits a round; candidates whose keys are equal are then sorted by
+   quicksort. */
+static SAMPI_HOT void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, samp_token_data *to)
+{
+    uint32_t start[3][2049], key[SAMPI_TILE];
+    samp_token_data *from = d;
+    float x[SAMPI_TILE];
+    memset(start, 0, sizeof start);
+    for (int pass = -1; pass < 3; pass++) {
+        for (int digit = 1; pass >= 0 && digit < 2048; digit++) start[pass][digit] += start[pass][digit - 1];
+        for (size_t at = 0, len; at < n; at += len) {
+            len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+            sampi_keys(order, from + at, len, x);
+            for (size_t i = 0; i < len; i++) key[i] = sampi_falling_key(x[i]);
+            for (size_t i = 0; pass < 0 && i < len; i++) {
+                start[0][(key[i] & 2047) + 1]++;
+                start[1][(key[i] >> 11 & 2047) + 1]++;
+                start[2][(key[i] >> 22) + 1]++;
+            }
+            for (size_t i = 0; pass >= 0 && i < len; i++)
+                to[start[pass][key[i] >> 11 * pass & 2047]++] = from[at + i];
+        }
+        if (pass < 0) continue;
+        samp_token_data *swap = from;
+        from = to;
+        to = swap;
+    }
+    memcpy(d, from, n * sizeof *d);
+    for (size_t i = 1, end = 1; i < n; i = ++end) { /* `from` has the same candidates: it is no longer needed */
+        if (sampi_before(order, &d[i - 1], &d[i])) continue;
+        float same[2];
+        size_t begin = i - 1;
+        sampi_keys(order, d + i - 1, 1, &same[0]);
+        for (; begin > 0; begin--) {
+            sampi_keys(order, d + begin - 1, 1, &same[1]);
+            if (same[1] != same[0]) break;
+        }
+        for (end = i; end < n; end++) {
+            sampi_keys(order, d + end, 1, &same[1]);
+            if (same[1] != same[0]) break;
+        }
+        sampi_sort_part(order, d + begin, end - begin, end - begin, 64);
+    }
+}
+
+/* Moves candidates so that the first k in order are among d [0 .. m), m being the result. */
+static SAMPI_COLD size_t sampi_gather_first_of(const sampi_order *order, samp_token_data *d, size_t n, size_t k)
+{
+    enum { SAMPLE = 4 * SAMPI_TILE };
+    const sampi_kernels *kernels = sampi_use();
+    float sample[SAMPLE], x[SAMPI_TILE + 16], top = -INFINITY;
+    int32_t hit[SAMPI_TILE + 16];
+    for (size_t i = 0; i < SAMPLE; i++) {
+        sampi_keys(order, d + i * n / SAMPLE, 1, &sample[i]);
+        if (sample[i] > top) top = sample[i];
+    }
+    const double share = (double)k / (double)n * SAMPLE;
+    sampi_values values = { kernels, sample, NULL, SAMPLE, top };
+    const float floor = sampi_find_value(&values, (uint64_t)(share + 3.0 * sqrt(share)) + 4, 0, 1);
+    size_t m = 0;
+    for (size_t at = 0, len; at < n; at += len) {
+        len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        sampi_keys(order, d + at, len, x);
+        size_t hits = kernels->collect(x, NULL, (int32_t)at, len, floor, INFINITY, x, hit);
+        for (size_t i = 0; i < hits; i++) sampi_swap(&d[m++], &d[hit[i]]);
+    }
+    return m < k ? n : m;
+}
+
+/* Sorts further: data [0 .. from) are the first in order already, and afterwards data [0 .. k) are, k <= size. */
+static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t from, size_t k,
+                                    samp_token_data *to)
+{
+    samp_token_data *d = cur->data + from;
+    size_t n = cur->size - from, m = n;
+    if ((cur->sorted && !order->score) || k <= from) return;
+    k -= from;
+    if (n > 16 * SAMPI_TILE && k < n / 8) m = sampi_gather_first_of(order, d, n, k);
+    if (to && k > 2 * SAMPI_TILE && k > m / 8)
+        sampi_sort_long(order, d, m, to);
+    else
+        sampi_sort_part(order, d, m, k, 64);
+    cur->sorted = !order->score && k == n;
+}
+
+/* Sorts an array that is in order up to the k-th candidate eight times as far, or up to the SAMPI_TILE-th, but at most
+   up to `most`; returns how far. */
+static size_t sampi_sort_further(const sampi_order *order, samp_token_data_array *cur, size_t k, size_t most,
+                                 samp_token_data *to)
+{
+    const size_t further = k ? 8 * k : SAMPI_TILE, end = further < most ? further : most;
+    sampi_sort(order, cur, k, end, to);
+    return end;
+}
+
+/* Sorts the whole array, for samplers that need the order of all candidates: softmax, tail_free, min_k, and most
+   samplers in llama.cpp's arithmetic. */
+static void sampi_sort_all(samp_token_data_array *cur, samp_token_data *to)
+{
+    sampi_sort(&SAMPI_BY_LOGIT, cur, 0, cur->size, to);
+}
 
 /* Sets `sorted` to false if the array is no longer in order after a monotone change of the logits (a temperature, a
    mask below a floor). */
@@ -6159,13 +6357,28 @@ static void sampi_recheck_order(samp_token_data_array *cur)
     }
 }
 
+/* Returns the largest of n logits. */
+static float sampi_max_of(const float *x, size_t n)
+{
+    float line[SAMPI_TILE / SAMPI_LINE];
+    return sampi_use()->maxima(x, SAMP_F32, NULL, n, line);
+}
+
 /* Returns the index of the first candidate in order. */
 static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
 {
+    const samp_token_data *d = cur->data;
+    float x[SAMPI_TILE], max = -INFINITY;
     size_t best = 0;
     if (cur->sorted) return 0;
-    for (size_t i = 1; i < cur->size; i++)
-        if (sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &cur->data[best])) best = i;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        const float top = sampi_max_of(x, n);
+        if (!(top >= max)) continue;
+        max = top;
+        for (size_t i = at; i < at + n; i++)
+            if (sampi_before(&SAMPI_BY_LOGIT, &d[i], &d[best])) best = i;
+    }
     return best;
 }
 
@@ -6206,17 +6419,13 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
    these; in llama.cpp's arithmetic (>>llama) masked candidates count too. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < cur->size; i++) n += !sampi_masked(cur->data[i].logit);
-    return n;
-}
-
-/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. */
-static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
-{
-    size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-    (void)sampi_use()->fetch(cur->data, SAMPI_CANDIDATE, NULL, at, n, x);
-    return n;
+    float x[SAMPI_TILE];
+    size_t count = 0;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        count += sampi_use()->count(x, n, -FLT_MAX);
+    }
+    return count;
 }
 
 /* Returns the sums over the array, with weights relative to `max`, which the array need not contain: typical's search
@@ -6263,54 +6472,54 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* Keeps the first k candidates in order, and leaves them sorted. */
-static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
+/* Keeps the first k candidates in order, and leaves them sorted. `to`: as for sampi_sort. */
+static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k, samp_token_data *to)
 {
-    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+    sampi_sort(&SAMPI_BY_LOGIT, cur, 0, k, to);
     cur->size = k;
     cur->sorted = true;
 }
 
 /* Keeps the candidates with a logit >= floor, in the order that they have in the array. */
-static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
+static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep, samp_token_data *to)
 {
-    samp_token_data *d = cur->data;
-    size_t n = cur->size, count = 0, kept = 0;
-    for (size_t i = 0; i < n; i++) count += (double)d[i].logit >= floor;
+    const sampi_kernels *k = sampi_use();
+    const float least = sampi_float_up(floor);
+    float x[SAMPI_TILE + 16];
+    int32_t hit[SAMPI_TILE + 16];
+    size_t count = 0, kept = 0;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        count += k->count(x, n, least);
+    }
     if (count < min_keep || count == 0) {
         if (min_keep == 0) min_keep = 1;
-        sampi_cut_to_first(cur, min_keep < n ? min_keep : n);
+        sampi_cut_to_first(cur, min_keep < cur->size ? min_keep : cur->size, to);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        if ((double)d[i].logit >= floor) d[kept++] = d[i];
-    cur->size = kept;
-}
-
-/* Returns the length of the shortest prefix that has at least the weight `required` and at least min_keep candidates.
-   */
-static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
-                                     size_t min_keep)
-{
-    uint64_t mass = 0;
-    for (size_t i = 0; i < k; i++) {
-        mass += sampi_weight(max, cur->data[i].logit);
-        if (mass >= required && i + 1 >= min_keep) return i + 1;
+    for (size_t at = 0, n; at < cur->size && kept < count; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        const size_t hits = k->collect(x, NULL, (int32_t)at, n, least, INFINITY, x, hit);
+        for (size_t i = 0; i < hits; i++) cur->data[kept++] = cur->data[hit[i]];
     }
-    return 0;
+    cur->size = kept;
 }
 
 /* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the weight `required` (at most
    sums->z) and at least min_keep tokens, and sets p. */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
-                            uint64_t required, size_t min_keep)
+                            uint64_t required, size_t min_keep, samp_token_data *to)
 {
-    size_t keep = 0;
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
+    float x[SAMPI_TILE];
+    size_t keep = 0, k = 0;
     if (min_keep > sums->n) min_keep = sums->n;
-    for (size_t k = 64; keep == 0; k *= 8) {
-        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the weight sums->z */
-        sampi_sort(order, cur, k);
-        keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
+    if (min_keep == 0) min_keep = 1;
+    for (; mass < required || keep < min_keep; keep++) {
+        const size_t at = keep % SAMPI_TILE;
+        if (keep == k) k = sampi_sort_further(order, cur, k, sums->n, to);
+        if (at == 0) (void)sampi_use()->weights(x, sampi_copy_logits(cur, keep, x), sums->max, w, NULL);
+        mass += w[at];
     }
     cur->size = keep;
     sampi_set_p(cur, sums);
@@ -6717,7 +6926,8 @@ typedef struct sampi_work {
     size_t n;                   /* the largest vocabulary for which there is memory */
     samp_token_data *candidate; /* [n] the array of candidates, if one is needed; in memory of its own or that of w */
     uint64_t *w;                /* [n] weights of tokens */
-    float *x;                   /* [n] logits of a compact row (copied tokens) */
+    float *x;                   /* [n] logits of a compact row (copied tokens); x, id and own are adjacent, and the
+                                   steps sort in their memory */
     int32_t *id;                /* [n] ids of a compact row (copied tokens) */
     float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
     uint64_t *sum;              /* sums of tiles (256 elements each) */
@@ -6869,6 +7079,7 @@ struct sampi_sampler {
     samp_perf_data perf;
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
+    samp_token_data *at_memory;      /* while apply runs: memory for as many candidates as it gets, or NULL */
     const struct sampi_draft *draft; /* the draft token that samp_verify tests instead of drawing, or NULL */
     const sampi_sampler *beside;     /* the grammar for which samp_grammar_sample draws from this chain, or NULL */
     sampi_state now, before;         /* before: the copy of `now` from the start of the running draw */
@@ -7531,9 +7742,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 
 /* Does what llama_sampler_softmax_impl does: sets p of all candidates, after sorting them if `sort`. Most samplers of
    this arithmetic begin with this call, as llama.cpp's do. */
-static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
+static sampi_llama_sums sampi_llama_softmax(const sampi_sampler *s, samp_token_data_array *cur, bool sort)
 {
-    if (sort) sampi_sort_all(cur);
+    if (sort) sampi_sort_all(cur, s->at_memory);
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
     for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
@@ -7544,9 +7755,15 @@ static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sor
    takes the smallest id of equal logits.) */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
+    float x[SAMPI_TILE], max = -INFINITY;
     size_t best = 0;
-    for (size_t i = 1; i < cur->size; i++)
-        if (cur->data[i].logit > cur->data[best].logit) best = i;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        const float top = sampi_max_of(x, n);
+        if (!(top > max)) continue;
+        max = top;
+        for (best = at; cur->data[best].logit != top;) best++;
+    }
     return best;
 }
 
@@ -8520,11 +8737,11 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
     if (k > n) k = n;
     if (s->u.top_k.ties) {
-        sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-        sampi_keep_above(cur, (double)cur->data[k - 1].logit, k);
+        sampi_sort(&SAMPI_BY_LOGIT, cur, 0, k, s->at_memory);
+        sampi_keep_above(cur, (double)cur->data[k - 1].logit, k, s->at_memory);
         k = cur->size;
     }
-    sampi_cut_to_first(cur, k);
+    sampi_cut_to_first(cur, k, s->at_memory);
     return SAMP_OK;
 }
 
@@ -8534,7 +8751,7 @@ static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;
     if (s->u.top_k.ties) return sampi_top_k_apply(s, cur);
-    sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
+    sampi_cut_to_first(cur, k < cur->size ? k : cur->size, s->at_memory);
     return SAMP_OK;
 }
 #endif
@@ -8636,7 +8853,7 @@ static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi
 static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
-    sampi_sort_all(cur);
+    sampi_sort_all(cur, s->at_memory);
     sampi_set_p(cur, &sums);
     if (sums.n <= 2) return SAMP_OK; /* two tokens have no bend; masked tokens stay too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -8654,7 +8871,7 @@ static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_ar
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     if (n <= 2) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     float sum = 0.0f, run = 0.0f;
     for (size_t i = 0; i + 2 < n; i++) sum += sampi_llama_bend(&cur->data[i]);
     for (size_t i = 0; i + 2 < n; i++) {
@@ -8702,7 +8919,7 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
     by_score.max = sums.max;
     by_score.mean = (double)sums.s / (double)sums.z;
     uint64_t exceeded = sampi_mulhi(sampi_share(s->u.cut.p), sums.z);
-    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep);
+    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep, s->at_memory);
     return SAMP_OK;
 }
 
@@ -8718,19 +8935,19 @@ static double sampi_llama_typical_score(const sampi_order *order, const samp_tok
 }
 
 /* Sorts by score. p is computed again afterwards, from `sums`. */
-static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
+static void sampi_llama_sort_by_score(const sampi_sampler *s, samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
 {
     sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
-    sampi_sort(&by_score, cur, cur->size);
+    sampi_sort(&by_score, cur, 0, cur->size, s->at_memory);
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
 /* Applies typical as llama.cpp does. The running sum of p, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
+    sampi_llama_sort_by_score(s, cur, &sums, sampi_llama_entropy(cur));
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
 }
@@ -8760,7 +8977,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
-    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep, s->at_memory);
     return SAMP_OK;
 }
 
@@ -8768,8 +8985,8 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* Applies top_p as llama.cpp does. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_softmax(cur, false);
-    sampi_sort_all(cur);
+    sampi_llama_softmax(s, cur, false);
+    sampi_sort_all(cur, s->at_memory);
     sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
     return SAMP_OK;
 }
@@ -8798,7 +9015,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double max = cur->data[sampi_argmax(cur)].logit;
     size_t n = sampi_unmasked(cur), min_keep = s->u.cut.min_keep;
-    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n);
+    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n, s->at_memory);
     return SAMP_OK;
 }
 
@@ -8807,7 +9024,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
-    sampi_keep_above(cur, floor, s->u.cut.min_keep);
+    sampi_keep_above(cur, floor, s->u.cut.min_keep, s->at_memory);
     return SAMP_OK;
 }
 #endif
@@ -8883,7 +9100,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     size_t min_keep = s->u.cut.min_keep;
     double more = (double)sampi_second_sum(s->kind, cur, &sums);
     double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z, more);
-    sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
+    sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n, s->at_memory);
     return SAMP_OK;
 }
 
@@ -8892,7 +9109,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
     while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
     cur->size = kept;
@@ -8964,7 +9181,8 @@ SAMPI_CUT_FIELDS(ETA, eta_cutoff, 0, 0, 0, "epsilon");
 
 /* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`, but at
    least 1. *over gets the entropy with one more token, if there is one. */
-static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
+static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over,
+                                          samp_token_data *to)
 {
     uint64_t w[SAMPI_TILE + 16];
     float x[SAMPI_TILE];
@@ -8972,7 +9190,7 @@ static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, 
     size_t k = 0; /* the first k candidates are in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i % SAMPI_TILE;
-        if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
+        if (i == k) k = sampi_sort_further(&SAMPI_BY_LOGIT, cur, k, n, to);
         if (at == 0) sampi_use()->weights(x, sampi_copy_logits(cur, i, x), max, w, NULL);
         sums.z += w[at];
         sums.s += sampi_weighted(w[at], max, x[at]);
@@ -8987,9 +9205,10 @@ static SAMPI_COLD int sampi_top_h_apply(sampi_sampler *s, samp_token_data_array 
 {
     sampi_sums sums = sampi_sum(cur);
     double over;
-    size_t keep = sampi_top_h_size(cur, sums.n, sums.max, (double)s->u.cut.p * sampi_entropy(&sums), &over);
+    size_t keep = sampi_top_h_size(cur, sums.n, sums.max, (double)s->u.cut.p * sampi_entropy(&sums), &over,
+                                   s->at_memory);
     if (keep < s->u.cut.min_keep) keep = s->u.cut.min_keep;
-    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
+    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n, s->at_memory);
     return SAMP_OK;
 }
 
@@ -9024,12 +9243,13 @@ static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, 
 
 /* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest gets the largest quotient (l_k -
    l_k+1) / k, or -1 if the logits are so flat that more tokens are kept. */
-static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
+static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest,
+                                          samp_token_data *to)
 {
     const samp_token_data *d = cur->data;
     size_t cliff = 1;
     *steepest = 0.0;
-    sampi_sort_all(cur);
+    sampi_sort_all(cur, to);
     for (size_t i = 1; i < n; i++) {
         double fall = sampi_mean_drop(d[i - 1].logit, d[i].logit, i);
         if (!(fall > *steepest)) continue;
@@ -9044,7 +9264,9 @@ static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, 
 static SAMPI_COLD int sampi_min_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double steepest;
-    sampi_cut_to_first(cur, sampi_min_k_size(cur, sampi_unmasked(cur), (double)s->u.cut.p, &steepest));
+    size_t n = sampi_unmasked(cur);
+    n = sampi_min_k_size(cur, n, (double)s->u.cut.p, &steepest, s->at_memory);
+    sampi_cut_to_first(cur, n, s->at_memory);
     return SAMP_OK;
 }
 
@@ -9068,10 +9290,11 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
   With probability p (the coin) the sampler xtc removes all tokens of probability >= t except the least likely of them.
      */
 
-/* Is this candidate's probability at least t? Then its weight is at least `required`. */
-static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+/* Is a logit's weight at least the required one? `what` points to the sums of the array, with this weight in `above`. */
+static bool sampi_weighs_enough(const void *what, float l)
 {
-    return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
+    const sampi_sums *of = (const sampi_sums *)what;
+    return sampi_weight(of->max, l) >= of->above;
 }
 
 /* Is a token exempt? xtc without exempt tokens has no such list. */
@@ -9086,10 +9309,13 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     sampi_sums sums = sampi_sum(cur);
-    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
+    sums.above = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
+    if (!sampi_weighs_enough(&sums, sums.max)) return SAMP_OK;
+    /* the smallest logit that reaches t */
+    const float least = sampi_least_in(sampi_weighs_enough, &sums, SAMPI_NO_KEY, sampi_key(sums.max));
     size_t above = 0, last = 0, spared = 0;
     for (size_t i = 0; i < cur->size; i++) {
-        if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
+        if (!(cur->data[i].logit >= least)) continue;
         if (above == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[last], &cur->data[i])) last = i;
         above++;
         spared += sampi_xtc_spares(s, cur->data[i].id);
@@ -9099,8 +9325,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     sampi_set_p(cur, &sums);
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
-        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required) ||
-            sampi_xtc_spares(s, cur->data[i].id))
+        if (i == last || !(cur->data[i].logit >= least) || sampi_xtc_spares(s, cur->data[i].id))
             cur->data[kept++] = cur->data[i];
     cur->size = kept;
     return SAMP_OK;
@@ -9121,7 +9346,7 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
@@ -9130,7 +9355,7 @@ static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *c
 static SAMPI_COLD int sampi_llama_xtc_except(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     size_t above = 0, gone = 0, kept = 0;
     for (; above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit); above++)
         gone += !sampi_xtc_spares(s, cur->data[above].id);
@@ -9408,7 +9633,7 @@ static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_arr
         return SAMP_OK;
     }
     if (cur->size < 2) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     sampi_llama_scale(cur, sampi_llama_temp_of(s, sampi_llama_entropy(cur), cur->size));
     double max = (double)cur->data[0].logit, sum = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
@@ -9557,9 +9782,8 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 /* softmax is for users who need p and the order, but no token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    (void)s;
     sampi_sums sums = sampi_sum(cur);
-    sampi_sort_all(cur);
+    sampi_sort_all(cur, s->at_memory);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
@@ -9568,8 +9792,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* The sampler softmax in llama.cpp's arithmetic. Other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    (void)s;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     return SAMP_OK;
 }
 #endif
@@ -9693,10 +9916,36 @@ static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
+/* Returns the sum of the envelopes of a tile, which begins at the candidate `at`. */
+static uint64_t sampi_envelope_of_tile(const samp_token_data_array *cur, size_t at, float max)
+{
+    float x[SAMPI_TILE];
+    uint64_t sum = 0;
+    sampi_use()->envelope(x, sampi_copy_logits(cur, at, x), 1.0f, max, -FLT_MAX, &sum);
+    return sum;
+}
+
+/* Returns the sum of all envelopes. */
+static uint64_t sampi_envelope_sum(const samp_token_data_array *cur, float max)
+{
+    uint64_t sum = 0;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) sum += sampi_envelope_of_tile(cur, at, max);
+    return sum;
+}
+
 /* Returns the candidate that a draw proposes: the first at which the running sum of envelopes exceeds t. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
-    return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
+    if (!sampi_ascends(cur->data, cur->size)) return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
+    for (size_t at = 0;; at += SAMPI_TILE) {
+        const uint64_t sum = sampi_envelope_of_tile(cur, at, max);
+        for (size_t i = at; t < sum; i++) {
+            const uint64_t mass = sampi_envelope(max, cur->data[i].logit);
+            if (t < mass) return i;
+            t -= mass;
+        }
+        t -= sum;
+    }
 }
 
 /* ---- src/samplers/ratio.h ---- */
@@ -9773,8 +10022,7 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
-    uint64_t total = 0, random[2];
-    for (size_t i = 0; i < cur->size; i++) total += sampi_envelope(max, cur->data[i].logit);
+    uint64_t total = sampi_envelope_sum(cur, max), random[2];
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
         size_t i = sampi_find(cur, max, sampi_mulhi(random[0], total));
@@ -10500,9 +10748,9 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
     sampi_zipf zipf = { 0.0, 0.0 };
     if (m > n) m = n;
-    sampi_sort(&SAMPI_BY_LOGIT, cur, m);
+    sampi_sort(&SAMPI_BY_LOGIT, cur, 0, m, s->at_memory);
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
-    sampi_cut_to_first(cur, sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n));
+    sampi_cut_to_first(cur, sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n), s->at_memory);
     return sampi_mirostat_select(s, cur);
 }
 
@@ -10519,7 +10767,7 @@ static double sampi_surprise_floor(float mu, float max, double z)
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
-    sampi_keep_above(cur, sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z), 1);
+    sampi_keep_above(cur, sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z), 1, s->at_memory);
     return sampi_mirostat_select(s, cur);
 }
 
@@ -10534,7 +10782,7 @@ static void sampi_llama_follow(sampi_sampler *s, float p)
    kept, so the surprise is relative to these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
     sampi_llama_follow(s, cur->data[cur->selected].p);
     return SAMP_OK;
@@ -10574,7 +10822,7 @@ static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_a
 
 static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
     size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
     cur->size = keep < cur->size ? keep : cur->size;
     return sampi_llama_mirostat_select(s, cur);
@@ -10734,7 +10982,7 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 /* As in llama.cpp, the second softmax trusts `sorted`, although adapting the logits changes their order. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, false);
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, false);
     if (s->u.adaptive.target < 0.0f) {
         cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
         return SAMP_OK;
@@ -10745,7 +10993,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
     s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit here */
-    sampi_llama_softmax(cur, false);
+    sampi_llama_softmax(s, cur, false);
     cur->sorted = false;
     return SAMP_OK;
 }
@@ -12380,6 +12628,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
 typedef struct sampi_ordinals {
     uint32_t next[SAMPI_N_KINDS]; /* for each kind, how many samplers have run: the ordinal of the next one */
     bool has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: `sorted` may be set with ties out of order */
+    sampi_work *work;   /* memory in which samplers may sort, or NULL */
 } sampi_ordinals;
 
 /* Applies a built-in sampler that is on, to an array that the caller has checked. */
@@ -12388,14 +12637,15 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
-    if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
-        if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
-        return traits->apply(s, cur);
-    }
+    if (ordinal->work && cur->size <= ordinal->work->n)
+        s->at_memory = (samp_token_data *)(void *)ordinal->work->x; /* x, id and own are adjacent */
+    const bool is_llama = sampi_is_llama_cpp(s);
+    if (!is_llama && ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
+    if (!is_llama && !(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
     int before = errno; /* libm sets errno on underflow */
-    int status = sampi_apply_of(traits, true)(s, cur);
-    errno = before;
+    int status = sampi_apply_of(traits, is_llama)(s, cur);
+    if (is_llama) errno = before;
+    s->at_memory = NULL;
     return status;
 }
 
@@ -12438,7 +12688,7 @@ static int sampi_end_draw(sampi_sampler *s, int status)
 /* Applies a sampler or a whole chain step by step; this defines samp_apply. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_ordinals ordinal = { { 0 }, false };
+    sampi_ordinals ordinal = { { 0 }, false, s ? &s->work : NULL };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
@@ -13061,19 +13311,6 @@ static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 
 /* ---- elements and logits ---- */
 
-static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
-
-static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
-static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
-
-/* Returns the smallest float that is at least t. */
-static float sampi_float_up(double t)
-{
-    if (t <= -(double)FLT_MAX) return -FLT_MAX;
-    float f = (float)t;
-    return (double)f < t ? sampi_next_up(f) : f;
-}
-
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
 static float sampi_scaled(const sampi_row *row, float x) { return sampi_is_divided(row) ? x / row->r : x * row->r; }
@@ -13256,12 +13493,12 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t w = sampi_add_to_block(&size, (n + 128) * sizeof(samp_token_data));
     size_t x = sampi_add_to_block(&size, (n + 32) * sizeof(float));
     size_t id = sampi_add_to_block(&size, (n + 32) * sizeof(int32_t));
+    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float)); /* behind x and id */
     size_t line = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
     size_t logits = sampi_add_to_block(&size, (n + 32) * sizeof(float));
-    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -13407,85 +13644,9 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
     return cur;
 }
 
-/* ---- src/rows/thresholds.h ---- */
-/* ---- thresholds without a sort ----
-  The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. */
-
-/* The numbers of a search. */
-typedef struct sampi_values {
-    const sampi_kernels *k;
-    const float *x;    /* [n] the numbers */
-    const uint64_t *w; /* [n] the weights of the numbers; NULL: each weight is 1 */
-    size_t n;
-    float top; /* the largest of the numbers, or any larger value */
-} sampi_values;
-
-/* Returns the sum of the weights of the numbers that are at least `floor`. */
-static uint64_t sampi_mass_above(const sampi_values *values, float floor)
-{
-    return values->w ? values->k->mass(values->x, values->w, values->n, floor)
-                     : values->k->count(values->x, values->n, floor);
-}
-
-/* Memory for the few numbers to which a search has been narrowed. */
-typedef struct sampi_few {
-    float x[SAMPI_TILE + 16];
-    int32_t at[SAMPI_TILE + 16]; /* [i]: the index of x [i] among all numbers */
-    uint64_t w[SAMPI_TILE + 16];
-} sampi_few;
-
-/* Narrows a search to the numbers in [low, high), if they are at most SAMPI_TILE. */
-static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
-{
-    const sampi_kernels *k = values->k;
-    if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
-    uint64_t beyond = sampi_mass_above(values, high);
-    values->n = k->collect(values->x, NULL, 0, values->n, low, high, few->x, few->at);
-    values->x = few->x;
-    if (!values->w) return beyond;
-    for (size_t i = 0; i < values->n; i++) few->w[i] = values->w[few->at[i]];
-    values->w = few->w;
-    return beyond;
-}
-
-/* Returns the largest value such that the numbers at or above it have at least the mass `want`; -FLT_MAX if all numbers
-   together have less. */
-static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
-{
-    const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(all->top), high = low + 1; /* the numbers from `high` on have less mass than `want` */
-    int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
-    sampi_values values = *all;
-    sampi_few few;
-    uint64_t mass = sampi_mass_above(&values, values.top), beyond = 0;
-    while (mass < want) {
-        if (low == lowest) return -FLT_MAX;
-        high = low;
-        low = (int64_t)low - lowest > step ? low - step : lowest;
-        if (step < 1 << 28) step *= 2;
-        mass = sampi_mass_above(&values, sampi_unkey(low));
-    }
-    for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
-        int32_t middle = sampi_middle(low, high);
-        if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
-            beyond = sampi_narrow_search(&values, sampi_unkey(low), sampi_unkey(high), &few);
-        uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
-        if (mass_middle < want) {
-            high = middle;
-        } else {
-            low = middle;
-            mass = mass_middle;
-        }
-    }
-    return sampi_unkey(low);
-}
-
-/* Returns the largest value that at least `want` of the numbers x [n] reach: the want-th largest of them. */
-static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
-{
-    sampi_values values = { k, x, NULL, n, top };
-    return sampi_find_value(&values, want, 0, 1);
-}
+/* ---- src/rows/compact.h ---- */
+/* ---- from dense to compact ----
+  Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. */
 
 /* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
    value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. */
@@ -13506,10 +13667,6 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
     }
     return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }
-
-/* ---- src/rows/compact.h ---- */
-/* ---- from dense to compact ----
-  Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. */
 
 /* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
    the old values of these elements are removed. */
@@ -14204,7 +14361,7 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     for (;;) {
         double over, low = sampi_entropy_of(range->z_lo, range->s_lo, range->z_hi);
         double high = sampi_entropy_of(range->z_hi, range->s_hi, range->z_lo);
-        size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over);
+        size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over, NULL);
         if (range->is_exact || over > alpha * high) return keep < cur->size || cur->size == row->n ? keep : 0;
         *range = sampi_exact(row, range->max, true);
     }
@@ -14214,7 +14371,7 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
-    size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest);
+    size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest, NULL);
     double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999 allows for rounding */
     float lowest = sampi_float_up((double)cur->data[n - 1].logit - fall);
     if (n == row->n) return keep;
@@ -15123,7 +15280,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
     sampi_recheck_order(cur); /* under MT19937 an array that is `sorted` may have ties in any order */
-    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
+    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, 0, (size_t)n, NULL);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
         set->top_logprobs[i].logprob = cur->data[i].logit;
@@ -15260,7 +15417,7 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
     row->llama.cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
-    if (in_order) sampi_sort_all(&row->llama.cur);
+    if (in_order) sampi_sort_all(&row->llama.cur, NULL);
     return SAMP_OK;
 }
 
@@ -15727,7 +15884,7 @@ static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
     for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
     float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
     if (last > 0.0f && -logf(last) > entropy) {
-        sampi_llama_sort_by_score(cur, &sums, entropy);
+        sampi_llama_sort_by_score(s, cur, &sums, entropy);
         sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
         float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
@@ -16023,29 +16180,6 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
   One pass writes the row of a view (run/apply.h) to the user's array: the remaining candidates, each with its logit;
      with p, if a sampler has set it; and sorted, if the samplers' steps would have sorted them. */
 
-/* Sorts n candidates whose ids ascend: a radix sort of keys and indices, 11 bits a round. */
-static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
-{
-    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id, adjacent arrays, have room for n keys */
-    if (n <= SAMPI_FEW) {
-        sampi_sort_part(order, d, n, n, 64);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        float x = order->score ? -(float)order->score(order, &d[i]) : d[i].logit;
-        from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
-    }
-    sampi_sort_keys(from, to, n);
-    from = to; /* the sorted keys */
-    samp_token_data *sorted = (samp_token_data *)(void *)work->w;
-    for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
-    memcpy(d, sorted, n * sizeof *d);
-    for (size_t i = 0, end; order->score && i < n; i = end) {
-        for (end = i + 1; end < n && from[end] >> 32 == from[i] >> 32;) end++;
-        sampi_sort_part(order, d + i, end - i, end - i, 64);
-    }
-}
-
 /* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
 {
@@ -16136,7 +16270,8 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
-    if (view->sorts) sampi_sort_long(&view->order, d, n, row->work);
+    cur->sorted = false;
+    if (view->sorts) sampi_sort(&view->order, cur, 0, n, (samp_token_data *)(void *)row->work->x);
     cur->sorted = view->sorts && !view->order.score;
     if (index < 0) return;
     cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
@@ -16401,7 +16536,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         if (is_xtc && sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p)
             sampi_view_xtc_cut(view, s);
         else
-            sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+            sampi_sort_all(view->cur, (samp_token_data *)(void *)view->work->x);
         view->cur->sorted = true;
     }
     errno = before;
@@ -16472,6 +16607,7 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     view.outer = outer;
     view.work = work;
     view.cur = cur;
+    view.ordinal.work = work;
     return view;
 }
 
@@ -16637,7 +16773,7 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
-    const sampi_ordinals ordinal = { { 0 }, false };
+    const sampi_ordinals ordinal = { { 0 }, false, job->work };
     samp_token_data_array *cur = &row->llama.cur;
     int status = sampi_check(cur), before = errno; /* libm sets errno on underflow */
     if (status) return status;
@@ -16740,7 +16876,7 @@ static bool sampi_has_minus_zero(const sampi_row *row)
 /* Makes a whole draw. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    sampi_ordinals ordinal = { { 0 }, false };
+    sampi_ordinals ordinal = { { 0 }, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_flat_chain flat;
@@ -16766,7 +16902,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
     samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
-    if (sorted) sampi_sort_all(&cur);
+    if (sorted) sampi_sort_all(&cur, NULL);
     s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }
@@ -16779,7 +16915,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
    given to sampi_finish_by_steps as a list of one sampler. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
-    const sampi_ordinals ordinal = { { 0 }, false };
+    const sampi_ordinals ordinal = { { 0 }, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
     int status = sampi_open_row(&row, job);

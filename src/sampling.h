@@ -273,6 +273,7 @@ extern "C" {
 
 #include "kernels/check.h"
 #include "kernels/dispatch.h"
+#include "core/thresholds.h"
 #include "core/array.h"
 #include "core/table.h"
 #include "core/windows.h"
@@ -349,7 +350,6 @@ extern "C" {
 #include "rows/row.h"
 #include "rows/reserve.h"
 #include "rows/pieces.h"
-#include "rows/thresholds.h"
 #include "rows/compact.h"
 #include "rows/sums.h"
 #include "rows/changes.h"

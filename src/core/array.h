@@ -15,6 +15,15 @@
    must not be masked, and no logit may be NaN or +infinity. The functions below rely on this. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
+/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. Returns how many it has
+   copied, at most SAMPI_TILE (256). */
+static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
+{
+    size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+    (void)sampi_use()->fetch(cur->data, SAMPI_CANDIDATE, NULL, at, n, x);
+    return n;
+}
+
 /* ---- order ---- */
 
 /* The order of candidates: logit descending, then id ascending. If there is a score function, candidates are compared
@@ -122,18 +131,118 @@ static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t
     sampi_insertion_sort(order, d, n);
 }
 
-/* Sorts the array so that data [0 .. k) are the first k in order, k <= size. Afterwards `sorted` is true if the whole
-   array is in order. */
-static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
+/* Writes the keys of n candidates to x: logits, or scores with the sign changed. A candidate with a larger key comes
+   before one with a smaller key. Equal keys are not always in order: scores are rounded, and ids are not considered. */
+static void sampi_keys(const sampi_order *order, const samp_token_data *d, size_t n, float *x)
 {
-    if (cur->sorted && !order->score) return;
-    sampi_sort_part(order, cur->data, cur->size, k, 64);
-    cur->sorted = !order->score && k >= cur->size;
+    if (!order->score) (void)sampi_use()->fetch(d, SAMPI_CANDIDATE, NULL, 0, n, x);
+    for (size_t i = 0; order->score && i < n; i++) x[i] = -(float)order->score(order, &d[i]);
 }
 
-/* Sorts the whole array, for samplers that need the order of all candidates: softmax, tail_free, and most samplers in
-   llama.cpp's arithmetic. */
-static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
+/* Sorts n candidates by a radix sort of their keys, 11 bits a round; candidates whose keys are equal are then sorted by
+   quicksort. `to` has memory for n candidates. */
+static SAMPI_HOT void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, samp_token_data *to)
+{
+    uint32_t start[3][2049], key[SAMPI_TILE];
+    samp_token_data *from = d;
+    float x[SAMPI_TILE];
+    memset(start, 0, sizeof start);
+    for (int pass = -1; pass < 3; pass++) {
+        for (int digit = 1; pass >= 0 && digit < 2048; digit++) start[pass][digit] += start[pass][digit - 1];
+        for (size_t at = 0, len; at < n; at += len) {
+            len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+            sampi_keys(order, from + at, len, x);
+            for (size_t i = 0; i < len; i++) key[i] = sampi_falling_key(x[i]);
+            for (size_t i = 0; pass < 0 && i < len; i++) {
+                start[0][(key[i] & 2047) + 1]++;
+                start[1][(key[i] >> 11 & 2047) + 1]++;
+                start[2][(key[i] >> 22) + 1]++;
+            }
+            for (size_t i = 0; pass >= 0 && i < len; i++)
+                to[start[pass][key[i] >> 11 * pass & 2047]++] = from[at + i];
+        }
+        if (pass < 0) continue;
+        samp_token_data *swap = from;
+        from = to;
+        to = swap;
+    }
+    memcpy(d, from, n * sizeof *d);
+    for (size_t i = 1, end = 1; i < n; i = ++end) { /* `from` has the same candidates: it is no longer needed */
+        if (sampi_before(order, &d[i - 1], &d[i])) continue;
+        float same[2];
+        size_t begin = i - 1;
+        sampi_keys(order, d + i - 1, 1, &same[0]);
+        for (; begin > 0; begin--) {
+            sampi_keys(order, d + begin - 1, 1, &same[1]);
+            if (same[1] != same[0]) break;
+        }
+        for (end = i; end < n; end++) {
+            sampi_keys(order, d + end, 1, &same[1]);
+            if (same[1] != same[0]) break;
+        }
+        sampi_sort_part(order, d + begin, end - begin, end - begin, 64);
+    }
+}
+
+/* Moves candidates so that the first k in order are among d [0 .. m), m being the result. The key that separates them
+   from the others is guessed from a sample. If the guess was wrong, m is n. */
+static SAMPI_COLD size_t sampi_gather_first_of(const sampi_order *order, samp_token_data *d, size_t n, size_t k)
+{
+    enum { SAMPLE = 4 * SAMPI_TILE };
+    const sampi_kernels *kernels = sampi_use();
+    float sample[SAMPLE], x[SAMPI_TILE + 16], top = -INFINITY;
+    int32_t hit[SAMPI_TILE + 16];
+    for (size_t i = 0; i < SAMPLE; i++) {
+        sampi_keys(order, d + i * n / SAMPLE, 1, &sample[i]);
+        if (sample[i] > top) top = sample[i];
+    }
+    const double share = (double)k / (double)n * SAMPLE;
+    sampi_values values = { kernels, sample, NULL, SAMPLE, top };
+    const float floor = sampi_find_value(&values, (uint64_t)(share + 3.0 * sqrt(share)) + 4, 0, 1);
+    size_t m = 0;
+    for (size_t at = 0, len; at < n; at += len) {
+        len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        sampi_keys(order, d + at, len, x);
+        size_t hits = kernels->collect(x, NULL, (int32_t)at, len, floor, INFINITY, x, hit);
+        for (size_t i = 0; i < hits; i++) sampi_swap(&d[m++], &d[hit[i]]);
+    }
+    return m < k ? n : m;
+}
+
+/* Sorts further: data [0 .. from) are the first in order already, and afterwards data [0 .. k) are, k <= size. `to` has
+   memory for all candidates, or is NULL. Of a long array the first candidates are separated from the others, and only
+   they are sorted; many are sorted by the radix sort. Afterwards `sorted` is true if the whole array is in order. */
+static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t from, size_t k,
+                                    samp_token_data *to)
+{
+    samp_token_data *d = cur->data + from;
+    size_t n = cur->size - from, m = n;
+    if ((cur->sorted && !order->score) || k <= from) return;
+    k -= from;
+    if (n > 16 * SAMPI_TILE && k < n / 8) m = sampi_gather_first_of(order, d, n, k);
+    if (to && k > 2 * SAMPI_TILE && k > m / 8)
+        sampi_sort_long(order, d, m, to);
+    else
+        sampi_sort_part(order, d, m, k, 64);
+    cur->sorted = !order->score && k == n;
+}
+
+/* Sorts an array that is in order up to the k-th candidate eight times as far, or up to the SAMPI_TILE-th, but at most
+   up to `most`; returns how far. A cut calls it until it has found the end of what it keeps. */
+static size_t sampi_sort_further(const sampi_order *order, samp_token_data_array *cur, size_t k, size_t most,
+                                 samp_token_data *to)
+{
+    const size_t further = k ? 8 * k : SAMPI_TILE, end = further < most ? further : most;
+    sampi_sort(order, cur, k, end, to);
+    return end;
+}
+
+/* Sorts the whole array, for samplers that need the order of all candidates: softmax, tail_free, min_k, and most
+   samplers in llama.cpp's arithmetic. */
+static void sampi_sort_all(samp_token_data_array *cur, samp_token_data *to)
+{
+    sampi_sort(&SAMPI_BY_LOGIT, cur, 0, cur->size, to);
+}
 
 /* Sets `sorted` to false if the array is no longer in order after a monotone change of the logits (a temperature, a
    mask below a floor). Such a change keeps the order of unequal logits, but may make logits equal whose ids do not
@@ -148,13 +257,28 @@ static void sampi_recheck_order(samp_token_data_array *cur)
     }
 }
 
+/* Returns the largest of n logits. */
+static float sampi_max_of(const float *x, size_t n)
+{
+    float line[SAMPI_TILE / SAMPI_LINE];
+    return sampi_use()->maxima(x, SAMP_F32, NULL, n, line);
+}
+
 /* Returns the index of the first candidate in order. */
 static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
 {
+    const samp_token_data *d = cur->data;
+    float x[SAMPI_TILE], max = -INFINITY;
     size_t best = 0;
     if (cur->sorted) return 0;
-    for (size_t i = 1; i < cur->size; i++)
-        if (sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &cur->data[best])) best = i;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        const float top = sampi_max_of(x, n);
+        if (!(top >= max)) continue;
+        max = top;
+        for (size_t i = at; i < at + n; i++)
+            if (sampi_before(&SAMPI_BY_LOGIT, &d[i], &d[best])) best = i;
+    }
     return best;
 }
 
@@ -199,18 +323,13 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
    from sampi_sum. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < cur->size; i++) n += !sampi_masked(cur->data[i].logit);
-    return n;
-}
-
-/* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. Returns how many it has
-   copied, at most SAMPI_TILE (256). */
-static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
-{
-    size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-    (void)sampi_use()->fetch(cur->data, SAMPI_CANDIDATE, NULL, at, n, x);
-    return n;
+    float x[SAMPI_TILE];
+    size_t count = 0;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        count += sampi_use()->count(x, n, -FLT_MAX);
+    }
+    return count;
 }
 
 /* Returns the sums over the array, with weights relative to `max`, which the array need not contain: typical's search
@@ -261,10 +380,10 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* Keeps the first k candidates in order, and leaves them sorted. */
-static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
+/* Keeps the first k candidates in order, and leaves them sorted. `to`: as for sampi_sort. */
+static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k, samp_token_data *to)
 {
-    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+    sampi_sort(&SAMPI_BY_LOGIT, cur, 0, k, to);
     cur->size = k;
     cur->sorted = true;
 }
@@ -272,46 +391,46 @@ static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k
 /* Keeps the candidates with a logit >= floor, in the order that they have in the array. If fewer than min_keep
    candidates, or no candidate, reach the floor, the first min_keep candidates (at least 1) of the sorted array stay.
    Masked candidates count if the caller's min_keep counts them, as in llama.cpp. */
-static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
+static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep, samp_token_data *to)
 {
-    samp_token_data *d = cur->data;
-    size_t n = cur->size, count = 0, kept = 0;
-    for (size_t i = 0; i < n; i++) count += (double)d[i].logit >= floor;
+    const sampi_kernels *k = sampi_use();
+    const float least = sampi_float_up(floor);
+    float x[SAMPI_TILE + 16];
+    int32_t hit[SAMPI_TILE + 16];
+    size_t count = 0, kept = 0;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        count += k->count(x, n, least);
+    }
     if (count < min_keep || count == 0) {
         if (min_keep == 0) min_keep = 1;
-        sampi_cut_to_first(cur, min_keep < n ? min_keep : n);
+        sampi_cut_to_first(cur, min_keep < cur->size ? min_keep : cur->size, to);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        if ((double)d[i].logit >= floor) d[kept++] = d[i];
+    for (size_t at = 0, n; at < cur->size && kept < count; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        const size_t hits = k->collect(x, NULL, (int32_t)at, n, least, INFINITY, x, hit);
+        for (size_t i = 0; i < hits; i++) cur->data[kept++] = cur->data[hit[i]];
+    }
     cur->size = kept;
 }
 
-/* Returns the length of the shortest prefix that has at least the weight `required` and at least min_keep candidates.
-   Only the first k candidates, which are in order, are searched; if they are not enough, the result is 0. */
-static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
-                                     size_t min_keep)
-{
-    uint64_t mass = 0;
-    for (size_t i = 0; i < k; i++) {
-        mass += sampi_weight(max, cur->data[i].logit);
-        if (mass >= required && i + 1 >= min_keep) return i + 1;
-    }
-    return 0;
-}
-
 /* Makes the cut of top_p and typical: keeps the shortest prefix of the order that has the weight `required` (at most
-   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so the function sorts the first 64
-   candidates, and then eight times as many until they are enough. */
+   sums->z) and at least min_keep tokens, and sets p. Most such prefixes are short, so the array is sorted only as far
+   as the search gets (sampi_sort_further). */
 static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
-                            uint64_t required, size_t min_keep)
+                            uint64_t required, size_t min_keep, samp_token_data *to)
 {
-    size_t keep = 0;
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
+    float x[SAMPI_TILE];
+    size_t keep = 0, k = 0;
     if (min_keep > sums->n) min_keep = sums->n;
-    for (size_t k = 64; keep == 0; k *= 8) {
-        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the weight sums->z */
-        sampi_sort(order, cur, k);
-        keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
+    if (min_keep == 0) min_keep = 1;
+    for (; mass < required || keep < min_keep; keep++) {
+        const size_t at = keep % SAMPI_TILE;
+        if (keep == k) k = sampi_sort_further(order, cur, k, sums->n, to);
+        if (at == 0) (void)sampi_use()->weights(x, sampi_copy_logits(cur, keep, x), sums->max, w, NULL);
+        mass += w[at];
     }
     cur->size = keep;
     sampi_set_p(cur, sums);

@@ -132,6 +132,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
 typedef struct sampi_ordinals {
     uint32_t next[SAMPI_N_KINDS]; /* for each kind, how many samplers have run: the ordinal of the next one */
     bool has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: `sorted` may be set with ties out of order */
+    sampi_work *work;   /* memory in which samplers may sort, or NULL */
 } sampi_ordinals;
 
 /* Applies a built-in sampler that is on, to an array that the caller has checked. */
@@ -140,14 +141,15 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
-    if (!sampi_is_llama_cpp(s)) {
-        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
-        if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
-        return traits->apply(s, cur);
-    }
+    if (ordinal->work && cur->size <= ordinal->work->n)
+        s->at_memory = (samp_token_data *)(void *)ordinal->work->x; /* x, id and own are adjacent */
+    const bool is_llama = sampi_is_llama_cpp(s);
+    if (!is_llama && ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
+    if (!is_llama && !(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
     int before = errno; /* libm sets errno on underflow */
-    int status = sampi_apply_of(traits, true)(s, cur);
-    errno = before;
+    int status = sampi_apply_of(traits, is_llama)(s, cur);
+    if (is_llama) errno = before;
+    s->at_memory = NULL;
     return status;
 }
 
@@ -199,7 +201,7 @@ static int sampi_end_draw(sampi_sampler *s, int status)
    samplers check the array too; the check here is for chains that begin with a custom sampler, which does not. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_ordinals ordinal = { { 0 }, false };
+    sampi_ordinals ordinal = { { 0 }, false, s ? &s->work : NULL };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;

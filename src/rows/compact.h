@@ -3,6 +3,29 @@
    lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
    tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
 
+/* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
+   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. If `want` is
+   small, the lines are folded into m sets, each with the maximum of its lines, and the search compares sets. m is
+   several times `want`, so that few sets hold two of the largest maxima. `line` has memory to be filled up to a
+   multiple of m. */
+static float sampi_row_bound(const sampi_row *row, size_t want)
+{
+    float *line = row->work->line;
+    sampi_values values = { row->k, line, NULL, sampi_n_lines(row->n), row->top };
+    size_t m = 64;
+    if (want >= row->n) return -FLT_MAX;
+    if (want == 1 && row->n_change == 0) return row->top;
+    want += row->n_change; /* each changed element may have been the maximum of a line */
+    while (m < 4 * want) m *= 2;
+    if (m < values.n) {
+        while (values.n % m) line[values.n++] = -INFINITY;
+        row->k->fold(line, values.n, row->work->scratch, m);
+        values.x = row->work->scratch;
+        values.n = m;
+    }
+    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
+}
+
 /* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
    the old values of these elements are removed. Returns the new number of elements. */
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)

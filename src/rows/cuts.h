@@ -370,7 +370,7 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
     for (;;) {
         double over, low = sampi_entropy_of(range->z_lo, range->s_lo, range->z_hi);
         double high = sampi_entropy_of(range->z_hi, range->s_hi, range->z_lo);
-        size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over);
+        size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over, NULL);
         if (range->is_exact || over > alpha * high) return keep < cur->size || cur->size == row->n ? keep : 0;
         *range = sampi_exact(row, range->max, true);
     }
@@ -383,7 +383,7 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
 static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
-    size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest);
+    size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest, NULL);
     double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999 allows for rounding */
     float lowest = sampi_float_up((double)cur->data[n - 1].logit - fall);
     if (n == row->n) return keep;

@@ -78,7 +78,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
     sampi_recheck_order(cur); /* under MT19937 an array that is `sorted` may have ties in any order */
-    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
+    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, 0, (size_t)n, NULL);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
         set->top_logprobs[i].logprob = cur->data[i].logit;

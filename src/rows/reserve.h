@@ -27,12 +27,12 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t w = sampi_add_to_block(&size, (n + 128) * sizeof(samp_token_data));
     size_t x = sampi_add_to_block(&size, (n + 32) * sizeof(float));
     size_t id = sampi_add_to_block(&size, (n + 32) * sizeof(int32_t));
+    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float)); /* behind x and id */
     size_t line = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
     size_t logits = sampi_add_to_block(&size, (n + 32) * sizeof(float));
-    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;

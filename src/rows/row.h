@@ -143,19 +143,6 @@ static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 
 /* ---- elements and logits ---- */
 
-static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
-
-static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
-static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
-
-/* Returns the smallest float that is at least t. */
-static float sampi_float_up(double t)
-{
-    if (t <= -(double)FLT_MAX) return -FLT_MAX;
-    float f = (float)t;
-    return (double)f < t ? sampi_next_up(f) : f;
-}
-
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
 static float sampi_scaled(const sampi_row *row, float x) { return sampi_is_divided(row) ? x / row->r : x * row->r; }

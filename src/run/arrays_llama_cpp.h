@@ -188,7 +188,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         if (is_xtc && sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p)
             sampi_view_xtc_cut(view, s);
         else
-            sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+            sampi_sort_all(view->cur, (samp_token_data *)(void *)view->work->x);
         view->cur->sorted = true;
     }
     errno = before;

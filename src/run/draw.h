@@ -46,7 +46,7 @@ static bool sampi_has_minus_zero(const sampi_row *row)
    the whole draw is undone, and SAMPI_DECLINED returned. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    sampi_ordinals ordinal = { { 0 }, false };
+    sampi_ordinals ordinal = { { 0 }, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_flat_chain flat;
@@ -72,7 +72,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
     samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
-    if (sorted) sampi_sort_all(&cur);
+    if (sorted) sampi_sort_all(&cur, NULL);
     s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }

@@ -9,7 +9,7 @@
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
-    const sampi_ordinals ordinal = { { 0 }, false };
+    const sampi_ordinals ordinal = { { 0 }, false, job->work };
     samp_token_data_array *cur = &row->llama.cur;
     int status = sampi_check(cur), before = errno; /* libm sets errno on underflow */
     if (status) return status;

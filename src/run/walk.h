@@ -58,6 +58,7 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     view.outer = outer;
     view.work = work;
     view.cur = cur;
+    view.ordinal.work = work;
     return view;
 }
 

@@ -1,31 +1,7 @@
 /* ---- samp_apply: closing a view ----
    One pass writes the row of a view (run/apply.h) to the user's array: the remaining candidates, each with its logit;
-   with p, if a sampler has set it; and sorted, if the samplers' steps would have sorted them. The room has a radix sort
-   for this, and reads the row by rows/pieces.h. */
-
-/* Sorts n candidates whose ids ascend: a radix sort of keys and indices, 11 bits a round. A key is the logit, or the
-   score rounded to f32; candidates with equal keys are then sorted by their exact scores. */
-static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
-{
-    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id, adjacent arrays, have room for n keys */
-    if (n <= SAMPI_FEW) {
-        sampi_sort_part(order, d, n, n, 64);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        float x = order->score ? -(float)order->score(order, &d[i]) : d[i].logit;
-        from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
-    }
-    sampi_sort_keys(from, to, n);
-    from = to; /* the sorted keys */
-    samp_token_data *sorted = (samp_token_data *)(void *)work->w;
-    for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
-    memcpy(d, sorted, n * sizeof *d);
-    for (size_t i = 0, end; order->score && i < n; i = end) {
-        for (end = i + 1; end < n && from[end] >> 32 == from[i] >> 32;) end++;
-        sampi_sort_part(order, d + i, end - i, end - i, 64);
-    }
-}
+   with p, if a sampler has set it; and sorted, if the samplers' steps would have sorted them. The row is read by
+   rows/pieces.h. */
 
 /* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
@@ -117,7 +93,8 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
-    if (view->sorts) sampi_sort_long(&view->order, d, n, row->work);
+    cur->sorted = false;
+    if (view->sorts) sampi_sort(&view->order, cur, 0, n, (samp_token_data *)(void *)row->work->x);
     cur->sorted = view->sorts && !view->order.score;
     if (index < 0) return;
     cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));

@@ -75,7 +75,7 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
    first token's logit as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, false);
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, false);
     if (s->u.adaptive.target < 0.0f) {
         cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
         return SAMP_OK;
@@ -86,7 +86,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
     s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit here */
-    sampi_llama_softmax(cur, false);
+    sampi_llama_softmax(s, cur, false);
     cur->sorted = false;
     return SAMP_OK;
 }

@@ -60,7 +60,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     size_t min_keep = s->u.cut.min_keep;
     double more = (double)sampi_second_sum(s->kind, cur, &sums);
     double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z, more);
-    sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
+    sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n, s->at_memory);
     return SAMP_OK;
 }
 
@@ -70,7 +70,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
     while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
     cur->size = kept;

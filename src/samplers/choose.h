@@ -55,8 +55,35 @@ static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
-/* Returns the candidate that a draw proposes: the first at which the running sum of envelopes exceeds t. */
+/* Returns the sum of the envelopes of a tile, which begins at the candidate `at`. */
+static uint64_t sampi_envelope_of_tile(const samp_token_data_array *cur, size_t at, float max)
+{
+    float x[SAMPI_TILE];
+    uint64_t sum = 0;
+    sampi_use()->envelope(x, sampi_copy_logits(cur, at, x), 1.0f, max, -FLT_MAX, &sum);
+    return sum;
+}
+
+/* Returns the sum of all envelopes. */
+static uint64_t sampi_envelope_sum(const samp_token_data_array *cur, float max)
+{
+    uint64_t sum = 0;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) sum += sampi_envelope_of_tile(cur, at, max);
+    return sum;
+}
+
+/* Returns the candidate that a draw proposes: the first at which the running sum of envelopes exceeds t. If the ids of
+   an array ascend, whole tiles are passed over. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
-    return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
+    if (!sampi_ascends(cur->data, cur->size)) return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
+    for (size_t at = 0;; at += SAMPI_TILE) {
+        const uint64_t sum = sampi_envelope_of_tile(cur, at, max);
+        for (size_t i = at; t < sum; i++) {
+            const uint64_t mass = sampi_envelope(max, cur->data[i].logit);
+            if (t < mass) return i;
+            t -= mass;
+        }
+        t -= sum;
+    }
 }

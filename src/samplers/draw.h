@@ -16,8 +16,7 @@
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
-    uint64_t total = 0, random[2];
-    for (size_t i = 0; i < cur->size; i++) total += sampi_envelope(max, cur->data[i].logit);
+    uint64_t total = sampi_envelope_sum(cur, max), random[2];
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
         size_t i = sampi_find(cur, max, sampi_mulhi(random[0], total));

@@ -35,9 +35,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 /* Does what llama_sampler_softmax_impl does: sets p of all candidates, after sorting them if `sort`. Most samplers of
    this arithmetic begin with this call, as llama.cpp's do. So p is also written by samplers that leave it in the
    canonical arithmetic (temp_ext). */
-static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
+static sampi_llama_sums sampi_llama_softmax(const sampi_sampler *s, samp_token_data_array *cur, bool sort)
 {
-    if (sort) sampi_sort_all(cur);
+    if (sort) sampi_sort_all(cur, s->at_memory);
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
     for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
@@ -48,9 +48,15 @@ static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sor
    takes the smallest id of equal logits.) */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
+    float x[SAMPI_TILE], max = -INFINITY;
     size_t best = 0;
-    for (size_t i = 1; i < cur->size; i++)
-        if (cur->data[i].logit > cur->data[best].logit) best = i;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        const float top = sampi_max_of(x, n);
+        if (!(top > max)) continue;
+        max = top;
+        for (best = at; cur->data[best].logit != top;) best++;
+    }
     return best;
 }
 

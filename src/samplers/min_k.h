@@ -17,12 +17,13 @@ static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, 
 
 /* Returns how many tokens min_k keeps of an array, which becomes sorted. *steepest gets the largest quotient (l_k -
    l_k+1) / k, or -1 if the logits are so flat that more tokens are kept. */
-static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
+static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest,
+                                          samp_token_data *to)
 {
     const samp_token_data *d = cur->data;
     size_t cliff = 1;
     *steepest = 0.0;
-    sampi_sort_all(cur);
+    sampi_sort_all(cur, to);
     for (size_t i = 1; i < n; i++) {
         double fall = sampi_mean_drop(d[i - 1].logit, d[i].logit, i);
         if (!(fall > *steepest)) continue;
@@ -37,7 +38,9 @@ static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, 
 static SAMPI_COLD int sampi_min_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double steepest;
-    sampi_cut_to_first(cur, sampi_min_k_size(cur, sampi_unmasked(cur), (double)s->u.cut.p, &steepest));
+    size_t n = sampi_unmasked(cur);
+    n = sampi_min_k_size(cur, n, (double)s->u.cut.p, &steepest, s->at_memory);
+    sampi_cut_to_first(cur, n, s->at_memory);
     return SAMP_OK;
 }
 

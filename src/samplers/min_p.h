@@ -7,7 +7,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double max = cur->data[sampi_argmax(cur)].logit;
     size_t n = sampi_unmasked(cur), min_keep = s->u.cut.min_keep;
-    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n);
+    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n, s->at_memory);
     return SAMP_OK;
 }
 
@@ -16,7 +16,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
-    sampi_keep_above(cur, floor, s->u.cut.min_keep);
+    sampi_keep_above(cur, floor, s->u.cut.min_keep, s->at_memory);
     return SAMP_OK;
 }
 #endif

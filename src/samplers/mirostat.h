@@ -70,9 +70,9 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
     sampi_zipf zipf = { 0.0, 0.0 };
     if (m > n) m = n;
-    sampi_sort(&SAMPI_BY_LOGIT, cur, m);
+    sampi_sort(&SAMPI_BY_LOGIT, cur, 0, m, s->at_memory);
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
-    sampi_cut_to_first(cur, sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n));
+    sampi_cut_to_first(cur, sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n), s->at_memory);
     return sampi_mirostat_select(s, cur);
 }
 
@@ -89,7 +89,7 @@ static double sampi_surprise_floor(float mu, float max, double z)
 static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
-    sampi_keep_above(cur, sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z), 1);
+    sampi_keep_above(cur, sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z), 1, s->at_memory);
     return sampi_mirostat_select(s, cur);
 }
 
@@ -104,7 +104,7 @@ static void sampi_llama_follow(sampi_sampler *s, float p)
    kept, so the surprise is relative to these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
     sampi_llama_follow(s, cur->data[cur->selected].p);
     return SAMP_OK;
@@ -145,7 +145,7 @@ static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_a
 
 static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
     size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
     cur->size = keep < cur->size ? keep : cur->size;
     return sampi_llama_mirostat_select(s, cur);

@@ -5,9 +5,8 @@
 /* softmax is for users who need p and the order, but no token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    (void)s;
     sampi_sums sums = sampi_sum(cur);
-    sampi_sort_all(cur);
+    sampi_sort_all(cur, s->at_memory);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
@@ -16,8 +15,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* The sampler softmax in llama.cpp's arithmetic. Other samplers call sampi_llama_softmax. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    (void)s;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     return SAMP_OK;
 }
 #endif

@@ -75,7 +75,7 @@ static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi
 static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
-    sampi_sort_all(cur);
+    sampi_sort_all(cur, s->at_memory);
     sampi_set_p(cur, &sums);
     if (sums.n <= 2) return SAMP_OK; /* two tokens have no bend; masked tokens stay too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -93,7 +93,7 @@ static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_ar
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     if (n <= 2) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     float sum = 0.0f, run = 0.0f;
     for (size_t i = 0; i + 2 < n; i++) sum += sampi_llama_bend(&cur->data[i]);
     for (size_t i = 0; i + 2 < n; i++) {

@@ -106,7 +106,7 @@ static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_arr
         return SAMP_OK;
     }
     if (cur->size < 2) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     sampi_llama_scale(cur, sampi_llama_temp_of(s, sampi_llama_entropy(cur), cur->size));
     double max = (double)cur->data[0].logit, sum = 0.0;
     for (size_t i = 0; i < cur->size; i++) {

@@ -5,7 +5,8 @@
 
 /* Returns the length of the longest prefix whose own entropy (of renormalised probabilities) is at most `most`, but at
    least 1. *over gets the entropy with one more token, if there is one. */
-static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
+static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over,
+                                          samp_token_data *to)
 {
     uint64_t w[SAMPI_TILE + 16];
     float x[SAMPI_TILE];
@@ -13,7 +14,7 @@ static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, 
     size_t k = 0; /* the first k candidates are in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i % SAMPI_TILE;
-        if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
+        if (i == k) k = sampi_sort_further(&SAMPI_BY_LOGIT, cur, k, n, to);
         if (at == 0) sampi_use()->weights(x, sampi_copy_logits(cur, i, x), max, w, NULL);
         sums.z += w[at];
         sums.s += sampi_weighted(w[at], max, x[at]);
@@ -28,9 +29,10 @@ static SAMPI_COLD int sampi_top_h_apply(sampi_sampler *s, samp_token_data_array 
 {
     sampi_sums sums = sampi_sum(cur);
     double over;
-    size_t keep = sampi_top_h_size(cur, sums.n, sums.max, (double)s->u.cut.p * sampi_entropy(&sums), &over);
+    size_t keep = sampi_top_h_size(cur, sums.n, sums.max, (double)s->u.cut.p * sampi_entropy(&sums), &over,
+                                   s->at_memory);
     if (keep < s->u.cut.min_keep) keep = s->u.cut.min_keep;
-    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
+    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n, s->at_memory);
     return SAMP_OK;
 }
 

@@ -9,11 +9,11 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
     if (k > n) k = n;
     if (s->u.top_k.ties) {
-        sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-        sampi_keep_above(cur, (double)cur->data[k - 1].logit, k);
+        sampi_sort(&SAMPI_BY_LOGIT, cur, 0, k, s->at_memory);
+        sampi_keep_above(cur, (double)cur->data[k - 1].logit, k, s->at_memory);
         k = cur->size;
     }
-    sampi_cut_to_first(cur, k);
+    sampi_cut_to_first(cur, k, s->at_memory);
     return SAMP_OK;
 }
 
@@ -23,7 +23,7 @@ static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;
     if (s->u.top_k.ties) return sampi_top_k_apply(s, cur);
-    sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
+    sampi_cut_to_first(cur, k < cur->size ? k : cur->size, s->at_memory);
     return SAMP_OK;
 }
 #endif

@@ -8,7 +8,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
-    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep, s->at_memory);
     return SAMP_OK;
 }
 
@@ -17,8 +17,8 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
    bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_softmax(cur, false);
-    sampi_sort_all(cur);
+    sampi_llama_softmax(s, cur, false);
+    sampi_sort_all(cur, s->at_memory);
     sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
     return SAMP_OK;
 }

@@ -22,7 +22,7 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
     by_score.max = sums.max;
     by_score.mean = (double)sums.s / (double)sums.z;
     uint64_t exceeded = sampi_mulhi(sampi_share(s->u.cut.p), sums.z);
-    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep);
+    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep, s->at_memory);
     return SAMP_OK;
 }
 
@@ -39,19 +39,19 @@ static double sampi_llama_typical_score(const sampi_order *order, const samp_tok
 }
 
 /* Sorts by score. p is computed again afterwards, from `sums`. */
-static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
+static void sampi_llama_sort_by_score(const sampi_sampler *s, samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
 {
     sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
-    sampi_sort(&by_score, cur, cur->size);
+    sampi_sort(&by_score, cur, 0, cur->size, s->at_memory);
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
 /* Applies typical as llama.cpp does. The running sum of p, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
+    sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
+    sampi_llama_sort_by_score(s, cur, &sums, sampi_llama_entropy(cur));
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
 }

@@ -5,10 +5,11 @@
    (SAMPI_XTC_EXCEPT), because it has no plan: no step on a device has room for their list. */
 #ifndef SAMPI_PLANS
 
-/* Is this candidate's probability at least t? Then its weight is at least `required`. */
-static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+/* Is a logit's weight at least the required one? `what` points to the sums of the array, with this weight in `above`. */
+static bool sampi_weighs_enough(const void *what, float l)
 {
-    return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
+    const sampi_sums *of = (const sampi_sums *)what;
+    return sampi_weight(of->max, l) >= of->above;
 }
 
 /* Is a token exempt? xtc without exempt tokens has no such list. */
@@ -24,10 +25,13 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     sampi_sums sums = sampi_sum(cur);
-    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
+    sums.above = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or the sampler is off */
+    if (!sampi_weighs_enough(&sums, sums.max)) return SAMP_OK;
+    /* the smallest logit that reaches t */
+    const float least = sampi_least_in(sampi_weighs_enough, &sums, SAMPI_NO_KEY, sampi_key(sums.max));
     size_t above = 0, last = 0, spared = 0;
     for (size_t i = 0; i < cur->size; i++) {
-        if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
+        if (!(cur->data[i].logit >= least)) continue;
         if (above == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[last], &cur->data[i])) last = i;
         above++;
         spared += sampi_xtc_spares(s, cur->data[i].id);
@@ -37,8 +41,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     sampi_set_p(cur, &sums);
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
-        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required) ||
-            sampi_xtc_spares(s, cur->data[i].id))
+        if (i == last || !(cur->data[i].logit >= least) || sampi_xtc_spares(s, cur->data[i].id))
             cur->data[kept++] = cur->data[i];
     cur->size = kept;
     return SAMP_OK;
@@ -60,7 +63,7 @@ static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_da
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
@@ -69,7 +72,7 @@ static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *c
 static SAMPI_COLD int sampi_llama_xtc_except(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
+    sampi_llama_softmax(s, cur, true);
     size_t above = 0, gone = 0, kept = 0;
     for (; above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit); above++)
         gone += !sampi_xtc_spares(s, cur->data[above].id);

@@ -728,6 +728,45 @@ static bool typical_gives_up_quickselect(void)
     return end(&p, good, "typical without quickselect");
 }
 
+static const sampi_order *sorted_by;
+
+static int in_order(const void *a, const void *b)
+{
+    const samp_token_data *x = a, *y = b;
+    return sampi_before(sorted_by, x, y) ? -1 : sampi_before(sorted_by, y, x) ? 1 : 0;
+}
+
+/* An array that is sorted further on demand is qsort's as far as it is sorted: by logits and by scores, with many ties,
+   masked candidates and ids in any order, with memory to sort in and without. */
+static bool sorts_go_further(void)
+{
+    enum { N = 20000 };
+    static samp_token_data want[N], got[N], memory[N];
+    const sampi_order by_score = { sampi_typical_score, 3.0, 2.0 };
+    for (uint64_t seed = 0; seed < 240; seed++) {
+        source s = source_seed(seed);
+        size_t n = 1 + below(&s, seed % 3 ? N : 600), k = 0;
+        double grid = seed % 5 == 0 ? 0.5 : 0x1p-20;
+        for (size_t i = 0; i < n; i++) {
+            want[i] = (samp_token_data){ (samp_token)i, (float)(floor(normal(&s) / grid) * grid), (float)i };
+            if (seed % 4 == 0 && below(&s, 3)) want[i].logit = -INFINITY;
+        }
+        for (size_t i = n; seed % 2 && i > 1; i--) sampi_swap(&want[i - 1], &want[below(&s, i)]);
+        sorted_by = seed % 7 < 3 ? &by_score : &SAMPI_BY_LOGIT;
+        memcpy(got, want, n * sizeof *got);
+        qsort(want, n, sizeof *want, in_order);
+        samp_token_data_array cur = { got, n, -1, false };
+        while (k < n) {
+            size_t most = below(&s, 4) ? n : k + 1 + below(&s, n - k);
+            k = sampi_sort_further(sorted_by, &cur, k, most, seed % 11 < 6 ? memory : NULL);
+            if (memcmp(got, want, k * sizeof *got) == 0 && cur.sorted == (k == n && !sorted_by->score)) continue;
+            printf("seed %" PRIu64 ": %zu of %zu candidates are not in order\n", seed, k, n);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How many tokens a sampler leaves of a row, by its definition. */
 static size_t left_by(player *p, const samp_sampler *sampler, const float *row, size_t n)
 {
@@ -2103,6 +2142,7 @@ static bool xtc_of_llama_on_arrays(void)
     X(long_rows_of_llama) \
     X(ways_that_few_rows_go) \
     X(typical_gives_up_quickselect) \
+    X(sorts_go_further) \
     X(mirostat_cuts_at_the_edge) \
     X(mirostat_learns_to_the_last_bit) \
     X(mirostat_at_the_edge) X(expf_is_libms) X(expf_of_logits) X(sums_of_tiles) X(sums_in_order) X(sums_of_rows)

@@ -288,7 +288,7 @@ static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
     for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
     float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
     if (last > 0.0f && -logf(last) > entropy) {
-        sampi_llama_sort_by_score(cur, &sums, entropy);
+        sampi_llama_sort_by_score(s, cur, &sums, entropy);
         sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
         float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;

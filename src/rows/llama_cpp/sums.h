@@ -129,7 +129,7 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
     row->llama.cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
-    if (in_order) sampi_sort_all(&row->llama.cur);
+    if (in_order) sampi_sort_all(&row->llama.cur, NULL);
     return SAMP_OK;
 }
 

@@ -1,7 +1,19 @@
 /* ---- thresholds without a sort ----
    The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. It bisects
-   over the keys of floats (integers in the same order), with one counting pass for each step. sampi_row_bound applies
-   the search to the maxima of a row's lines, and returns a value that at least k tokens reach. */
+   over the keys of floats (integers in the same order), with one counting pass for each step. */
+
+static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
+static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
+
+/* Returns the smallest float that is at least t. */
+static float sampi_float_up(double t)
+{
+    if (t <= -(double)FLT_MAX) return -FLT_MAX;
+    float f = (float)t;
+    return (double)f < t ? sampi_next_up(f) : f;
+}
+
+static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
 
 /* The numbers of a search. */
 typedef struct sampi_values {
@@ -81,27 +93,4 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
 {
     sampi_values values = { k, x, NULL, n, top };
     return sampi_find_value(&values, want, 0, 1);
-}
-
-/* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
-   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. If `want` is
-   small, the lines are folded into m sets, each with the maximum of its lines, and the search compares sets. m is
-   several times `want`, so that few sets hold two of the largest maxima. `line` has memory to be filled up to a
-   multiple of m. */
-static float sampi_row_bound(const sampi_row *row, size_t want)
-{
-    float *line = row->work->line;
-    sampi_values values = { row->k, line, NULL, sampi_n_lines(row->n), row->top };
-    size_t m = 64;
-    if (want >= row->n) return -FLT_MAX;
-    if (want == 1 && row->n_change == 0) return row->top;
-    want += row->n_change; /* each changed element may have been the maximum of a line */
-    while (m < 4 * want) m *= 2;
-    if (m < values.n) {
-        while (values.n % m) line[values.n++] = -INFINITY;
-        row->k->fold(line, values.n, row->work->scratch, m);
-        values.x = row->work->scratch;
-        values.n = m;
-    }
-    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
 }
