@@ -41,6 +41,9 @@
                                    leniently (SAMPLING_DRAFTS)
        samp_ngram_init, samp_ngram_draft
                                    drafts from the text itself (SAMPLING_DRAFTS)
+       samp_beams_init, samp_beams_step, samp_beams_found
+                                   the n best texts side by side: beam search (SAMPLING_SEARCH)
+       samp_unmask                 one step of a diffusion model: which positions to fill (SAMPLING_SEARCH)
        samp_guide                  combines logits with and without a prompt (classifier-free guidance)
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
@@ -116,6 +119,7 @@
                                                                        vocabularies from a model's files
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
+       >>search                                                        beams, and texts to fill in
        >>constraints                                                   bans, biases, budgets, loop breakers
        >>stop                                                          from tokens to text
 
@@ -138,6 +142,7 @@
        SAMPLING_PEERS *            samp_settings_from, which turns requests to OpenAI's servers, vLLM, SGLang,
                                    transformers, llama-server, Ollama or Anthropic into settings
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed, samp_ngram_draft
+       SAMPLING_SEARCH *           samp_beams, samp_unmask; it defines SAMPLING_GUMBEL
        SAMPLING_GUMBEL *           samp_init_gumbel: draws with random noise that is a function of seed, position and
                                    token
        SAMPLING_WATERMARK *        samp_init_watermark marks texts, and samp_watermark_detect finds the mark with the
@@ -219,93 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10091 samplers/dist.h                 25138 grammar/states.h
-     313 api/config.h                    10119 samplers/gumbel.h               25296 grammar/items.h
-     344 api/types.h                     10184 watermark/function.h            25420 grammar/masks.h
-     643 api/missing.h                   10297 watermark/text.h                25623 grammar/runs.h
-     658 api/sample.h                    10483 watermark/draw.h                25835 grammar/entries.h
-     795 api/chains.h                    10688 samplers/mirostat.h             26344 grammar/accepting.h
-    1092 api/samplers.h                  10914 samplers/adaptive_p.h           26676 grammar/history.h
-    1463 api/gumbel.h                    11052 samplers/ras.h                  26777 grammar/waiting.h
-    1492 api/operator.h                  11115 samplers/custom.h               27084 grammar/room.h
-    1551 api/kv.h                        11165 config/describe.h               27438 grammar/sampler.h
-    1748 api/llama_cpp.h                 11333 config/from_params.h            27692 grammar/forced.h
-    1796 api/text_error.h                11385 config/orders.h                 27879 grammar/hooks.h
-    1815 api/grammar.h                   11657 config/numbers.h                28001 schema/head.h
-    2124 api/shards.h                    11802 config/set.h                    28176 schema/errors.h
-    2237 api/peers.h                     11978 config/texts.h                  28291 schema/collections.h
-    2363 api/drafts.h                    12157 config/settings.h               28324 schema/references.h
-    2522 api/constraints.h               12272 life/rollback.h                 28640 schema/strings.h
-    2925 api/watermark.h                 12510 life/chain.h                    28701 schema/numbers.h
-    3099 api/stop.h                      12795 life/members.h                  28903 schema/sets.h
-    3239 api/vocab.h                     12904 life/update.h                   29156 schema/formats.h
-    3281 api/parts.h                     13087 life/copy.h                     29425 schema/scalars.h
-    3329 base/switches.h                 13248 rows/row.h                      29731 schema/goals.h
-    3632 base/random.h                   13470 rows/reserve.h                  29974 schema/alternatives.h
-    3652 base/mt19937.h                  13538 rows/pieces.h                   30514 schema/objects.h
-    3724 base/exact.h                    13647 rows/compact.h                  31097 schema/arrays.h
-    3941 base/bits128.h                  13828 rows/sums.h                     31463 schema/satisfiable.h
-    4017 base/elements.h                 13955 rows/changes.h                  31611 schema/whole.h
-    4143 watermark/colours.h             14032 rows/cuts.h                     31766 tags/head.h
-    4206 kernels/llama_cpp/contract.h    14461 rows/typical.h                  31894 tags/words.h
-    4248 kernels/contract.h              14769 rows/tail_free.h                32008 tags/inside.h
-    4335 kernels/scalar.h                14837 rows/selecting.h                32147 tags/formats.h
-    4539 kernels/llama_cpp/scalar.h      14968 rows/mirostat.h                 32553 grammar/grammars.h
-    4560 kernels/sets.h                  15048 watermark/rows.h                32621 peers/tables.h
-    4609 kernels/vectors.h               15158 rows/flat.h                     33044 peers/values.h
-    4691 kernels/avx512.h                15207 rows/logprobs.h                 33522 peers/llama_server.h
-    4776 kernels/avx2.h                  15291 rows/step.h                     33590 peers/stops.h
-    4840 kernels/sse2.h                  15307 rows/llama_cpp/sums.h           33649 peers/fields.h
-    4857 kernels/neon.h                  15610 rows/llama_cpp/samplers.h       33934 peers/requests.h
-    4880 kernels/wasm.h                  16079 rows/llama_cpp/step.h           34113 vocab/pieces.h
-    4896 kernels/generic.h               16109 run/apply.h                     34291 vocab/tokenizer_json.h
-    4916 kernels/shared.h                16178 run/writing.h                   34509 vocab/gguf.h
-    5040 kernels/passes.h                16280 run/arrays.h                    34684 shards/head.h
-    5724 kernels/llama_cpp/passes.h      16356 run/arrays_llama_cpp.h          34766 shards/bytes.h
-    5806 kernels/check.h                 16553 run/walk.h                      34863 shards/merging.h
-    5828 kernels/dispatch.h              16658 run/again.h                     35152 shards/row.h
-    6027 core/thresholds.h               16728 run/finish.h                    35274 shards/answers.h
-    6120 core/array.h                    16767 run/draw_llama_cpp.h            35718 shards/logprobs.h
-    6550 core/table.h                    16839 run/draw.h                      35862 shards/taking.h
-    6735 core/windows.h                  16910 run/sample.h                    35999 shards/asking.h
-    6823 constraints/record.h            17005 watermark/making.h              36128 shards/prefix.h
-    6893 watermark/record.h              17227 watermark/tails.h               36350 shards/plans.h
-    6912 rows/work.h                     17324 watermark/detect.h              36796 samplers/plans.h
-    6941 life/past.h                     17549 run/verify.h                    37058 shards/way.h
-    7000 core/record.h                   17639 run/batch.h                     37201 shards/memory.h
-    7156 core/plans.h                    17818 run/guide.h                     37270 shards/batch.h
-    7182 core/fields.h                   17859 life/state.h                    37669 drafts/head.h
-    7285 core/owners.h                   18020 operator/weights.h              37720 drafts/block.h
-    7352 core/mt19937.h                  18096 operator/search.h               37903 drafts/tree.h
-    7407 core/no_mt19937.h               18227 operator/run.h                  38025 drafts/relaxed.h
-    7439 core/making.h                   18387 kv/cells.h                      38106 drafts/ngram.h
-    7598 core/streams.h                  18411 kv/making.h                     38242 text/automaton.h
-    7634 life/state_fields.h             18631 kv/slot.h                       38313 grammar/patterns.h
-    7722 samplers/llama_cpp.h            18763 kv/sequences.h                  38462 constraints/automaton.h
-    7801 samplers/logit_bias.h           18893 kv/data.h                       38501 constraints/making.h
-    7885 samplers/patch.h                19022 kv/update.h                     38747 constraints/sampler.h
-    7933 samplers/penalties.h            19140 kv/state.h                      38836 constraints/constructors.h
-    8074 samplers/dry.h                  19339 llama_cpp/functions.h           39214 constraints/patterns.h
-    8602 samplers/cut.h                  19401 llama_cpp/object.h              39303 constraints/looking.h
-    8622 samplers/top_n_sigma.h          19454 llama_cpp/vocabulary.h          39373 constraints/thinking.h
-    8729 samplers/top_k.h                19529 text/reading.h                  39616 constraints/schedule.h
-    8785 samplers/tail_free.h            19635 text/strings.h                  39699 constraints/accepting.h
-    8902 samplers/typical.h              19733 text/values.h                   39880 constraints/drawing.h
-    8971 samplers/top_p.h                19887 text/documents.h                40118 constraints/state.h
-    9010 samplers/min_p.h                19960 grammar/head.h                  40182 constraints/kind.h
-    9047 samplers/by_sums.h              19964 grammar/tree.h                  40236 constraints/top_p_decay.h
-    9177 samplers/top_h.h                20606 grammar/building.h              40312 constraints/timestamps.h
-    9228 samplers/min_k.h                21002 grammar/finishing.h             40506 constraints/accessors.h
-    9288 samplers/xtc.h                  21305 grammar/reading.h               40613 stop/head.h
-    9429 samplers/infill.h               21394 grammar/gbnf.h                  40678 stop/search.h
-    9536 samplers/temperature.h          21687 grammar/regex.h                 40799 stop/making.h
-    9697 samplers/smoothing.h            22104 grammar/derivatives.h           40956 stop/text.h
-    9778 samplers/softmax.h              22920 grammar/vocabulary.h            41108 stop/patterns.h
-    9808 samplers/drafted.h              23374 grammar/triggers.h              41180 stop/settings.h
-    9833 samplers/greedy.h               23848 grammar/matcher.h               41211 core/kinds.h
-    9865 samplers/choose.h               24118 grammar/cache.h                 41253 base/restore.h
-    9951 samplers/ratio.h                24399 grammar/moving.h                41266 api/license.h
-   10015 samplers/draw.h                 24848 grammar/visits.h
+       2 api/opening.h                   10311 samplers/gumbel.h               25885 grammar/runs.h
+     320 api/config.h                    10421 watermark/function.h            26097 grammar/entries.h
+     351 api/types.h                     10534 watermark/text.h                26606 grammar/accepting.h
+     650 api/missing.h                   10720 watermark/draw.h                26945 grammar/history.h
+     665 api/sample.h                    10925 samplers/mirostat.h             27046 grammar/waiting.h
+     802 api/chains.h                    11151 samplers/adaptive_p.h           27353 grammar/room.h
+    1099 api/samplers.h                  11289 samplers/ras.h                  27719 grammar/sampler.h
+    1473 api/gumbel.h                    11352 samplers/custom.h               27973 grammar/forced.h
+    1502 api/operator.h                  11402 config/describe.h               28160 grammar/hooks.h
+    1561 api/kv.h                        11570 config/from_params.h            28282 schema/head.h
+    1758 api/llama_cpp.h                 11622 config/orders.h                 28457 schema/errors.h
+    1806 api/text_error.h                11894 config/numbers.h                28572 schema/collections.h
+    1825 api/grammar.h                   12039 config/set.h                    28605 schema/references.h
+    2134 api/shards.h                    12215 config/texts.h                  28921 schema/strings.h
+    2247 api/peers.h                     12394 config/settings.h               28982 schema/numbers.h
+    2373 api/drafts.h                    12509 life/rollback.h                 29184 schema/sets.h
+    2532 api/constraints.h               12747 life/chain.h                    29437 schema/formats.h
+    2935 api/watermark.h                 13032 life/members.h                  29706 schema/scalars.h
+    3109 api/stop.h                      13141 life/update.h                   30012 schema/goals.h
+    3249 api/vocab.h                     13324 life/copy.h                     30255 schema/alternatives.h
+    3292 api/search.h                    13485 rows/row.h                      30795 schema/objects.h
+    3466 api/parts.h                     13707 rows/reserve.h                  31378 schema/arrays.h
+    3518 base/switches.h                 13775 rows/pieces.h                   31744 schema/satisfiable.h
+    3821 base/random.h                   13884 rows/compact.h                  31892 schema/whole.h
+    3841 base/mt19937.h                  14065 rows/sums.h                     32047 tags/head.h
+    3913 base/exact.h                    14192 rows/changes.h                  32175 tags/words.h
+    4130 base/bits128.h                  14269 rows/cuts.h                     32289 tags/inside.h
+    4206 base/elements.h                 14698 rows/typical.h                  32428 tags/formats.h
+    4332 watermark/colours.h             15006 rows/tail_free.h                32834 grammar/grammars.h
+    4395 kernels/llama_cpp/contract.h    15074 rows/selecting.h                32902 peers/tables.h
+    4437 kernels/contract.h              15210 rows/mirostat.h                 33325 peers/values.h
+    4524 kernels/scalar.h                15290 watermark/rows.h                33803 peers/llama_server.h
+    4728 kernels/llama_cpp/scalar.h      15400 rows/flat.h                     33871 peers/stops.h
+    4749 kernels/sets.h                  15449 rows/logprobs.h                 33930 peers/fields.h
+    4798 kernels/vectors.h               15533 rows/step.h                     34215 peers/requests.h
+    4880 kernels/avx512.h                15549 rows/llama_cpp/sums.h           34394 vocab/pieces.h
+    4965 kernels/avx2.h                  15852 rows/llama_cpp/samplers.h       34572 vocab/tokenizer_json.h
+    5029 kernels/sse2.h                  16321 rows/llama_cpp/step.h           34790 vocab/gguf.h
+    5046 kernels/neon.h                  16351 run/apply.h                     34965 shards/head.h
+    5069 kernels/wasm.h                  16420 run/writing.h                   35047 shards/bytes.h
+    5085 kernels/generic.h               16522 run/arrays.h                    35144 shards/merging.h
+    5105 kernels/shared.h                16598 run/arrays_llama_cpp.h          35433 shards/row.h
+    5229 kernels/passes.h                16795 run/walk.h                      35555 shards/answers.h
+    5913 kernels/llama_cpp/passes.h      16900 run/again.h                     35999 shards/logprobs.h
+    5995 kernels/check.h                 16970 run/finish.h                    36143 shards/taking.h
+    6017 kernels/dispatch.h              17009 run/draw_llama_cpp.h            36280 shards/asking.h
+    6216 core/thresholds.h               17081 run/draw.h                      36409 shards/prefix.h
+    6309 core/array.h                    17152 run/sample.h                    36631 shards/plans.h
+    6739 core/table.h                    17247 watermark/making.h              37077 samplers/plans.h
+    6924 core/windows.h                  17469 watermark/tails.h               37339 shards/way.h
+    7012 constraints/record.h            17566 watermark/detect.h              37482 shards/memory.h
+    7082 watermark/record.h              17791 run/verify.h                    37551 shards/batch.h
+    7101 rows/work.h                     17881 run/batch.h                     37950 drafts/head.h
+    7130 life/past.h                     18080 run/guide.h                     38001 drafts/block.h
+    7189 core/record.h                   18121 life/state.h                    38184 drafts/tree.h
+    7348 core/plans.h                    18282 operator/weights.h              38306 drafts/relaxed.h
+    7374 core/fields.h                   18358 operator/search.h               38387 drafts/ngram.h
+    7477 core/owners.h                   18489 operator/run.h                  38523 search/head.h
+    7544 core/mt19937.h                  18649 kv/cells.h                      38743 search/rows.h
+    7599 core/no_mt19937.h               18673 kv/making.h                     38823 search/states.h
+    7631 core/making.h                   18893 kv/slot.h                       38910 search/beams.h
+    7790 core/streams.h                  19025 kv/sequences.h                  39293 search/unmask.h
+    7826 life/state_fields.h             19155 kv/data.h                       39409 text/automaton.h
+    7914 samplers/llama_cpp.h            19284 kv/update.h                     39480 grammar/patterns.h
+    7993 samplers/logit_bias.h           19402 kv/state.h                      39629 constraints/automaton.h
+    8077 samplers/patch.h                19601 llama_cpp/functions.h           39668 constraints/making.h
+    8125 samplers/penalties.h            19663 llama_cpp/object.h              39914 constraints/sampler.h
+    8266 samplers/dry.h                  19716 llama_cpp/vocabulary.h          40003 constraints/constructors.h
+    8794 samplers/cut.h                  19791 text/reading.h                  40381 constraints/patterns.h
+    8814 samplers/top_n_sigma.h          19897 text/strings.h                  40470 constraints/looking.h
+    8921 samplers/top_k.h                19995 text/values.h                   40540 constraints/thinking.h
+    8977 samplers/tail_free.h            20149 text/documents.h                40783 constraints/schedule.h
+    9094 samplers/typical.h              20222 grammar/head.h                  40866 constraints/accepting.h
+    9163 samplers/top_p.h                20226 grammar/tree.h                  41047 constraints/drawing.h
+    9202 samplers/min_p.h                20868 grammar/building.h              41285 constraints/state.h
+    9239 samplers/by_sums.h              21264 grammar/finishing.h             41349 constraints/kind.h
+    9369 samplers/top_h.h                21567 grammar/reading.h               41403 constraints/top_p_decay.h
+    9420 samplers/min_k.h                21656 grammar/gbnf.h                  41479 constraints/timestamps.h
+    9480 samplers/xtc.h                  21949 grammar/regex.h                 41673 constraints/accessors.h
+    9621 samplers/infill.h               22366 grammar/derivatives.h           41780 stop/head.h
+    9728 samplers/temperature.h          23182 grammar/vocabulary.h            41845 stop/search.h
+    9889 samplers/smoothing.h            23636 grammar/triggers.h              41966 stop/making.h
+    9970 samplers/softmax.h              24110 grammar/matcher.h               42123 stop/text.h
+   10000 samplers/drafted.h              24380 grammar/cache.h                 42275 stop/patterns.h
+   10025 samplers/greedy.h               24661 grammar/moving.h                42347 stop/settings.h
+   10057 samplers/choose.h               25110 grammar/visits.h                42378 core/kinds.h
+   10143 samplers/ratio.h                25400 grammar/states.h                42420 base/restore.h
+   10207 samplers/draw.h                 25558 grammar/items.h                 42433 api/license.h
+   10283 samplers/dist.h                 25682 grammar/masks.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1452,6 +1459,9 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
               CosyVoice's ras_sampling (top_k 25, top_p 0.8, then this one). */
 SAMP_API samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t seed);
 
+#if defined(SAMPLING_SEARCH) && !defined(SAMPLING_GUMBEL)
+#define SAMPLING_GUMBEL /* sampled beams race as gumbel's tokens do */
+#endif
 #ifdef SAMPLING_GUMBEL
 #define SAMPLING_GUMBEL_DECLARED
 #elif defined(SAMP_MISSING)
@@ -3271,6 +3281,181 @@ SAMP_API samp_vocab *samp_vocab_from_gguf(const void *file, size_t n, samp_gramm
 #endif
 #endif /* SAMPLING_VOCAB */
 
+#ifdef SAMPLING_SEARCH
+#define SAMPLING_SEARCH_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_SEARCH")
+#endif
+#if defined(SAMPLING_SEARCH_DECLARED) || defined(SAMP_MISSING)
+/* ---- src/api/search.h ---- */
+/* ---- 15. more than one text, and texts to fill in (SAMPLING_SEARCH) ---------------------------------------------
+   samp_beams: beam search, which keeps the n best continuations of a text side by side. samp_unmask: one step of a
+   diffusion model, which chooses the masked positions of a text to fill. Both are functions of logits: the model, and
+   its key-value cache, are the caller's. */
+
+/* When a search ends although beams are left, as transformers' early_stopping says. A group of beams is then full: it
+   has found as many hypotheses (texts that end) as it has beams. */
+typedef enum samp_early_stopping {
+    SAMP_EARLY_HEURISTIC = 0, /* False: if a live beam that ended now would not be better than the worst one found */
+    SAMP_EARLY_ALWAYS = 1,    /* True: at once */
+    SAMP_EARLY_EXACT = 2      /* "never": if no live beam can become better; its length may grow up to max_tokens if
+                            length_penalty is above 0 */
+} samp_early_stopping;
+
+/* The parameters of a search. */
+typedef struct samp_beam_params {
+    int32_t n_beams;         /* the width, 1 .. 4096; it may exceed the vocabulary */
+    int32_t n_groups;        /* groups that search one after the other, a divisor of n_beams; 0 counts as 1 */
+    int32_t max_tokens;      /* the largest length, 1 .. 2^20: the beams that live then count as found */
+    float length_penalty;    /* a text's score is its log-probability / length^length_penalty; finite, 0: no division;
+                                transformers' default is 1 */
+    float diversity_penalty; /* subtracted from a token's log-probability for each beam of the groups before that has
+                                taken the token in this step; >= 0, finite; 0 is off */
+    samp_early_stopping early_stopping;
+    const samp_token *ends; /* [n_ends] the tokens that end a text, each >= 0; they are copied */
+    int32_t n_ends;         /* 0 .. 4096 */
+    uint64_t seed;          /* for `sampled` */
+    bool sampled; /* true: the beams are drawn without replacement (stochastic beam search), with one group; neither
+                     early_stopping nor diversity_penalty is used */
+} samp_beam_params;
+
+/* A search. */
+typedef struct samp_beams samp_beams;
+
+/* samp_beams_check_params -- checks the parameters. Returns SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, or SAMP_E_NAN; *field
+   (field may be NULL) gets the name of the wrong member. */
+SAMP_API int samp_beams_check_params(const samp_beam_params *params, const char **field);
+
+/* samp_beams_init -- makes a search with one live beam, the empty text.
+     Returns  the search, or NULL: *status (may be NULL) is that of samp_beams_check_params, or SAMP_E_NOMEM.
+     Memory   about n_beams * (12 max_tokens + 1000) bytes here. The first step allocates 48 k bytes a beam, with k =
+              min(n_vocab, n_beams + n_ends), and a workspace (samp_reserve) a thread; later steps allocate nothing
+              (a grammar's samplers allocate as they do in any chain).
+     Threads  one at a time for each search. */
+SAMP_API samp_beams *samp_beams_init(const samp_beam_params *params, int *status);
+/* Frees a search; takes NULL. */
+SAMP_API void samp_beams_free(samp_beams *beams);
+
+/* samp_beams_step -- appends a token to each live beam: the best continuations of all beams are the next beams.
+     in       logits: row r has the logits behind beam r. The first call has one row, each later one as many as the
+              call before has returned. n_vocab stays the same; row_index, mask, n_vocab_of and n_threads work as in
+              samp_sample_batch; logprobs must be NULL.
+              rows [n_beams]: a chain for each beam, all made alike (the same samplers with the same settings and
+              seeds, as samp_clone makes them), or NULL. A chain changes the row before the choice: penalties, bans, a
+              grammar, a temperature, truncations. Its samplers that select are left out.
+     out      tokens [n_beams], parents [n_beams]: the next beam i is beam parents[i] followed by tokens[i]; copy the
+              cells of a key-value cache in this way. Beams are in order, best first, group by group; -1 behind the
+              last one. The chains are already those of the next beams: chain i has the state of chain parents[i], and
+              has accepted tokens[i].
+     Score    A token's log-probability is l - ln sum e^l over the tokens that the chain has left, in double; a beam's
+              score is the sum of its tokens', with the diversity penalties. So scores are log-probabilities under the
+              chain: a token that a grammar forces costs nothing (transformers' renormalize_logits, CTranslate2,
+              Whisper).
+     Choice   The continuations of a group's beams are sorted: score descending, then parent ascending, logit
+              descending, id ascending. They are taken until the group has n_beams / n_groups beams that live on. A
+              continuation by an end token becomes a found hypothesis if it is among the first n_beams / n_groups; it
+              replaces the worst one found if the group is full and its score is better. A group is done if no beam
+              lives on, or as early_stopping says; its beams end.
+     Sampled  Each text has a Gumbel variable with its log-probability as location, given the maximum of its parent's
+              (Kool et al. 2019). The beams, and the found hypotheses, are those with the n_beams largest: a sample of
+              n_beams texts without replacement. The random numbers depend on seed, length, parent and token.
+     Returns  the number of live beams; 0: the search is done. SAMP_E_NULL: a pointer, or a chain. SAMP_E_RANGE: the
+              number of rows; another n_vocab; chains that are not alike, or one twice. SAMP_E_UNSUPPORTED: a sampler of
+              your own with a context, which the library cannot copy; logprobs; more than 256 samplers in a chain. Else
+              a status of samp_sample_batch, or of the first bad row. After these errors nothing has changed. If a
+              grammar runs out of memory in accepting a token, the search ends: each later call returns that status.
+     Cost     a row: samp_sample's pass for its maximum, one for the exact sum of its weights, and k tokens by
+     threshold. Threads  rows run in n_threads threads, as in samp_sample_batch; the result is the same for any number.
+     Devices  The step runs on the CPU, and on whole rows: a GPU's logits must be copied, logits in slices gathered.
+     Source   Wiseman and Rush 2016; Vijayakumar et al. 2016 (groups); Kool, van Hoof and Welling 2019 (sampled);
+              transformers 4.49, BeamSearchScorer, for what ends a search and which continuations count. */
+SAMP_API int samp_beams_step(samp_beams *beams, samp_sampler *const *rows, const samp_logits *logits,
+                             samp_token *tokens, int32_t *parents);
+
+/* samp_beams_n_found, samp_beams_found -- the hypotheses found so far, best first; of equal ones the first found.
+   Groups may find the same text, which is then there more than once. With `sampled` the order is that of the draws.
+     out      tokens [n]: with the end token, unless the text ended at max_tokens; valid until the next step.
+              score: log-probability / n^length_penalty. Each pointer may be NULL.
+     Returns  samp_beams_n_found: their number, 0 .. n_beams; 0 for NULL. samp_beams_found: SAMP_OK; SAMP_E_NULL;
+              SAMP_E_RANGE: i. */
+SAMP_API int32_t samp_beams_n_found(const samp_beams *beams);
+/* The hypothesis with the index i, 0 is the best. */
+SAMP_API int samp_beams_found(const samp_beams *beams, int32_t i, const samp_token **tokens, size_t *n,
+                              double *score);
+
+/* samp_beams_state_size, samp_beams_state_save, samp_beams_state_load -- save a search between two steps as bytes,
+   and load it into one with the same parameters. The chains have states of their own (samp_state_save). The bytes are
+   the same on every machine, and end with a checksum.
+     Returns  the size, 0 for NULL; SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT:
+              damaged, or of other parameters; SAMP_E_NOMEM: a load allocates as samp_beams_init does, and the next step
+              as a first one; the status of a search that has ended by an error. After an error nothing has changed. */
+SAMP_API size_t samp_beams_state_size(const samp_beams *beams);
+/* Writes a search as samp_beams_state_size bytes. */
+SAMP_API int samp_beams_state_save(const samp_beams *beams, void *bytes, size_t size);
+/* Replaces a search by the saved one. */
+SAMP_API int samp_beams_state_load(samp_beams *beams, const void *bytes, size_t size);
+
+/* The rules of samp_unmask: which positions are filled in a step. p is the distribution that a position's chain
+   leaves to its last sampler. */
+typedef enum samp_unmask_rule {
+    SAMP_UNMASK_CONFIDENCE = 0, /* the n with the largest p of the drawn token (Dream's maskgit_plus) */
+    SAMP_UNMASK_MARGIN,         /* the n with the largest p(best) - p(second best) (Dream's topk_margin) */
+    SAMP_UNMASK_ENTROPY,        /* the n with the least entropy of p (Dream's entropy) */
+    SAMP_UNMASK_THRESHOLD, /* all whose drawn token has p >= threshold, at most n; at least the best (Fast-dLLM) */
+    /* the first by ascending entropy, as long as the entropies of those before a position sum to at most threshold,
+       at most n; at least the first one (the EB sampler: the sum minus the largest is at most its gamma) */
+    SAMP_UNMASK_ENTROPY_BOUND,
+    SAMP_UNMASK_RANDOM,        /* n at random (LLaDA's remasking "random") */
+    SAMP_UNMASK_RAW_CONFIDENCE /* as CONFIDENCE, but p of the model's own logits (LLaDA's "low_confidence") */
+} samp_unmask_rule;
+
+typedef struct samp_unmask_params {
+    samp_unmask_rule rule;
+    int32_t n; /* how many positions a step fills, >= 1; THRESHOLD and ENTROPY_BOUND: at most so many, 0: no limit */
+    float threshold; /* THRESHOLD: a probability in (0, 1]; ENTROPY_BOUND: nats, >= 0 and finite; else not used */
+    uint64_t seed;   /* RANDOM */
+} samp_unmask_params;
+
+/* samp_unmask -- one step of a diffusion model over a block of a text: draws a token for each masked position, and
+   fills the positions that the rule chooses. The others stay masked for the next step (low-confidence remasking).
+     in       logits: a row for each masked position. A position's index is row_index[r], or r without row_index; so a
+              block's logits may be passed whole, with row_index as the list of the masked positions.
+              rows [n_rows]: a chain for each position, which selects: greedy, or a temperature, truncations, dist.
+              The token is that of samp_draw: it depends on the chain's seed and position and on the row, not on the
+              other rows or their order. No chain accepts a token.
+     out      tokens [n_rows]: the token of a position that is filled; -1: it stays masked
+     Ties     the smaller index first. Probabilities are compared by their logarithms, rounded to f32.
+     Random   SAMP_UNMASK_RANDOM orders positions by a number that depends on the seed and the index: with the same
+              seed in each step the order of filling is one random order.
+     Returns  how many positions are filled; 0: no rows. SAMP_E_NULL; SAMP_E_RANGE, SAMP_E_NAN: a member of params; a
+              status of samp_sample_batch, or of the first row that cannot be drawn: all tokens are then -1, and the
+              chains of other rows may have drawn.
+     Memory   what samp_sample_batch allocates in the chains; nothing of its own.
+     Cost     a draw a row; the rules by entropy run each chain twice.
+     Source   Nie et al. 2025 (LLaDA: generate.py, remasking low_confidence and random); Ye et al. 2025 (Dream v0:
+              generation_utils.py, alg maskgit_plus, topk_margin, entropy); Wu et al. 2025 (Fast-dLLM); Ben-Hamu et al.
+              2025 (entropy-bounded unmasking). */
+SAMP_API int samp_unmask(const samp_unmask_params *params, samp_sampler *const *rows, const samp_logits *logits,
+                         samp_token *tokens);
+
+/* How many positions each step of a schedule fills. */
+typedef enum samp_unmask_schedule {
+    SAMP_UNMASK_EVEN =
+        0, /* LLaDA: n_masked / (steps left), rounded up; each step gets the same, the first ones more */
+    SAMP_UNMASK_LINEAR =
+        1 /* Dream: n_masked (1 - s / t), rounded down, with t and s = t minus (1 - 0.001) / n_steps; the rest last */
+} samp_unmask_schedule;
+
+/* samp_unmask_count -- returns n for samp_unmask in step `step` (0 .. n_steps - 1), in which n_masked (>= 0)
+   positions are still masked; the last step fills all. SAMP_E_RANGE: an argument. */
+SAMP_API int32_t samp_unmask_count(samp_unmask_schedule schedule, int32_t n_masked, int32_t step, int32_t n_steps);
+#ifndef SAMPLING_SEARCH_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_SEARCH */
+
 #undef SAMP_MISSING
 
 #ifdef __cplusplus
@@ -3319,6 +3504,10 @@ SAMP_API samp_vocab *samp_vocab_from_gguf(const void *file, size_t n, samp_gramm
 #endif
 #if defined(SAMPLING_VOCAB) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_VOCAB_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_VOCAB before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_SEARCH) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SEARCH_DECLARED) && \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_SEARCH before the first #include of this file, wherever it is included"
 #endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
@@ -7076,6 +7265,9 @@ struct sampi_sampler {
     size_t serial;           /* a number that no other sampler has, by which a GPU's context recognises a chain */
     size_t n_edits;          /* how often s was changed, except by its owner's draws */
     size_t in_batch;         /* the index of its row in the running batch */
+#ifdef SAMPLING_SEARCH_DECLARED
+    double certainty; /* in samp_unmask: how certain its token is, as the rule measures it */
+#endif
     samp_perf_data perf;
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
@@ -10123,6 +10315,15 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 
+#ifdef SAMPLING_SEARCH_DECLARED
+/* A candidate of a race of which more than the winner counts. */
+typedef struct sampi_runner {
+    double time;
+    float logit;
+    samp_token id;
+} sampi_runner;
+#endif
+
 /* The state of a search for the shortest time: the leading candidate, and its time. */
 typedef struct sampi_race {
     uint64_t seed, position;
@@ -10131,14 +10332,43 @@ typedef struct sampi_race {
     samp_token id;
     double time;
     size_t index;
+#ifdef SAMPLING_SEARCH_DECLARED
+    sampi_runner *first; /* [n_most] the n_first candidates with the shortest times, in order; NULL: no list */
+    size_t n_most, n_first;
+#define SAMPI_NO_LIST , NULL, 0, 0
+#else
+#define SAMPI_NO_LIST
+#endif
 } sampi_race;
 
 static sampi_race sampi_race_of(const sampi_sampler *s, float max)
 {
     uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
-    sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 SAMPI_NO_LIST };
     return race;
 }
+
+#ifdef SAMPLING_SEARCH_DECLARED
+/* Inserts a candidate into the list of the first ones, from which it drops the last if the list is full. */
+static void sampi_race_insert(sampi_race *race, const sampi_runner *runner)
+{
+    sampi_runner *first = race->first;
+    size_t i = race->n_first < race->n_most ? race->n_first++ : race->n_first - 1;
+    for (; i > 0; i--) {
+        const sampi_runner *before = &first[i - 1];
+        const bool tie = before->time == runner->time;
+        if (before->time < runner->time || (tie && before->logit > runner->logit) ||
+            (tie && before->logit == runner->logit && before->id < runner->id))
+            break;
+        first[i] = *before;
+    }
+    first[i] = *runner;
+    if (race->n_first < race->n_most) return;
+    race->time = first[race->n_most - 1].time;
+    race->logit = first[race->n_most - 1].logit;
+    race->id = first[race->n_most - 1].id;
+}
+#endif
 
 /* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. */
 SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
@@ -10154,6 +10384,13 @@ SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, s
     double time = -sampi_ln(u) / w;
     bool first = logit > race->logit || (logit == race->logit && id < race->id);
     if (time > race->time || (time == race->time && !first)) return;
+#ifdef SAMPLING_SEARCH_DECLARED
+    if (race->first) {
+        const sampi_runner runner = { time, logit, id };
+        sampi_race_insert(race, &runner);
+        return;
+    }
+#endif
     race->time = time;
     race->logit = logit;
     race->id = id;
@@ -14891,22 +15128,27 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* Applies gumbel: selects the winner of its race, the token with the smallest random time. */
-static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
+/* Runs a race over a row. */
+static void sampi_race_row(const sampi_row *row, sampi_race *race)
 {
     uint64_t *tile = row->work->sum;
-    float max = sampi_row_max(row);
-    sampi_race race = sampi_race_of(s, max);
     size_t first = 0;
     sampi_pieces it;
-    (void)sampi_row_envelope(row, max, tile);
+    (void)sampi_row_envelope(row, race->max, tile);
     for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
         if (tile[t] > tile[first]) first = t;
     sampi_start(&it, row);
-    sampi_race_tile(&race, &it, first, tile[first]);
+    sampi_race_tile(race, &it, first, tile[first]);
     tile[first] = 0;
     for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
-        if (tile[t]) sampi_race_tile(&race, &it, t, tile[t]);
+        if (tile[t]) sampi_race_tile(race, &it, t, tile[t]);
+}
+
+/* Applies gumbel: selects the winner of its race, the token with the smallest random time. */
+static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
+{
+    sampi_race race = sampi_race_of(s, sampi_row_max(row));
+    sampi_race_row(row, &race);
     row->token = sampi_id_at(row, race.index);
     return SAMP_OK;
 }
@@ -17698,27 +17940,41 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
    its samplers do not change. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
-/* Samples one row in any workspace, as samp_sample does, but with the batch's dtype, mask and log-probabilities. */
-static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
+/* Makes the job of drawing from a row of a batch by the sampler s. Returns a status, that of this row. */
+static int sampi_batch_job(sampi_sampler *s, const samp_logits *batch, size_t r, sampi_work *work, sampi_job *job)
 {
-    samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
-    if (!rows[r]) return SAMP_E_NULL;
-    int status = samp_status(rows[r], NULL);
+    const int status = s ? samp_status(&s->base, NULL) : (int)SAMP_E_NULL;
     if (status) return status;
     if ((batch->row_index && batch->row_index[r] < 0) || !sampi_row_length(batch, r)) return SAMP_E_RANGE;
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* index of the logits; the mask's is r */
+    job->s = s;
+    job->work = work;
+    job->data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
+    job->dtype = batch->dtype;
+    job->mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
+    job->n = sampi_row_length(batch, r);
+    job->logprobs = NULL;
+    job->accept = true;
+    return SAMP_OK;
+}
+
+/* What is done to a row of a batch, in any workspace, of which nothing is read afterwards. */
+typedef samp_token (*sampi_batch_each)(samp_sampler *const *rows, const samp_logits *batch, size_t r,
+                                       sampi_work *work, const void *what);
+
+/* Samples one row, as samp_sample does, but with the batch's dtype, mask and log-probabilities. */
+static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work,
+                                  const void *what)
+{
+    samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
+    sampi_job job;
+    const int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
+    (void)what;
+    if (status) return status;
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* index of the logits; the mask's is r */
-    sampi_job job;
-    job.s = (sampi_sampler *)rows[r];
-    job.work = work;
-    job.data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
-    job.dtype = batch->dtype;
-    job.mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
-    job.n = sampi_row_length(batch, r);
     job.logprobs = lp;
-    job.accept = true;
     return sampi_sample(&job);
 }
 
@@ -17758,7 +18014,8 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
 }
 
 /* If there is memory for one workspace only, one thread samples all rows. */
-SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
+static int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out, sampi_batch_each each,
+                       const void *what)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
     if (!logits || (logits->n_rows && (!rows || !out))) return SAMP_E_NULL;
@@ -17775,12 +18032,17 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
             if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)
-            out[r] = sampi_batch_row(rows, logits, (size_t)r, work[omp_get_thread_num()]);
+            out[r] = each(rows, logits, (size_t)r, work[omp_get_thread_num()], what);
         return SAMP_OK;
     }
 #endif
-    for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
+    for (size_t r = 0; r < logits->n_rows; r++) out[r] = each(rows, logits, r, work[0], what);
     return SAMP_OK;
+}
+
+SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
+{
+    return sampi_batch(rows, logits, out, sampi_batch_row, NULL);
 }
 
 /* The first bad logit counts, because a draw fails at any. */
@@ -26469,19 +26731,26 @@ static void sampi_sweep_frames(sampi_matcher *m)
     m->frames.n = m->n_reachable = kept;
 }
 
+/* Copies an array to one of m's, in the memory that it has. */
+static void sampi_assign_vec(sampi_matcher *m, sampi_vec *to, const sampi_vec *from, size_t width)
+{
+    to->n = 0;
+    if (from->n == 0) return;
+    if (from->n > to->cap && !(to->cap ? sampi_vec_grow : sampi_vec_move)(to, width, from->n)) {
+        sampi_fault(&m->d, SAMP_E_NOMEM);
+        return;
+    }
+    memcpy(to->data, from->data, (size_t)from->n * width);
+    to->n = from->n;
+}
+
 /* Returns a copy of an array. If there is no memory, the copy is empty and an error is recorded. */
 static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
     vec.account = &m->d.account;
-    if (from->n == 0) return vec;
-    if (!sampi_vec_move(&vec, width, from->n)) {
-        sampi_fault(&m->d, SAMP_E_NOMEM);
-        return vec;
-    }
-    memcpy(vec.data, from->data, (size_t)from->n * width);
-    vec.n = from->n;
+    sampi_assign_vec(m, &vec, from, width);
     return vec;
 }
 
@@ -27405,32 +27674,44 @@ static int sampi_matcher_make(sampi_matcher *m)
     return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;
 }
 
-/* Returns a copy of a matcher; NULL if there is no memory. */
-static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
+/* Gives a matcher the place in the text of another one, in the memory that it has, as far as that is enough. */
+static int sampi_matcher_assign(sampi_matcher *m, const sampi_matcher *from)
 {
-    sampi_matcher *m = sampi_matcher_blank(from->shared);
-    if (!m) return NULL;
+    m->d.status = SAMP_OK;
     m->d.account.allowance = SIZE_MAX;
+    sampi_discard_prepared(m);
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
     m->position_cache = from->position_cache;
     m->n_reachable = from->n_reachable;
-    m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
-    m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
-    m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
-    m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
-    m->past = sampi_copy_vec(m, &from->past, sizeof(sampi_item));
-    m->past_n = sampi_copy_vec(m, &from->past_n, sizeof(int32_t));
-    m->lazy = from->lazy;
-    m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
-    m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
-    m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
-    m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
-    m->lazy.threads = sampi_copy_vec(m, &from->lazy.threads, sizeof(int32_t));
-    m->lazy.refused = sampi_copy_vec(m, &from->lazy.refused, sizeof(samp_token));
-    m->lazy.key = sampi_copy_vec(m, &from->lazy.key, sizeof(int32_t));
+    sampi_assign_vec(m, &m->items, &from->items, sizeof(sampi_item));
+    sampi_assign_vec(m, &m->frames, &from->frames, sizeof(sampi_frame));
+    sampi_assign_vec(m, &m->edges, &from->edges, sizeof(sampi_edge));
+    sampi_assign_vec(m, &m->history, &from->history, sizeof(samp_token));
+    sampi_assign_vec(m, &m->past, &from->past, sizeof(sampi_item));
+    sampi_assign_vec(m, &m->past_n, &from->past_n, sizeof(int32_t));
+    sampi_assign_vec(m, &m->lazy.ops, &from->lazy.ops, sizeof(sampi_op));
+    sampi_assign_vec(m, &m->lazy.pool, &from->lazy.pool, 1);
+    sampi_assign_vec(m, &m->lazy.programs, &from->lazy.programs, sizeof(sampi_program));
+    sampi_assign_vec(m, &m->lazy.tokens, &from->lazy.tokens, sizeof(samp_token));
+    sampi_assign_vec(m, &m->lazy.threads, &from->lazy.threads, sizeof(int32_t));
+    sampi_assign_vec(m, &m->lazy.refused, &from->lazy.refused, sizeof(samp_token));
+    sampi_assign_vec(m, &m->lazy.key, &from->lazy.key, sizeof(int32_t));
+    m->lazy.n_groups = from->lazy.n_groups;
+    m->lazy.n_live = from->lazy.n_live;
+    m->lazy.length = from->lazy.length;
+    m->lazy.round = from->lazy.round;
+    m->lazy.is_lazy = from->lazy.is_lazy;
+    m->lazy.waiting = from->lazy.waiting;
     m->d.account.allowance = 0;
-    if (!m->d.status) return m;
+    return m->d.status;
+}
+
+/* Returns a copy of a matcher; NULL if there is no memory. */
+static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
+{
+    sampi_matcher *m = sampi_matcher_blank(from->shared);
+    if (!m || !sampi_matcher_assign(m, from)) return m;
     sampi_matcher_free(m);
     return NULL;
 }
@@ -38237,6 +38518,892 @@ SAMP_API int64_t samp_ngram_draft(const samp_ngram *ngram, samp_token *out, size
     return (int64_t)n;
 }
 #endif /* SAMPLING_DRAFTS_DECLARED */
+
+#ifdef SAMPLING_SEARCH_DECLARED
+/* ---- src/search/head.h ---- */
+/* =================================================================================================== >>search
+  Beam search and the unmasking of diffusion models (SAMPLING_SEARCH). */
+
+#define SAMPI_MAX_BEAMS       4096
+#define SAMPI_MAX_BEAM_TOKENS ((int32_t)1 << 20)
+
+/* A live beam. key decides the order; score is its log-probability, with the diversity penalties. */
+typedef struct sampi_beam {
+    double key, score;
+    int32_t group;
+} sampi_beam;
+
+/* A found hypothesis; score is divided by the length's power. */
+typedef struct sampi_hypothesis {
+    double key, score;
+    int32_t group, n; /* n: its number of tokens */
+    int32_t slot;     /* where its tokens are */
+} sampi_hypothesis;
+
+/* A continuation of a beam. */
+typedef struct sampi_candidate {
+    double key, score;
+    float logit;
+    int32_t parent;
+    samp_token token;
+} sampi_candidate;
+
+/* What a beam's row leaves: its best tokens, of which `few` [n_few] is in no order; if beams are sampled, those with
+   the shortest times, in order. */
+typedef struct sampi_leaf {
+    size_t n_few;
+    double all;  /* ln of the sum of e^l */
+    double ln_z; /* ln of the integer sum of weights, for times */
+} sampi_leaf;
+
+struct samp_beams {
+    samp_beam_params set; /* ends: the search's own copy, ascending */
+    int32_t group_size, n_live, n_found, length, n_taken;
+    int32_t status; /* the error that has ended the search, or SAMP_OK */
+    /* the first block, from `live` on */
+    sampi_beam *live, *next; /* [n_beams] */
+    sampi_hypothesis *found; /* [n_beams] best first; those from n_found on only keep the free slots */
+    samp_sampler **own;      /* [n_beams] empty chains, which lend their workspaces */
+    int32_t *token,
+        *parent;           /* [max_tokens x n_beams] what each step has appended to which beam; -1 behind the last */
+    samp_token *text;      /* [n_beams x max_tokens] the slots */
+    int32_t *uses;         /* [n_beams] for a step: statuses of rows, then how many beams continue each beam */
+    samp_token *taken;     /* [n_beams] the n_taken tokens that groups have taken in this step, ascending */
+    char *block, *wide;    /* the first block; the second one, whose arrays are: */
+    sampi_leaf *leaf;      /* [n_beams] */
+    sampi_runner *few;     /* [n_beams x k] */
+    sampi_candidate *heap; /* [group_size x k] */
+    size_t n_vocab, k;     /* 0 before the first step; k: how many tokens of a row count */
+};
+
+/* Returns memory for n elements of `width` bytes behind those already counted in *size; NULL base: only counts. */
+static void *sampi_beams_lay(char *base, uint64_t *size, uint64_t n, size_t width)
+{
+    const uint64_t at = *size;
+    *size += (n * width + 15) & ~(uint64_t)15;
+    return base ? base + at : NULL;
+}
+
+static char *sampi_beams_block(uint64_t size)
+{
+    return size <= SIZE_MAX / 2 ? (char *)SAMP_MALLOC((size_t)size) : NULL;
+}
+
+SAMP_API SAMPI_COLD int samp_beams_check_params(const samp_beam_params *p, const char **field)
+{
+    const char *name = NULL;
+    int status = SAMP_E_RANGE;
+    if (field) *field = NULL;
+    if (!p) return SAMP_E_NULL;
+    if (p->n_beams < 1 || p->n_beams > SAMPI_MAX_BEAMS)
+        name = "n_beams";
+    else if (p->n_groups < 0 || (p->n_groups && p->n_beams % p->n_groups) || (p->sampled && p->n_groups > 1))
+        name = "n_groups";
+    else if (p->max_tokens < 1 || p->max_tokens > SAMPI_MAX_BEAM_TOKENS)
+        name = "max_tokens";
+    else if (!(fabsf(p->length_penalty) <= FLT_MAX))
+        name = "length_penalty", status = SAMP_E_NAN;
+    else if (!(fabsf(p->diversity_penalty) <= FLT_MAX))
+        name = "diversity_penalty", status = SAMP_E_NAN;
+    else if (p->diversity_penalty < 0.0f)
+        name = "diversity_penalty";
+    else if ((int)p->early_stopping < SAMP_EARLY_HEURISTIC || (int)p->early_stopping > SAMP_EARLY_EXACT)
+        name = "early_stopping";
+    else if (p->n_ends < 0 || p->n_ends > SAMPI_MAX_BEAMS)
+        name = "n_ends";
+    else if (p->n_ends && !p->ends)
+        name = "ends", status = SAMP_E_NULL;
+    for (int32_t i = 0; !name && i < p->n_ends; i++)
+        if (p->ends[i] < 0) name = "ends";
+    if (field) *field = name;
+    return name ? status : SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD samp_beams *samp_beams_init(const samp_beam_params *params, int *status)
+{
+    int result = samp_beams_check_params(params, NULL);
+    samp_beams *b = result ? NULL : (samp_beams *)SAMP_MALLOC(sizeof *b);
+    if (!result && !b) result = SAMP_E_NOMEM;
+    if (b) {
+        memset(b, 0, sizeof *b);
+        b->set = *params;
+        if (b->set.n_groups == 0) b->set.n_groups = 1;
+        b->group_size = b->set.n_beams / b->set.n_groups;
+        b->n_live = 1;
+    }
+    samp_token *ends = NULL;
+    for (int pass = 0; pass < 2 && !result; pass++) {
+        const uint64_t n = (uint64_t)b->set.n_beams, all = n * (uint64_t)b->set.max_tokens;
+        uint64_t size = 0;
+        b->live = (sampi_beam *)sampi_beams_lay(b->block, &size, n, sizeof *b->live);
+        b->next = (sampi_beam *)sampi_beams_lay(b->block, &size, n, sizeof *b->next);
+        b->found = (sampi_hypothesis *)sampi_beams_lay(b->block, &size, n, sizeof *b->found);
+        b->own = (samp_sampler **)sampi_beams_lay(b->block, &size, n, sizeof *b->own);
+        b->token = (int32_t *)sampi_beams_lay(b->block, &size, all, sizeof *b->token);
+        b->parent = (int32_t *)sampi_beams_lay(b->block, &size, all, sizeof *b->parent);
+        b->text = (samp_token *)sampi_beams_lay(b->block, &size, all, sizeof *b->text);
+        b->uses = (int32_t *)sampi_beams_lay(b->block, &size, n, sizeof *b->uses);
+        b->taken = (samp_token *)sampi_beams_lay(b->block, &size, n, sizeof *b->taken);
+        ends = (samp_token *)sampi_beams_lay(b->block, &size, (uint64_t)b->set.n_ends, sizeof *ends);
+        if (!pass && !(b->block = sampi_beams_block(size))) result = SAMP_E_NOMEM;
+    }
+    for (int32_t i = 0; !result && i < b->set.n_ends; i++) { /* inserted in order */
+        int32_t at = i;
+        for (; at > 0 && ends[at - 1] > params->ends[i]; at--) ends[at] = ends[at - 1];
+        ends[at] = params->ends[i];
+    }
+    if (!result) {
+        b->set.ends = ends;
+        memset(b->live, 0, sizeof *b->live); /* the empty text */
+        memset(b->own, 0, (size_t)b->set.n_beams * sizeof *b->own);
+    }
+    for (int32_t i = 0; !result && i < b->set.n_beams; i++) {
+        b->found[i].slot = i;
+        b->own[i] = samp_chain_init();
+        if (samp_set_rollback(b->own[i], 0)) result = SAMP_E_NOMEM; /* NULL too */
+    }
+    if (result) {
+        samp_beams_free(b);
+        b = NULL;
+    }
+    if (status) *status = result;
+    return b;
+}
+
+SAMP_API SAMPI_COLD void samp_beams_free(samp_beams *b)
+{
+    if (!b) return;
+    for (int32_t i = 0; b->block && i < b->set.n_beams; i++) samp_free(b->own[i]);
+    SAMP_FREE(b->block);
+    SAMP_FREE(b->wide);
+    SAMP_FREE(b);
+}
+
+/* Returns a length's power, by which a log-probability is divided. */
+static double sampi_beams_power(const samp_beams *b, int32_t n)
+{
+    return sampi_pow((double)n, (double)b->set.length_penalty);
+}
+
+/* Returns how many hypotheses a group has found; *worst gets the index of the last of them. */
+static int32_t sampi_group_found(const samp_beams *b, int32_t group, int32_t *worst)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < b->n_found; i++)
+        if (b->found[i].group == group) *worst = i, n++;
+    return n;
+}
+
+/* Removes a hypothesis; its slot becomes the next free one. */
+static void sampi_found_remove(samp_beams *b, int32_t i)
+{
+    const sampi_hypothesis old = b->found[i];
+    b->n_found--;
+    memmove(&b->found[i], &b->found[i + 1], (size_t)(b->n_found - i) * sizeof old);
+    b->found[b->n_found] = old;
+}
+
+/* Adds a beam's text to the hypotheses of its group: that of its parent, with one more token. */
+static void sampi_found_add(samp_beams *b, const sampi_beam *beam, int32_t parent, samp_token token)
+{
+    const int32_t n = b->length + 1;
+    const double score = beam->score / sampi_beams_power(b, n), key = b->set.sampled ? beam->key : score;
+    int32_t worst, at = b->n_found;
+    if (sampi_group_found(b, beam->group, &worst) == b->group_size) {
+        if (!(key > b->found[worst].key)) return;
+        sampi_found_remove(b, worst);
+        at--;
+    }
+    const sampi_hypothesis h = { key, score, beam->group, n, b->found[at].slot };
+    b->n_found++;
+    for (; at > 0 && b->found[at - 1].key < key; at--) b->found[at] = b->found[at - 1];
+    b->found[at] = h;
+    samp_token *text = b->text + (size_t)h.slot * (size_t)b->set.max_tokens;
+    text[n - 1] = token;
+    for (int32_t i = b->length; i-- > 0;) {
+        const size_t entry = (size_t)i * (size_t)b->set.n_beams + (size_t)parent;
+        text[i] = b->token[entry];
+        parent = b->parent[entry];
+    }
+}
+
+SAMP_API int32_t samp_beams_n_found(const samp_beams *b) { return b ? b->n_found : 0; }
+
+SAMP_API int samp_beams_found(const samp_beams *b, int32_t i, const samp_token **tokens, size_t *n, double *score)
+{
+    if (!b) return SAMP_E_NULL;
+    if (i < 0 || i >= b->n_found) return SAMP_E_RANGE;
+    const sampi_hypothesis *h = &b->found[i];
+    if (tokens) *tokens = b->text + (size_t)h->slot * (size_t)b->set.max_tokens;
+    if (n) *n = (size_t)h->n;
+    if (score) *score = h->score;
+    return SAMP_OK;
+}
+
+/* ---- src/search/rows.h ---- */
+/* ---- search: a row through its chain, without a selection ----
+  A beam's chain changes its row, and the search chooses; so the chain's members run as in a draw (run/draw.h), but
+     those that select are left out. */
+
+/* What a chain leaves of a row. */
+typedef struct sampi_left {
+    sampi_row row;
+    samp_token_data_array cur; /* data NULL: the row */
+    sampi_sums sums;           /* of the tokens left; s only if asked for */
+} sampi_left;
+
+/* Runs the chain on its row. */
+static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
+{
+    sampi_ordinals ordinal = { { 0 }, false };
+    sampi_flat_chain flat;
+    sampi_job job = *given;
+    sampi_sampler *first = sampi_first_mask(job.s);
+    int n = 0, i = 0, status = sampi_is_short(job.s, job.n) ? (int)SAMP_E_RANGE : SAMP_OK;
+    left->cur.data = NULL;
+    if (!status && first) status = sampi_mask_job(&job, first);
+    if (!status) status = sampi_open_row(&left->row, &job);
+    if (status) return status;
+    sampi_make_flat(&flat, job.s);
+    if (flat.n_members < 0) return SAMP_E_UNSUPPORTED;
+    bool on_row = true; /* a custom sampler gets the array that the steps would give it */
+    for (int k = 0; k < flat.n_members; k++) {
+        sampi_sampler *member = flat.member[k];
+        const unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (member->off || member == first || flags & SAMPI_SELECTS) continue;
+        on_row = on_row && !sampi_is_custom(member) && !sampi_is_llama_cpp(member);
+        flat.member[n++] = member;
+    }
+    while (on_row && i < n && (status = sampi_run_fast(&left->row, flat.member[i], job.s->position, &ordinal)) == 0)
+        i++;
+    if (status < 0) return status;
+    if (left->row.floor > -FLT_MAX) sampi_compact(&left->row);
+    if (i == n) {
+        left->sums = sampi_row_sums(&left->row, sampi_row_max(&left->row), -FLT_MAX, with_s);
+        return SAMP_OK;
+    }
+    left->cur = sampi_row_array(&left->row);
+    status = sampi_apply_members(&job, flat.member, i, n, &left->cur, &ordinal);
+    if (!status) status = sampi_check(&left->cur);
+    if (!status) left->sums = sampi_sum(&left->cur);
+    return status;
+}
+
+/* Copies the k best tokens left (all, if they are fewer) to `few`, in any order. Returns their number. */
+static size_t sampi_best_left(sampi_left *left, size_t k, sampi_runner *few)
+{
+    size_t n = k;
+    if (left->cur.data) {
+        if (n > (size_t)left->sums.n) n = (size_t)left->sums.n;
+        sampi_recheck_order(&left->cur); /* in llama.cpp's arithmetic ties may be in any order */
+        sampi_sort(&SAMPI_BY_LOGIT, &left->cur, n);
+    } else {
+        sampi_keep_first(&left->row, k);
+        n = left->row.n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        few[i].time = 0.0;
+        few[i].logit = left->cur.data ? left->cur.data[i].logit : left->row.x[i];
+        few[i].id = left->cur.data ? left->cur.data[i].id : left->row.id[i];
+    }
+    return n;
+}
+
+/* Copies the k tokens left with the shortest times of a race to `few`, in order. Returns their number. */
+static size_t sampi_first_left(sampi_left *left, uint64_t seed, uint64_t position, uint32_t stream, size_t k,
+                               sampi_runner *few)
+{
+    sampi_race race = { seed, position, stream, left->sums.max, -INFINITY, 0, (double)INFINITY, 0, few, k, 0 };
+    if (!left->cur.data) sampi_race_row(&left->row, &race);
+    for (size_t i = 0; left->cur.data && i < left->cur.size; i++)
+        sampi_race_run(&race, left->cur.data[i].logit, left->cur.data[i].id, i);
+    return race.n_first;
+}
+
+/* ---- src/search/states.h ---- */
+/* ---- search: states follow their beams ----
+  After a step chain i has to have the state of chain parent[i]. */
+
+/* Are two samplers made alike, so that one can take the other's state? Their settings' fingerprints are compared once,
+   at the first step; this is what the copies rely on. */
+static SAMPI_COLD bool sampi_are_alike(const sampi_sampler *a, const sampi_sampler *b)
+{
+    if (a->kind != b->kind || a->rng != b->rng || memcmp(a->part_size, b->part_size, sizeof a->part_size))
+        return false;
+#ifdef SAMPLING_GRAMMAR_DECLARED
+    if (a->kind == SAMPI_GRAMMAR)
+        return ((sampi_matcher *)a->base.ctx)->shared == ((sampi_matcher *)b->base.ctx)->shared;
+#endif
+    if (!sampi_is_chain(a)) return true;
+    if (a->u.chain.n != b->u.chain.n || a->u.chain.ring.cap != b->u.chain.ring.cap) return false;
+    for (int32_t i = 0; i < a->u.chain.n; i++)
+        if (!sampi_are_alike(a->u.chain.item[i], b->u.chain.item[i])) return false;
+    return true;
+}
+
+/* Copies n bytes from b to a, or swaps them. */
+static void sampi_take_bytes(void *to, void *from, size_t n, bool swap)
+{
+    unsigned char *a = (unsigned char *)to, *b = (unsigned char *)from, piece[256];
+    for (size_t at = 0, k; at < n; at += k) {
+        k = n - at < sizeof piece ? n - at : sizeof piece;
+        memcpy(piece, a + at, k);
+        memcpy(a + at, b + at, k);
+        if (swap) memcpy(b + at, piece, k);
+    }
+}
+
+/* Gives s the state of `from`, or swaps both. Returns SAMP_OK or SAMP_E_NOMEM. */
+static int sampi_take_state(sampi_sampler *s, sampi_sampler *from, bool swap)
+{
+    int status = SAMP_OK;
+    sampi_edited(s);
+    if (swap) sampi_edited(from);
+    sampi_take_bytes(&s->position, &from->position, sizeof s->position, swap);
+    sampi_take_bytes(&s->now, &from->now, sizeof s->now, swap);
+    if (sampi_is_chain(s)) {
+        sampi_take_bytes(&s->u.chain.ring, &from->u.chain.ring, sizeof s->u.chain.ring, swap);
+        sampi_take_bytes(s->u.chain.prev, from->u.chain.prev, s->u.chain.ring.cap * sizeof(samp_token), swap);
+        for (int32_t i = 0; i < s->u.chain.n && !status; i++)
+            status = sampi_take_state(s->u.chain.item[i], from->u.chain.item[i], swap);
+        return status;
+    }
+    sampi_take_bytes(&s->u, &from->u, sizeof s->u, swap);
+    sampi_take_bytes(sampi_part(s, 0), sampi_part(from, 0), s->part[3] + s->part_size[3] - s->part[0], swap);
+#ifdef SAMPLING_GRAMMAR_DECLARED
+    if (s->kind != SAMPI_GRAMMAR) return SAMP_OK;
+    if (!swap) return sampi_matcher_assign((sampi_matcher *)s->base.ctx, (const sampi_matcher *)from->base.ctx);
+    sampi_take_bytes(&s->base.ctx, &from->base.ctx, sizeof s->base.ctx, true);
+#endif
+    return status;
+}
+
+/* Gives each of the first n chains the state of its parent's. uses [n_beams]: memory, for how many chains still wait
+   for each state. parent[i] becomes -1 - parent[i] as soon as chain i is done, and is set right at the end. */
+static int sampi_states_follow(samp_sampler *const *rows, int32_t *parent, int32_t n, int32_t *uses, int32_t n_beams)
+{
+    int status = SAMP_OK;
+    memset(uses, 0, (size_t)n_beams * sizeof *uses);
+    for (int32_t i = 0; i < n; i++) uses[parent[i]]++;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t at = i;
+             at < n && uses[at] == 0 && parent[at] >= 0 && !status;) { /* no chain waits for its state */
+            const int32_t from = parent[at];
+            status = sampi_take_state((sampi_sampler *)rows[at], (sampi_sampler *)rows[from], false);
+            parent[at] = -1 - from;
+            uses[from]--;
+            at = from;
+        }
+    for (int32_t i = 0; i < n && !status; i++) /* the rest are circles, of one chain or more */
+        for (int32_t at = i; parent[at] >= 0 && !status;) {
+            const int32_t from = parent[at];
+            parent[at] = -1 - from;
+            if (from == at || parent[from] < 0) break;
+            status = sampi_take_state((sampi_sampler *)rows[at], (sampi_sampler *)rows[from], true);
+            at = from;
+        }
+    for (int32_t i = 0; i < n; i++)
+        if (parent[i] < 0) parent[i] = -1 - parent[i];
+    return status;
+}
+
+/* ---- src/search/beams.h ---- */
+/* ---- search: a step ----
+  samp_beams_step: each beam's row leaves its best tokens (search/rows.h); group by group the continuations become a
+     heap, from which the next beams are taken; the chains' states follow (search/states.h). */
+
+/* ---- the rows ---- */
+
+/* The number of a sampled beam's random stream. No kind of sampler has the number 255 (samp_unmask has 254). */
+#define SAMPI_BEAMS_STREAM(r) (255u << 16 | (uint32_t)(r))
+
+/* What sampi_beams_row is given. */
+typedef struct sampi_beams_call {
+    samp_beams *b;
+    samp_sampler *const *rows; /* the user's chains, or NULL */
+} sampi_beams_call;
+
+/* Runs a beam's chain, and keeps what its row leaves. own: the search's empty chains. Returns a status. */
+static samp_token sampi_beams_row(samp_sampler *const *own, const samp_logits *batch, size_t r, sampi_work *work,
+                                  const void *what)
+{
+    const sampi_beams_call *call = (const sampi_beams_call *)what;
+    samp_beams *b = call->b;
+    sampi_leaf *leaf = &b->leaf[r];
+    sampi_runner *few = b->few + r * b->k;
+    sampi_left left;
+    sampi_job job;
+    int status = sampi_batch_job((sampi_sampler *)(call->rows ? call->rows : own)[r], batch, r, work, &job);
+    if (!status) status = sampi_leave(&job, false, &left);
+    if (status) return status;
+    leaf->all = sampi_log_sum(left.sums.max, left.sums.z);
+    leaf->ln_z = sampi_ln((double)left.sums.z);
+    leaf->n_few = !b->set.sampled
+                      ? sampi_best_left(&left, b->k, few)
+                      : sampi_first_left(&left, b->set.seed, (uint64_t)b->length, SAMPI_BEAMS_STREAM(r), b->k, few);
+    return SAMP_OK;
+}
+
+/* Checks the arguments of a step. */
+static int sampi_beams_check(const samp_beams *b, samp_sampler *const *rows, const samp_logits *logits)
+{
+    samp_logits all = *logits;
+    if (logits->logprobs) return SAMP_E_UNSUPPORTED;
+    if (logits->n_rows != (size_t)b->n_live || (b->n_vocab && logits->n_vocab != b->n_vocab)) return SAMP_E_RANGE;
+    all.n_rows = rows ? (size_t)b->set.n_beams : 0;
+    for (size_t i = 0; i < all.n_rows; i++)
+        if (!rows[i]) return SAMP_E_NULL;
+    int status = sampi_check_batch(rows, &all);
+    for (size_t i = 0; i < all.n_rows && !status; i++) {
+        status = sampi_state_status(rows[i]);
+        if (!status && i && !sampi_are_alike((sampi_sampler *)rows[i], (sampi_sampler *)rows[0]))
+            status = SAMP_E_RANGE;
+        if (!status && i && !b->n_vocab &&
+            sampi_fingerprint((sampi_sampler *)rows[i]) != sampi_fingerprint((sampi_sampler *)rows[0]))
+            status = SAMP_E_RANGE;
+    }
+    return status;
+}
+
+/* Allocates what depends on the vocabulary, for this and all later steps. */
+static SAMPI_COLD int sampi_beams_begin(samp_beams *b, samp_sampler *const *rows, const samp_logits *logits)
+{
+    sampi_work *work[SAMPI_MAX_THREADS];
+    samp_logits all = *logits;
+    size_t k = (size_t)b->group_size + (size_t)b->set.n_ends;
+    if (b->set.diversity_penalty > 0.0f) k += (size_t)(b->set.n_beams - b->group_size);
+    if (k > logits->n_vocab) k = logits->n_vocab;
+    const uint64_t n = (uint64_t)b->set.n_beams;
+    for (uint64_t i = 0; rows && i < n; i++)
+        if (!sampi_past_ready((sampi_sampler *)rows[i])) return SAMP_E_NOMEM;
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t size = 0;
+        b->leaf = (sampi_leaf *)sampi_beams_lay(b->wide, &size, n, sizeof *b->leaf);
+        b->few = (sampi_runner *)sampi_beams_lay(b->wide, &size, n * k, sizeof *b->few);
+        b->heap = (sampi_candidate *)sampi_beams_lay(b->wide, &size, (uint64_t)b->group_size * k, sizeof *b->heap);
+        if (!pass && !(b->wide = sampi_beams_block(size))) return SAMP_E_NOMEM;
+    }
+    all.n_rows = (size_t)n;
+    all.n_vocab_of = NULL;
+    const int threads = sampi_batch_threads(&all);
+    if (sampi_batch_work(b->own, &all, work, threads) < threads) {
+        SAMP_FREE(b->wide);
+        b->wide = NULL;
+        return SAMP_E_NOMEM;
+    }
+    b->k = k;
+    b->n_vocab = logits->n_vocab;
+    return SAMP_OK;
+}
+
+/* Runs the chains of all rows, in threads. If a row fails, all chains are as before. */
+static int sampi_beams_rows(samp_beams *b, samp_sampler *const *rows, const samp_logits *logits)
+{
+    const sampi_beams_call call = { b, rows };
+    for (int32_t r = 0; rows && r < b->n_live; r++) {
+        sampi_moves((sampi_sampler *)rows[r]);
+        sampi_save_state((sampi_sampler *)rows[r]);
+    }
+    int status = sampi_batch(b->own, logits, b->uses, sampi_beams_row, &call);
+    for (int32_t r = 0; r < b->n_live && !status; r++) status = b->uses[r];
+    for (int32_t r = 0; rows && r < b->n_live; r++) (void)sampi_end_draw((sampi_sampler *)rows[r], status);
+    return status;
+}
+
+/* ---- the choice ---- */
+
+/* Does a come before b? */
+static bool sampi_candidate_before(const sampi_candidate *a, const sampi_candidate *b)
+{
+    if (a->key != b->key) return a->key > b->key;
+    if (a->parent != b->parent) return a->parent < b->parent;
+    return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
+}
+
+/* Moves heap[root] down until none of its children comes before it. */
+static void sampi_candidate_sift(sampi_candidate *heap, size_t root, size_t n)
+{
+    const sampi_candidate moved = heap[root];
+    for (size_t child; (child = 2 * root + 1) < n; root = child) {
+        child += child + 1 < n && sampi_candidate_before(&heap[child + 1], &heap[child]);
+        if (!sampi_candidate_before(&heap[child], &moved)) break;
+        heap[root] = heap[child];
+    }
+    heap[root] = moved;
+}
+
+/* Returns the Gumbel variable of a continuation: its time is its parent's time e^-G, plus the time by which it comes
+   behind the parent's first continuation. */
+static double sampi_beams_gumbel(const sampi_beam *parent, const sampi_leaf *leaf, double behind)
+{
+    if (!(behind > 0.0)) return parent->key;
+    const double a = -parent->key, b = sampi_ln(behind) + leaf->ln_z - parent->score, most = a > b ? a : b;
+    return -(most + sampi_ln(1.0 + sampi_exp2((a > b ? b - a : a - b) * SAMPI_LOG2E)));
+}
+
+/* Makes a heap of the continuations of beams from .. to - 1, best first. Returns their number. */
+static size_t sampi_beams_heap(const samp_beams *b, int32_t from, int32_t to)
+{
+    size_t n = 0;
+    for (int32_t r = from; r < to; r++) {
+        const sampi_leaf *leaf = &b->leaf[r];
+        const sampi_runner *few = b->few + (size_t)r * b->k;
+        for (size_t i = 0; i < leaf->n_few; i++) {
+            sampi_candidate *c = &b->heap[n++];
+            c->parent = r;
+            c->token = few[i].id;
+            c->logit = few[i].logit;
+            c->score = b->live[r].score + ((double)few[i].logit - leaf->all);
+            if (b->n_taken) { /* only if there is a diversity penalty */
+                const size_t width = sizeof *b->taken, m = (size_t)b->n_taken;
+                const size_t times = sampi_find_token(b->taken, width, m, c->token + 1) -
+                                     sampi_find_token(b->taken, width, m, c->token);
+                c->score -= (double)b->set.diversity_penalty * (double)times;
+            }
+            c->key = b->set.sampled ? sampi_beams_gumbel(&b->live[r], leaf, few[i].time - few[0].time) : c->score;
+        }
+    }
+    for (size_t i = n / 2; i-- > 0;) sampi_candidate_sift(b->heap, i, n);
+    return n;
+}
+
+static bool sampi_is_end(const samp_beams *b, samp_token token)
+{
+    const size_t n = (size_t)b->set.n_ends, at = sampi_find_token(b->set.ends, sizeof *b->set.ends, n, token);
+    return at < n && b->set.ends[at] == token;
+}
+
+/* Is a group done that has found enough hypotheses? best: the score of its best continuation in this step. */
+static bool sampi_beams_stop(const samp_beams *b, int32_t group, double best)
+{
+    int32_t worst;
+    if (b->set.sampled || sampi_group_found(b, group, &worst) < b->group_size) return false;
+    if (b->set.early_stopping == SAMP_EARLY_ALWAYS) return true;
+    const bool grows = b->set.early_stopping == SAMP_EARLY_EXACT && b->set.length_penalty > 0.0f;
+    const double power = sampi_beams_power(b, grows ? b->set.max_tokens : b->length + 1);
+    return b->found[worst].key >= best / power;
+}
+
+/* Takes the next beams of a group from its heap of n continuations; they are written from index `begin` on. */
+static int32_t sampi_beams_take(samp_beams *b, int32_t group, size_t n, int32_t begin, samp_token *tokens,
+                                int32_t *parents)
+{
+    int32_t end = begin, ahead = 0; /* ahead: if beams are sampled, the hypotheses before this continuation */
+    for (int32_t rank = 0; n > 0 && end - begin < b->group_size; rank++) {
+        const sampi_candidate c = b->heap[0];
+        b->heap[0] = b->heap[--n];
+        if (n) sampi_candidate_sift(b->heap, 0, n);
+        while (b->set.sampled && ahead < b->n_found && b->found[ahead].key >= c.key) ahead++;
+        if (end - begin + ahead >= b->group_size) break;
+        const sampi_beam beam = { c.key, c.score, group };
+        if (sampi_is_end(b, c.token)) {
+            if (b->set.sampled || rank < b->group_size) sampi_found_add(b, &beam, c.parent, c.token);
+            continue;
+        }
+        tokens[end] = c.token;
+        parents[end] = c.parent;
+        b->next[end++] = beam;
+    }
+    while (b->set.sampled && end - begin + b->n_found > b->group_size) sampi_found_remove(b, b->n_found - 1);
+    return end;
+}
+
+/* Notes the tokens that a group has taken, for the groups behind it. */
+static void sampi_beams_note(samp_beams *b, const samp_token *tokens, int32_t n)
+{
+    for (int32_t i = 0; i < n && b->set.diversity_penalty > 0.0f && b->set.n_groups > 1; i++) {
+        int32_t at = b->n_taken++;
+        for (; at > 0 && b->taken[at - 1] > tokens[i]; at--) b->taken[at] = b->taken[at - 1];
+        b->taken[at] = tokens[i];
+    }
+}
+
+/* Chooses the next beams, and writes the tokens and parents. Returns their number. */
+static int32_t sampi_beams_choose(samp_beams *b, samp_token *tokens, int32_t *parents)
+{
+    int32_t n_next = 0, from = 0, to = 0;
+    b->n_taken = 0;
+    for (int32_t group = 0; group < b->set.n_groups; group++) {
+        if (b->length == 0)
+            to = 1; /* the empty text belongs to all groups */
+        else
+            for (from = to; to < b->n_live && b->live[to].group == group; to++) {
+            }
+        if (from == to) continue;
+        const int32_t begin = n_next;
+        const size_t n = sampi_beams_heap(b, from, to);
+        const double best = b->heap[0].score;
+        n_next = sampi_beams_take(b, group, n, begin, tokens, parents);
+        sampi_beams_note(b, tokens + begin, n_next - begin);
+        const bool stops = sampi_beams_stop(b, group, best), ends = b->length + 1 == b->set.max_tokens;
+        for (int32_t i = begin; i < n_next && ends && !stops; i++)
+            sampi_found_add(b, &b->next[i], parents[i], tokens[i]);
+        if (stops || ends) n_next = begin;
+    }
+    for (int32_t i = n_next; i < b->set.n_beams; i++) tokens[i] = parents[i] = -1;
+    const size_t bytes = (size_t)b->set.n_beams * sizeof *tokens, at = (size_t)b->length * (size_t)b->set.n_beams;
+    memcpy(b->token + at, tokens, bytes);
+    memcpy(b->parent + at, parents, bytes);
+    sampi_beam *live = b->live;
+    b->live = b->next;
+    b->next = live;
+    b->length++;
+    return b->n_live = n_next;
+}
+
+SAMP_API int samp_beams_step(samp_beams *b, samp_sampler *const *rows, const samp_logits *logits, samp_token *tokens,
+                             int32_t *parents)
+{
+    if (!b || !logits || !tokens || !parents) return SAMP_E_NULL;
+    if (b->status || b->n_live == 0) return b->status;
+    int status = sampi_beams_check(b, rows, logits);
+    if (!status && !b->n_vocab) status = sampi_beams_begin(b, rows, logits);
+    if (!status) status = sampi_beams_rows(b, rows, logits);
+    if (status) return status;
+    const int32_t n = sampi_beams_choose(b, tokens, parents);
+    if (!rows) return n;
+    status = sampi_states_follow(rows, parents, n, b->uses, b->set.n_beams);
+    for (int32_t i = 0; i < n && !status; i++) status = samp_accept(rows[i], tokens[i]);
+    b->status = status;
+    return status ? status : n;
+}
+
+/* ---- a search as bytes ----
+  The words, little-endian: "SAMB", version, fingerprint of the parameters [2]; length, n_live, n_found; token and
+     parent of each step and beam; of each live beam key [2], score [2], group; of each hypothesis the same, n and its
+     tokens; a checksum [2]. */
+
+#define SAMPI_BEAMS_MAGIC   0x424D4153u /* "SAMB" */
+#define SAMPI_BEAMS_VERSION 1
+
+/* Saves or loads an integer in [lo, hi]. */
+static void sampi_io_within(sampi_io *io, int32_t *x, int32_t lo, int32_t hi)
+{
+    *x = (int32_t)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
+    io->bad |= *x < lo || *x > hi;
+}
+
+/* Saves or loads what orders a beam or a hypothesis; a NaN is refused. */
+static void sampi_io_beam(sampi_io *io, double *key, double *score, int32_t *group, int32_t n_groups)
+{
+    *key = sampi_from_bits(sampi_io_int(io, sampi_bits(*key), 8));
+    *score = sampi_from_bits(sampi_io_int(io, sampi_bits(*score), 8));
+    io->bad |= !(*key <= DBL_MAX) || !(*score <= DBL_MAX);
+    sampi_io_within(io, group, 0, n_groups - 1);
+}
+
+/* Counts, writes or reads all of a state but the checksum. */
+static SAMPI_COLD void sampi_beams_io(samp_beams *b, sampi_io *io)
+{
+    const samp_beam_params *p = &b->set;
+    const size_t n_beams = (size_t)p->n_beams;
+    const int32_t numbers[] = { p->n_beams, p->n_groups, p->max_tokens, (int32_t)p->early_stopping, p->sampled };
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sampi_mix(&hash, (uint32_t)numbers[i]);
+    for (int32_t i = 0; i < p->n_ends; i++) sampi_mix(&hash, (uint32_t)p->ends[i]);
+    sampi_mix_float(&hash, p->length_penalty);
+    sampi_mix_float(&hash, p->diversity_penalty);
+    sampi_mix(&hash, p->seed);
+    io->bad |= sampi_io_int(io, SAMPI_BEAMS_MAGIC, 4) != SAMPI_BEAMS_MAGIC;
+    io->bad |= sampi_io_int(io, SAMPI_BEAMS_VERSION, 4) != SAMPI_BEAMS_VERSION;
+    io->bad |= sampi_io_int(io, hash, 8) != hash;
+    sampi_io_within(io, &b->length, 0, p->max_tokens);
+    sampi_io_within(io, &b->n_live, 0, p->n_beams);
+    sampi_io_within(io, &b->n_found, 0, p->n_beams);
+    for (size_t i = 0; !io->bad && i < n_beams * (size_t)b->length; i++) {
+        sampi_io_within(io, &b->token[i], -1, INT32_MAX);
+        sampi_io_within(io, &b->parent[i], -1, p->n_beams - 1);
+    }
+    for (int32_t i = 0; !io->bad && i < b->n_live; i++)
+        sampi_io_beam(io, &b->live[i].key, &b->live[i].score, &b->live[i].group, p->n_groups);
+    for (int32_t i = 0; !io->bad && i < b->n_found; i++) {
+        sampi_hypothesis *h = &b->found[i];
+        sampi_io_beam(io, &h->key, &h->score, &h->group, p->n_groups);
+        sampi_io_within(io, &h->n, 1, b->length);
+        samp_token *text = b->text + (size_t)h->slot * (size_t)p->max_tokens;
+        for (int32_t j = 0; !io->bad && j < h->n; j++) sampi_io_within(io, &text[j], 0, INT32_MAX);
+    }
+}
+
+/* Can a search be as these bytes have it: the beams of each step before the first -1, each with a parent; live beams in
+   groups; hypotheses in order, no group with too many? */
+static SAMPI_COLD bool sampi_beams_sound(const samp_beams *b)
+{
+    int32_t n = 1, worst;
+    for (int32_t i = 0; i < b->length; i++) {
+        const size_t at = (size_t)i * (size_t)b->set.n_beams;
+        int32_t live = 0;
+        for (int32_t j = 0; j < b->set.n_beams; j++) {
+            const int32_t token = b->token[at + (size_t)j], parent = b->parent[at + (size_t)j];
+            if ((token < 0) != (parent < 0) || parent >= n || (token >= 0 && live++ != j)) return false;
+        }
+        n = live;
+    }
+    for (int32_t i = 1; i < b->n_live; i++)
+        if (b->live[i].group < b->live[i - 1].group) return false;
+    for (int32_t i = b->group_size; i < b->n_live; i++)
+        if (b->live[i].group == b->live[i - b->group_size].group) return false;
+    for (int32_t i = 1; i < b->n_found; i++)
+        if (b->found[i].key > b->found[i - 1].key) return false;
+    for (int32_t group = 0; group < b->set.n_groups; group++)
+        if (sampi_group_found(b, group, &worst) > b->group_size) return false;
+    return n == b->n_live && (n == 0 || b->length < b->set.max_tokens);
+}
+
+SAMP_API SAMPI_COLD size_t samp_beams_state_size(const samp_beams *b)
+{
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
+    if (!b) return 0;
+    sampi_beams_io((samp_beams *)(uintptr_t)b, &io); /* in this mode each number becomes what it is */
+    return io.at + 8;
+}
+
+SAMP_API SAMPI_COLD int samp_beams_state_save(const samp_beams *b, void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
+    if (!b || !bytes) return SAMP_E_NULL;
+    if (b->status) return b->status;
+    if (size < samp_beams_state_size(b)) return SAMP_E_WORKSPACE;
+    sampi_beams_io((samp_beams *)(uintptr_t)b, &io);
+    sampi_io_int(&io, sampi_checksum(bytes, io.at), 8);
+    return SAMP_OK;
+}
+
+/* Reads the bytes into a search of its own, which takes the place of b's if it is sound. */
+SAMP_API SAMPI_COLD int samp_beams_state_load(samp_beams *b, const void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_READ, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
+    int status = b && bytes ? SAMP_OK : SAMP_E_NULL;
+    samp_beams *fresh = status ? NULL : samp_beams_init(&b->set, &status);
+    if (!fresh) return status;
+    sampi_beams_io(fresh, &io);
+    const size_t end = io.at;
+    const uint64_t sum = sampi_io_int(&io, 0, 8);
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end) || !sampi_beams_sound(fresh)) {
+        status = SAMP_E_FORMAT;
+    } else {
+        const samp_beams old = *b;
+        *b = *fresh;
+        *fresh = old;
+    }
+    samp_beams_free(fresh);
+    return status;
+}
+
+/* ---- src/search/unmask.h ---- */
+/* ---- search: unmasking ----
+  samp_unmask: each position draws a token as in a batch, and measures how certain it is; then the rule fills the most
+     certain positions. */
+
+/* Returns how certain a position is, as the rule measures it; larger is filled first. lp has the token's. */
+static double sampi_certainty(const samp_unmask_params *u, const samp_logprobs *lp, uint64_t index)
+{
+    const samp_logprob_set *set = &lp->processed;
+    uint64_t random[2];
+    switch (u->rule) {
+        case SAMP_UNMASK_RAW_CONFIDENCE: return (double)lp->raw.chosen.logprob;
+        case SAMP_UNMASK_MARGIN:
+            return sampi_exp2((double)set->top_logprobs[0].logprob * SAMPI_LOG2E) -
+                   (set->n_top_found > 1 ? sampi_exp2((double)set->top_logprobs[1].logprob * SAMPI_LOG2E) : 0.0);
+        case SAMP_UNMASK_RANDOM:
+            sampi_random_bits(u->seed, index, 254u << 16, 0, random);
+            return (double)(random[0] >> 11);
+        default: return (double)set->chosen.logprob;
+    }
+}
+
+/* Draws the token of a position, and notes in its sampler how certain it is. Returns the token or a status. */
+static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work,
+                                   const void *what)
+{
+    const samp_unmask_params *u = (const samp_unmask_params *)what;
+    sampi_sampler *s = (sampi_sampler *)rows[r];
+    samp_logprob top[2];
+    samp_logprobs lp;
+    sampi_job job;
+    double entropy = 0.0;
+    int status = sampi_batch_job(s, batch, r, work, &job);
+    if (!status && (u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND)) {
+        sampi_left left;
+        sampi_moves(s);
+        sampi_save_state(s);
+        status = sampi_leave(&job, true, &left);
+        sampi_restore_state(s);
+        if (!status) entropy = sampi_entropy(&left.sums);
+    }
+    if (status) return status;
+    memset(&lp, 0, sizeof lp);
+    lp.processed.top_logprobs = top;
+    lp.processed.n_top = 2;
+    job.logprobs = &lp;
+    job.accept = false;
+    const samp_token token = sampi_sample(&job);
+    if (token < 0) return token;
+    const bool by_entropy = u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
+    s->certainty = by_entropy ? -entropy
+                              : sampi_certainty(u, &lp, batch->row_index ? (uint64_t)batch->row_index[r] : r);
+    return token;
+}
+
+static int sampi_unmask_check(const samp_unmask_params *u)
+{
+    const bool bounded = u->rule == SAMP_UNMASK_THRESHOLD || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
+    if ((int)u->rule < 0 || u->rule > SAMP_UNMASK_RAW_CONFIDENCE || u->n < !bounded) return SAMP_E_RANGE;
+    if (!bounded) return SAMP_OK;
+    if (!(fabsf(u->threshold) <= FLT_MAX)) return SAMP_E_NAN;
+    if (u->rule == SAMP_UNMASK_THRESHOLD && !(u->threshold > 0.0f && u->threshold <= 1.0f)) return SAMP_E_RANGE;
+    return u->threshold < 0.0f ? SAMP_E_RANGE : SAMP_OK;
+}
+
+/* Is row a filled before row b: more certain, or as certain with a smaller index? */
+static bool sampi_fills_first(samp_sampler *const *rows, const samp_logits *logits, size_t a, size_t b)
+{
+    const double x = ((const sampi_sampler *)rows[a])->certainty, y = ((const sampi_sampler *)rows[b])->certainty;
+    if (x != y) return x > y;
+    const int32_t *index = logits->row_index;
+    return index && index[a] != index[b] ? index[a] < index[b] : a < b;
+}
+
+SAMP_API int samp_unmask(const samp_unmask_params *u, samp_sampler *const *rows, const samp_logits *logits,
+                         samp_token *tokens)
+{
+    if (!u || !logits || (logits->n_rows && (!rows || !tokens))) return SAMP_E_NULL;
+    const size_t n = logits->n_rows;
+    int status = sampi_unmask_check(u);
+    if (!status && logits->logprobs) status = SAMP_E_UNSUPPORTED;
+    if (!status) status = sampi_batch(rows, logits, tokens, sampi_unmask_row, u);
+    for (size_t r = 0; r < n && !status; r++)
+        if (tokens[r] < 0) status = tokens[r];
+    size_t most = u->n > 0 && (size_t)u->n < n ? (size_t)u->n : n, filled = 0, last = n;
+    double spent = 0.0; /* the entropies of the positions that are filled */
+    while (!status && filled < most) {
+        size_t best = n;
+        for (size_t r = 0; r < n; r++)
+            if ((last == n || sampi_fills_first(rows, logits, last, r)) &&
+                (best == n || sampi_fills_first(rows, logits, r, best)))
+                best = r;
+        const double certainty = ((const sampi_sampler *)rows[best])->certainty;
+        if (filled && u->rule == SAMP_UNMASK_THRESHOLD && certainty < sampi_ln((double)u->threshold)) break;
+        if (filled && u->rule == SAMP_UNMASK_ENTROPY_BOUND && spent > (double)u->threshold) break;
+        spent -= certainty;
+        last = best;
+        filled++;
+    }
+    for (size_t r = 0; r < n; r++)
+        if (status || (r != last && !sampi_fills_first(rows, logits, r, last))) tokens[r] = -1;
+    return status ? status : (int)filled;
+}
+
+SAMP_API int32_t samp_unmask_count(samp_unmask_schedule schedule, int32_t n_masked, int32_t step, int32_t n_steps)
+{
+    const int32_t left = n_steps - step;
+    if (n_masked < 0 || step < 0 || n_steps < 1 || left < 1) return SAMP_E_RANGE;
+    if (schedule != SAMP_UNMASK_EVEN && schedule != SAMP_UNMASK_LINEAR) return SAMP_E_RANGE;
+    if (schedule == SAMP_UNMASK_EVEN || left == 1) return n_masked / left + (n_masked % left != 0);
+    const double each = (1.0 - 0.001) / n_steps, t = 1.0 - each * step, s = 1.0 - each * (step + 1);
+    return (int32_t)((double)n_masked * (1.0 - s / t));
+}
+#endif /* SAMPLING_SEARCH_DECLARED */
 
 #if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMPLING_STOP_DECLARED)
 /* ---- src/text/automaton.h ---- */

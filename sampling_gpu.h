@@ -1615,7 +1615,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
 /* Returns a race without a winner yet, for a lane's tokens. */
 static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t position, float max)
 {
-    sampi_race race = { step->seed, position, step->stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    sampi_race race = { step->seed, position, step->stream, max, -INFINITY, 0, (double)INFINITY, 0 SAMPI_NO_LIST };
     return race;
 }
 #endif

@@ -31,6 +31,9 @@ extern "C" {
 #include "api/chains.h"
 #include "api/samplers.h"
 
+#if defined(SAMPLING_SEARCH) && !defined(SAMPLING_GUMBEL)
+#define SAMPLING_GUMBEL /* sampled beams race as gumbel's tokens do */
+#endif
 #ifdef SAMPLING_GUMBEL
 #define SAMPLING_GUMBEL_DECLARED
 #elif defined(SAMP_MISSING)
@@ -190,6 +193,20 @@ extern "C" {
 #pragma pop_macro("SAMP_API")
 #endif
 #endif /* SAMPLING_VOCAB */
+
+#ifdef SAMPLING_SEARCH
+#define SAMPLING_SEARCH_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_SEARCH")
+#endif
+#if defined(SAMPLING_SEARCH_DECLARED) || defined(SAMP_MISSING)
+#include "api/search.h"
+#ifndef SAMPLING_SEARCH_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_SEARCH */
 
 #undef SAMP_MISSING
 
@@ -518,6 +535,14 @@ extern "C" {
 #include "drafts/relaxed.h"
 #include "drafts/ngram.h"
 #endif /* SAMPLING_DRAFTS_DECLARED */
+
+#ifdef SAMPLING_SEARCH_DECLARED
+#include "search/head.h"
+#include "search/rows.h"
+#include "search/states.h"
+#include "search/beams.h"
+#include "search/unmask.h"
+#endif /* SAMPLING_SEARCH_DECLARED */
 
 #if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMPLING_STOP_DECLARED)
 #include "text/automaton.h"

@@ -3,7 +3,8 @@
 #
 #     sh src/single.sh "grammar kv" "mt19937 avx512" my.h          make single PARTS="grammar kv" NO="mt19937 avx512" OUT=my.h
 #
-# PARTS: core (none), grammar, constraints, peers, drafts, gumbel, watermark, stop, kv, shards, vocab, llama. NO: mt19937
+# PARTS: core (none), grammar, constraints, peers, drafts, gumbel, watermark, stop, kv, shards, vocab,
+# llama, search (with gumbel). NO: mt19937
 # (llama.cpp's arithmetic), operator, avx512, avx2, sse2, neon, wasm.
 # A part is asked for with its macro as ever (SAMPLING_GRAMMAR); that of a part which is not there is an error that says so. The heads
 # of rooms stay behind: they are for those who work in src/.
@@ -12,7 +13,8 @@ cd "$(dirname "$0")/.."
 parts=$1 no=$2 out=$3
 fail() { echo "make single: $1" >&2; exit 2; }
 [ -n "$out" ] || fail 'OUT=file, where the header is to go'
-all="grammar constraints peers drafts gumbel watermark stop kv shards vocab llama"
+all="grammar constraints peers drafts gumbel watermark stop kv shards vocab llama search"
+case " $parts " in *" search "*) parts="$parts gumbel" ;; esac
 
 for part in $parts; do
     case " core $all " in *" $part "*) ;; *) fail "no part is called $part: core $all" ;; esac

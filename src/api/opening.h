@@ -40,6 +40,9 @@
                                    leniently (SAMPLING_DRAFTS)
        samp_ngram_init, samp_ngram_draft
                                    drafts from the text itself (SAMPLING_DRAFTS)
+       samp_beams_init, samp_beams_step, samp_beams_found
+                                   the n best texts side by side: beam search (SAMPLING_SEARCH)
+       samp_unmask                 one step of a diffusion model: which positions to fill (SAMPLING_SEARCH)
        samp_guide                  combines logits with and without a prompt (classifier-free guidance)
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
@@ -115,6 +118,7 @@
                                                                        vocabularies from a model's files
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
+       >>search                                                        beams, and texts to fill in
        >>constraints                                                   bans, biases, budgets, loop breakers
        >>stop                                                          from tokens to text
 
@@ -137,6 +141,7 @@
        SAMPLING_PEERS *            samp_settings_from, which turns requests to OpenAI's servers, vLLM, SGLang,
                                    transformers, llama-server, Ollama or Anthropic into settings
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed, samp_ngram_draft
+       SAMPLING_SEARCH *           samp_beams, samp_unmask; it defines SAMPLING_GUMBEL
        SAMPLING_GUMBEL *           samp_init_gumbel: draws with random noise that is a function of seed, position and
                                    token
        SAMPLING_WATERMARK *        samp_init_watermark marks texts, and samp_watermark_detect finds the mark with the

@@ -39,3 +39,7 @@
 #if defined(SAMPLING_VOCAB) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_VOCAB_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_VOCAB before the first #include of this file, wherever it is included"
 #endif
+#if defined(SAMPLING_SEARCH) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SEARCH_DECLARED) && \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_SEARCH before the first #include of this file, wherever it is included"
+#endif

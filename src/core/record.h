@@ -88,6 +88,9 @@ struct sampi_sampler {
     size_t serial;           /* a number that no other sampler has, by which a GPU's context recognises a chain */
     size_t n_edits;          /* how often s was changed, except by its owner's draws */
     size_t in_batch;         /* the index of its row in the running batch */
+#ifdef SAMPLING_SEARCH_DECLARED
+    double certainty; /* in samp_unmask: how certain its token is, as the rule measures it */
+#endif
     samp_perf_data perf;
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */

@@ -130,19 +130,27 @@ static void sampi_sweep_frames(sampi_matcher *m)
     m->frames.n = m->n_reachable = kept;
 }
 
+/* Copies an array to one of m's, in the memory that it has. If that is too small and there is no other, the array is
+   empty and an error is recorded. */
+static void sampi_assign_vec(sampi_matcher *m, sampi_vec *to, const sampi_vec *from, size_t width)
+{
+    to->n = 0;
+    if (from->n == 0) return;
+    if (from->n > to->cap && !(to->cap ? sampi_vec_grow : sampi_vec_move)(to, width, from->n)) {
+        sampi_fault(&m->d, SAMP_E_NOMEM);
+        return;
+    }
+    memcpy(to->data, from->data, (size_t)from->n * width);
+    to->n = from->n;
+}
+
 /* Returns a copy of an array. If there is no memory, the copy is empty and an error is recorded. */
 static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
     vec.account = &m->d.account;
-    if (from->n == 0) return vec;
-    if (!sampi_vec_move(&vec, width, from->n)) {
-        sampi_fault(&m->d, SAMP_E_NOMEM);
-        return vec;
-    }
-    memcpy(vec.data, from->data, (size_t)from->n * width);
-    vec.n = from->n;
+    sampi_assign_vec(m, &vec, from, width);
     return vec;
 }
 

@@ -330,32 +330,45 @@ static int sampi_matcher_make(sampi_matcher *m)
     return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;
 }
 
-/* Returns a copy of a matcher; NULL if there is no memory. */
-static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
+/* Gives a matcher the place in the text of another one, in the memory that it has, as far as that is enough. Both have
+   the same grammar, vocabulary and triggers. Returns SAMP_OK, or SAMP_E_NOMEM with the place undefined. */
+static int sampi_matcher_assign(sampi_matcher *m, const sampi_matcher *from)
 {
-    sampi_matcher *m = sampi_matcher_blank(from->shared);
-    if (!m) return NULL;
+    m->d.status = SAMP_OK;
     m->d.account.allowance = SIZE_MAX;
+    sampi_discard_prepared(m);
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
     m->position_cache = from->position_cache;
     m->n_reachable = from->n_reachable;
-    m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
-    m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
-    m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
-    m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
-    m->past = sampi_copy_vec(m, &from->past, sizeof(sampi_item));
-    m->past_n = sampi_copy_vec(m, &from->past_n, sizeof(int32_t));
-    m->lazy = from->lazy;
-    m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
-    m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
-    m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
-    m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
-    m->lazy.threads = sampi_copy_vec(m, &from->lazy.threads, sizeof(int32_t));
-    m->lazy.refused = sampi_copy_vec(m, &from->lazy.refused, sizeof(samp_token));
-    m->lazy.key = sampi_copy_vec(m, &from->lazy.key, sizeof(int32_t));
+    sampi_assign_vec(m, &m->items, &from->items, sizeof(sampi_item));
+    sampi_assign_vec(m, &m->frames, &from->frames, sizeof(sampi_frame));
+    sampi_assign_vec(m, &m->edges, &from->edges, sizeof(sampi_edge));
+    sampi_assign_vec(m, &m->history, &from->history, sizeof(samp_token));
+    sampi_assign_vec(m, &m->past, &from->past, sizeof(sampi_item));
+    sampi_assign_vec(m, &m->past_n, &from->past_n, sizeof(int32_t));
+    sampi_assign_vec(m, &m->lazy.ops, &from->lazy.ops, sizeof(sampi_op));
+    sampi_assign_vec(m, &m->lazy.pool, &from->lazy.pool, 1);
+    sampi_assign_vec(m, &m->lazy.programs, &from->lazy.programs, sizeof(sampi_program));
+    sampi_assign_vec(m, &m->lazy.tokens, &from->lazy.tokens, sizeof(samp_token));
+    sampi_assign_vec(m, &m->lazy.threads, &from->lazy.threads, sizeof(int32_t));
+    sampi_assign_vec(m, &m->lazy.refused, &from->lazy.refused, sizeof(samp_token));
+    sampi_assign_vec(m, &m->lazy.key, &from->lazy.key, sizeof(int32_t));
+    m->lazy.n_groups = from->lazy.n_groups;
+    m->lazy.n_live = from->lazy.n_live;
+    m->lazy.length = from->lazy.length;
+    m->lazy.round = from->lazy.round;
+    m->lazy.is_lazy = from->lazy.is_lazy;
+    m->lazy.waiting = from->lazy.waiting;
     m->d.account.allowance = 0;
-    if (!m->d.status) return m;
+    return m->d.status;
+}
+
+/* Returns a copy of a matcher; NULL if there is no memory. */
+static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
+{
+    sampi_matcher *m = sampi_matcher_blank(from->shared);
+    if (!m || !sampi_matcher_assign(m, from)) return m;
     sampi_matcher_free(m);
     return NULL;
 }

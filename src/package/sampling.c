@@ -1,6 +1,6 @@
 /* sampling.c - the library to be linked: all of the header's parts but the one for llama.cpp programs. Who uses the
    optional parts defines SAMPLING_KV, SAMPLING_GRAMMAR, SAMPLING_GUMBEL, SAMPLING_PEERS, SAMPLING_SHARDS, SAMPLING_DRAFTS,
-   SAMPLING_CONSTRAINTS, SAMPLING_WATERMARK, SAMPLING_STOP and SAMPLING_VOCAB before including the header. */
+   SAMPLING_CONSTRAINTS, SAMPLING_WATERMARK, SAMPLING_STOP, SAMPLING_VOCAB and SAMPLING_SEARCH before including the header. */
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
@@ -11,6 +11,7 @@
 #define SAMPLING_WATERMARK
 #define SAMPLING_STOP
 #define SAMPLING_VOCAB
+#define SAMPLING_SEARCH
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 

@@ -55,23 +55,28 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     }
 }
 
-/* Applies gumbel: selects the winner of its race, the token with the smallest random time. It begins with the tile of
-   the most weight, whose winner has a short time, so that few other tokens need to be computed. */
-static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
+/* Runs a race over a row. It begins with the tile of the most weight, whose winner has a short time, so that few other
+   tokens need to be computed. */
+static void sampi_race_row(const sampi_row *row, sampi_race *race)
 {
     uint64_t *tile = row->work->sum;
-    float max = sampi_row_max(row);
-    sampi_race race = sampi_race_of(s, max);
     size_t first = 0;
     sampi_pieces it;
-    (void)sampi_row_envelope(row, max, tile);
+    (void)sampi_row_envelope(row, race->max, tile);
     for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
         if (tile[t] > tile[first]) first = t;
     sampi_start(&it, row);
-    sampi_race_tile(&race, &it, first, tile[first]);
+    sampi_race_tile(race, &it, first, tile[first]);
     tile[first] = 0;
     for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
-        if (tile[t]) sampi_race_tile(&race, &it, t, tile[t]);
+        if (tile[t]) sampi_race_tile(race, &it, t, tile[t]);
+}
+
+/* Applies gumbel: selects the winner of its race, the token with the smallest random time. */
+static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
+{
+    sampi_race race = sampi_race_of(s, sampi_row_max(row));
+    sampi_race_row(row, &race);
     row->token = sampi_id_at(row, race.index);
     return SAMP_OK;
 }

@@ -67,28 +67,43 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
    its samplers do not change. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
-/* Samples one row in any workspace, as samp_sample does, but with the batch's dtype, mask and log-probabilities.
-   Changes the row's sampler and log-probabilities, and overwrites the workspace. */
-static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
+/* Makes the job of drawing from a row of a batch by the sampler s. Returns a status, that of this row. */
+static int sampi_batch_job(sampi_sampler *s, const samp_logits *batch, size_t r, sampi_work *work, sampi_job *job)
 {
-    samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
-    if (!rows[r]) return SAMP_E_NULL;
-    int status = samp_status(rows[r], NULL);
+    const int status = s ? samp_status(&s->base, NULL) : (int)SAMP_E_NULL;
     if (status) return status;
     if ((batch->row_index && batch->row_index[r] < 0) || !sampi_row_length(batch, r)) return SAMP_E_RANGE;
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* index of the logits; the mask's is r */
+    job->s = s;
+    job->work = work;
+    job->data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
+    job->dtype = batch->dtype;
+    job->mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
+    job->n = sampi_row_length(batch, r);
+    job->logprobs = NULL;
+    job->accept = true;
+    return SAMP_OK;
+}
+
+/* What is done to a row of a batch, in any workspace, of which nothing is read afterwards. Returns a token or a status;
+   what: the caller's. */
+typedef samp_token (*sampi_batch_each)(samp_sampler *const *rows, const samp_logits *batch, size_t r,
+                                       sampi_work *work, const void *what);
+
+/* Samples one row, as samp_sample does, but with the batch's dtype, mask and log-probabilities. Changes the row's
+   sampler and log-probabilities. */
+static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work,
+                                  const void *what)
+{
+    samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
+    sampi_job job;
+    const int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
+    (void)what;
+    if (status) return status;
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
     if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* index of the logits; the mask's is r */
-    sampi_job job;
-    job.s = (sampi_sampler *)rows[r];
-    job.work = work;
-    job.data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
-    job.dtype = batch->dtype;
-    job.mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
-    job.n = sampi_row_length(batch, r);
     job.logprobs = lp;
-    job.accept = true;
     return sampi_sample(&job);
 }
 
@@ -134,7 +149,8 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
    by step takes many times longer). The number of a thread is below n, so each thread has a workspace of its own.
    Besides the workspace, a row writes only to its sampler, which no other row has, and to its entries in out and
    logprobs. */
-SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
+static int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out, sampi_batch_each each,
+                       const void *what)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
     if (!logits || (logits->n_rows && (!rows || !out))) return SAMP_E_NULL;
@@ -151,12 +167,17 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
             if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)
-            out[r] = sampi_batch_row(rows, logits, (size_t)r, work[omp_get_thread_num()]);
+            out[r] = each(rows, logits, (size_t)r, work[omp_get_thread_num()], what);
         return SAMP_OK;
     }
 #endif
-    for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
+    for (size_t r = 0; r < logits->n_rows; r++) out[r] = each(rows, logits, r, work[0], what);
     return SAMP_OK;
+}
+
+SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
+{
+    return sampi_batch(rows, logits, out, sampi_batch_row, NULL);
 }
 
 /* The first bad logit counts, because a draw fails at any. */

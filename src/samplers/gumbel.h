@@ -7,7 +7,17 @@
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 
-/* The state of a search for the shortest time: the leading candidate, and its time. */
+#ifdef SAMPLING_SEARCH_DECLARED
+/* A candidate of a race of which more than the winner counts. */
+typedef struct sampi_runner {
+    double time;
+    float logit;
+    samp_token id;
+} sampi_runner;
+#endif
+
+/* The state of a search for the shortest time: the leading candidate, and its time. If a list of the first candidates
+   is wanted (SAMPLING_SEARCH), these are the last one of the full list. */
 typedef struct sampi_race {
     uint64_t seed, position;
     uint32_t stream;
@@ -15,14 +25,43 @@ typedef struct sampi_race {
     samp_token id;
     double time;
     size_t index;
+#ifdef SAMPLING_SEARCH_DECLARED
+    sampi_runner *first; /* [n_most] the n_first candidates with the shortest times, in order; NULL: no list */
+    size_t n_most, n_first;
+#define SAMPI_NO_LIST , NULL, 0, 0
+#else
+#define SAMPI_NO_LIST
+#endif
 } sampi_race;
 
 static sampi_race sampi_race_of(const sampi_sampler *s, float max)
 {
     uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
-    sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 SAMPI_NO_LIST };
     return race;
 }
+
+#ifdef SAMPLING_SEARCH_DECLARED
+/* Inserts a candidate into the list of the first ones, from which it drops the last if the list is full. */
+static void sampi_race_insert(sampi_race *race, const sampi_runner *runner)
+{
+    sampi_runner *first = race->first;
+    size_t i = race->n_first < race->n_most ? race->n_first++ : race->n_first - 1;
+    for (; i > 0; i--) {
+        const sampi_runner *before = &first[i - 1];
+        const bool tie = before->time == runner->time;
+        if (before->time < runner->time || (tie && before->logit > runner->logit) ||
+            (tie && before->logit == runner->logit && before->id < runner->id))
+            break;
+        first[i] = *before;
+    }
+    first[i] = *runner;
+    if (race->n_first < race->n_most) return;
+    race->time = first[race->n_most - 1].time;
+    race->logit = first[race->n_most - 1].logit;
+    race->id = first[race->n_most - 1].id;
+}
+#endif
 
 /* Computes the time E / w of candidate `index`, which takes the lead if its time is shorter. Because -ln u >= 1 - u,
    and the envelope q is at least w / 2^14, most candidates are rejected without a logarithm and an exp. The margin of
@@ -41,6 +80,13 @@ SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, s
     double time = -sampi_ln(u) / w;
     bool first = logit > race->logit || (logit == race->logit && id < race->id);
     if (time > race->time || (time == race->time && !first)) return;
+#ifdef SAMPLING_SEARCH_DECLARED
+    if (race->first) {
+        const sampi_runner runner = { time, logit, id };
+        sampi_race_insert(race, &runner);
+        return;
+    }
+#endif
     race->time = time;
     race->logit = logit;
     race->id = id;

@@ -32,6 +32,7 @@ void inside_ngram_at(struct samp_ngram *ngram, uint64_t n);
 /* Arithmetic. */
 void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 uint64_t inside_weight(float max, float logit);
+double inside_ln(double x), inside_exp(double x), inside_power(double x, double y);
 uint64_t inside_checksum(const void *bytes, size_t n);
 uint64_t inside_index_checksum(const void *index, size_t n); /* of a saved vocabulary index, which its head holds */
 float inside_from_half(uint16_t h);

@@ -12,6 +12,7 @@
 #define SAMPLING_WATERMARK
 #define SAMPLING_VOCAB
 #define SAMPLING_STOP
+#define SAMPLING_SEARCH
 #define SAMPI_LONG_LIST 3
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
@@ -53,6 +54,9 @@ void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     sampi_philox(counter, key, out);
 }
 uint64_t inside_weight(float max, float logit) { return sampi_weight(max, logit); }
+double inside_ln(double x) { return sampi_ln(x); }
+double inside_exp(double x) { return sampi_exp2(x * SAMPI_LOG2E); }
+double inside_power(double x, double y) { return sampi_pow(x, y); }
 uint64_t inside_checksum(const void *bytes, size_t n) { return sampi_checksum(bytes, n); }
 uint64_t inside_index_checksum(const void *index, size_t n)
 {

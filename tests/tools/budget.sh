@@ -10,7 +10,7 @@ CC=${CC:-gcc}
 mkdir -p "$dir"
 printf '#include "sampling.h"\n' > "$dir/include.c"
 printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling.h"\n' > "$dir/core.c"
-printf '#define SAMPLING_KV\n#define SAMPLING_LLAMA\n#define SAMPLING_GRAMMAR\n#define SAMPLING_GUMBEL\n#define SAMPLING_PEERS\n#define SAMPLING_SHARDS\n#define SAMPLING_DRAFTS\n#define SAMPLING_CONSTRAINTS\n#define SAMPLING_WATERMARK\n#define SAMPLING_STOP\n#define SAMPLING_VOCAB\n#include "%s/core.c"\n' "$PWD/$dir" > "$dir/all.c"
+printf '#define SAMPLING_KV\n#define SAMPLING_LLAMA\n#define SAMPLING_GRAMMAR\n#define SAMPLING_GUMBEL\n#define SAMPLING_PEERS\n#define SAMPLING_SHARDS\n#define SAMPLING_DRAFTS\n#define SAMPLING_CONSTRAINTS\n#define SAMPLING_WATERMARK\n#define SAMPLING_STOP\n#define SAMPLING_VOCAB\n#define SAMPLING_SEARCH\n#include "%s/core.c"\n' "$PWD/$dir" > "$dir/all.c"
 
 if [ "${2:-}" = code ]; then
     "$CC" -std=c11 -O2 -I. -c "$dir/core.c" -o "$dir/core.o"

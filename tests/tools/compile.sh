@@ -50,6 +50,7 @@ sed 's/SAMPLING_KV/SAMPLING_CONSTRAINTS/' "$dir/late.c" > "$dir/late_constraints
 sed 's/SAMPLING_KV/SAMPLING_WATERMARK/' "$dir/late.c" > "$dir/late_watermark.c"
 sed 's/SAMPLING_KV/SAMPLING_STOP/' "$dir/late.c" > "$dir/late_stop.c"
 sed 's/SAMPLING_KV/SAMPLING_VOCAB/' "$dir/late.c" > "$dir/late_vocab.c"
+sed 's/SAMPLING_KV/SAMPLING_SEARCH/' "$dir/late.c" > "$dir/late_search.c"
 cat > "$dir/llama.c" <<'EOF'
 #define SAMPLING_LLAMA
 #define SAMPLING_IMPLEMENTATION
@@ -96,6 +97,7 @@ cp "$dir/late_constraints.c" "$dir/late_constraints.cpp"
 cp "$dir/late_watermark.c" "$dir/late_watermark.cpp"
 cp "$dir/late_stop.c" "$dir/late_stop.cpp"
 cp "$dir/late_vocab.c" "$dir/late_vocab.cpp"
+cp "$dir/late_search.c" "$dir/late_search.cpp"
 cp "$dir/llama.c" "$dir/llama.cpp"
 
 warn="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Wconversion -Wsign-conversion -Werror -I."
@@ -123,7 +125,7 @@ build() { # compiler, standard, suffix, optimisation, further flags
 
 n=0
 errors() { # compiler, standard, suffix: an optional part that comes too late is one error, not hundreds
-    for late in late late_llama late_gumbel late_peers late_shards late_drafts late_constraints late_watermark late_stop late_vocab; do
+    for late in late late_llama late_gumbel late_peers late_shards late_drafts late_constraints late_watermark late_stop late_vocab late_search; do
         "$1" -std="$2" -I. -fsyntax-only "$dir/$late.$3" 2> "$dir/late.txt" && { echo "compile: $late.$3 compiles" >&2; exit 1; }
         [ "$(grep -c 'error:' "$dir/late.txt")" = 1 ] || { grep 'error:' "$dir/late.txt" | head -3 >&2; exit 1; }
     done
@@ -169,6 +171,7 @@ SAMPLING_PEERS (void)samp_settings_from(0, SAMP_PEER_OPENAI, "", 0, 0)
 SAMPLING_VOCAB (void)samp_vocab_from_gguf("", 0, 0)
 SAMPLING_DRAFTS (void)samp_verify_block(0, 0, 0, 0, 0)
 SAMPLING_STOP samp_text_free(0)
+SAMPLING_SEARCH samp_beams_free(0)
 SAMPLING_CONSTRAINTS samp_thinking span; samp_free(samp_init_thinking_budget(0, &span, 0, 1, 0))
 END
     tells "$1" "$2" "$3" "" "define SAMPLING_KV before the first" \
@@ -189,7 +192,7 @@ syntax() { # compiler, standard, suffix: what the language alone may find, of al
     "$1" -std="$2" $warn $parts -fsyntax-only "$dir/gpu.$3"
     n=$((n + 1))
 }
-parts="-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK -DSAMPLING_STOP -DSAMPLING_VOCAB"
+parts="-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK -DSAMPLING_STOP -DSAMPLING_VOCAB -DSAMPLING_SEARCH"
 
 if [ "${2:-}" = quick ]; then
     hints "$CC" c11 c

@@ -18,6 +18,7 @@ cat > "$out/all.c" <<'END'
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #define SAMPLING_STOP
+#define SAMPLING_SEARCH
 #define SAMPLING_IMPLEMENTATION
 #include "sampling_gpu.h"
 END

@@ -37,7 +37,7 @@ CALL = re.compile(r"(\w+)\(([\w.\->]+), ([\w.\->]+)\)")
 ABOUT = {"kv": ["kv"], "llama_cpp": ["llama"], "grammar": ["grammar", "naive"], "json": ["schema", "settings", "peers"],
          "schema": ["schema", "naive"], "state": ["state"], "rollback": ["rollback"], "batch": ["batch"],
          "operator": ["operator"], "settings": ["settings"], "params": ["params", "settings"], "peers": ["peers"],
-         "verify": ["verify", "drafts"], "shards": ["shards"], "drafts": ["drafts"], "constraints": ["constraints"],
+         "verify": ["verify", "drafts"], "shards": ["shards"], "drafts": ["drafts"], "search": ["search"], "constraints": ["constraints"],
          "describe": ["chain", "params"], "chain": ["chain", "status"], "sample": ["status", "chain", "watermark"],
          "apply": ["fast"], "array": ["math", "samplers"], "kernels": ["math", "fast"], "scalar": ["math", "fast", "watermark"],
          "vectors": ["math", "fast"], "passes": ["math", "fast", "watermark"], "dispatch": ["isa", "math"], "math": ["math"],

@@ -19,7 +19,7 @@ writable() {
     printf '%s\n' "$@" | sort > "$dir/named"
     if ! diff "$dir/named" "$dir/globals" >&2; then echo "namespace: other globals than the headers name" >&2; exit 1; fi
 }
-for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK -DSAMPLING_STOP -DSAMPLING_VOCAB; do
+for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK -DSAMPLING_STOP -DSAMPLING_VOCAB -DSAMPLING_SEARCH; do
     # at fixed addresses: else tables of pointers are written to once, by the loader
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 -fno-pie $part -I. -c "$dir/all.c" -o "$dir/all.o"
@@ -31,18 +31,18 @@ for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMB
     undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE "$libc$more" || true)
     if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
 done
-all="-DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK -DSAMPLING_STOP -DSAMPLING_VOCAB"
+all="-DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK -DSAMPLING_STOP -DSAMPLING_VOCAB -DSAMPLING_SEARCH"
 # shellcheck disable=SC2086
 "$CC" -std=c11 -O0 $all -I. -c "$dir/static.c" -o "$dir/static.o"
 if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
 "$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
 writable "$dir/openmp.o" last sampi_chosen bound_device sampi_gpu_bound sampi_gpu_probe_counters verdict
-if grep -E '^samp_kv|^samp_llama|grammar|vocab_index|shard|gumbel|settings_from|samp_verify_|banned|thinking|watermark|samp_text_' "$dir/symbols"; then
+if grep -E '^samp_kv|^samp_llama|grammar|vocab_index|shard|gumbel|settings_from|samp_verify_|banned|thinking|watermark|samp_text_|samp_beams|samp_unmask' "$dir/symbols"; then
     echo "namespace: optional parts that were not asked for" >&2
     exit 1
 fi
-for part in KV LLAMA GRAMMAR GUMBEL PEERS SHARDS DRAFTS WATERMARK STOP VOCAB; do
-    case $part in PEERS) name=samp_settings_from ;; DRAFTS) name=samp_verify_ ;; STOP) name=samp_text_ ;; VOCAB) name=samp_vocab_from_ ;; *) name="samp_(init_)?${part%S}" ;; esac
+for part in KV LLAMA GRAMMAR GUMBEL PEERS SHARDS DRAFTS WATERMARK STOP VOCAB SEARCH; do
+    case $part in PEERS) name=samp_settings_from ;; DRAFTS) name=samp_verify_ ;; STOP) name=samp_text_ ;; VOCAB) name=samp_vocab_from_ ;; SEARCH) name=samp_beams_ ;; *) name="samp_(init_)?${part%S}" ;; esac
     grep -qiE "^$name" "$dir/symbols-DSAMPLING_$part" || { echo "namespace: SAMPLING_$part adds nothing" >&2; exit 1; }
 done
 grep -q '^samp_init_banned' "$dir/symbols-DSAMPLING_CONSTRAINTS" || { echo "namespace: SAMPLING_CONSTRAINTS adds nothing" >&2; exit 1; }

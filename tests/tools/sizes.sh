@@ -25,7 +25,7 @@ row() { # name, parts, what is left out
     awk -v name="$1" -v source="$(wc -c < "$dir/my.h")" -v o2="$(text "$dir/O2.o")" -v os="$(text "$dir/Os.o")" -v seconds="$seconds" \
         'BEGIN { printf "| %s | %.0f | %.0f | %.0f | %.1f |\n", name, source / 1000, o2 / 1000, os / 1000, seconds }'
 }
-parts="gumbel vocab stop watermark llama drafts kv constraints peers shards grammar"
+parts="gumbel vocab stop search watermark llama drafts kv constraints peers shards grammar"
 mode=${2:-write}
 if [ "$mode" = write ]; then
     echo "$("$CC" --version | head -n 1); thousands of bytes, seconds"

@@ -21,6 +21,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #define SAMPLING_STOP
+#define SAMPLING_SEARCH
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256
 #include "sampling_gpu.h"
@@ -452,6 +453,50 @@ static samp_logits batch_logits(int n_threads)
     l.n_vocab = N;
     l.n_threads = n_threads;
     return l;
+}
+
+/* A search with a chain a beam, and with `steps` its first step, which gets all its memory. */
+static int beams_of(world *w, int steps)
+{
+    const samp_beam_params set = { 2, 0, 4, 1.0f, 0.0f, SAMP_EARLY_HEURISTIC, NULL, 0, 0, false };
+    samp_sampler *rows[2] = { samp_init_penalties(5, 1.5f, 0.0f, 0.0f), samp_init_penalties(5, 1.5f, 0.0f, 0.0f) };
+    samp_token tokens[2] = { 0, 0 };
+    int32_t parents[2];
+    samp_logits l = batch_logits(1);
+    int status = SAMP_E_NOMEM;
+    samp_beams *beams = samp_beams_init(&set, &status);
+    assert_true((beams != NULL) == (status == SAMP_OK));
+    l.n_rows = 1;
+    if (!rows[0] || !rows[1]) status = SAMP_E_NOMEM;
+    if (!status && steps) status = samp_beams_step(beams, rows, &l, tokens, parents);
+    if (status >= 0) note(w, tokens, sizeof tokens);
+    samp_beams_free(beams);
+    for (int i = 0; i < 2; i++) samp_free(rows[i]);
+    return status < 0 ? status : SAMP_OK;
+}
+
+/* A load makes a search, which replaces the old one. */
+static int beams_loaded(world *w)
+{
+    const samp_beam_params set = { 2, 0, 4, 1.0f, 0.0f, SAMP_EARLY_HEURISTIC, NULL, 0, 0, false };
+    unsigned char bytes[200];
+    int status = SAMP_E_NOMEM;
+    samp_beams *beams = samp_beams_init(&set, &status);
+    if (!status) status = samp_beams_state_save(beams, bytes, sizeof bytes);
+    if (!status) status = samp_beams_state_load(beams, bytes, samp_beams_state_size(beams));
+    note(w, bytes, status ? 0 : 16);
+    samp_beams_free(beams);
+    return status;
+}
+
+static int unmasked(world *w)
+{
+    const samp_unmask_params set = { SAMP_UNMASK_ENTROPY, 2, 0.0f, 0 };
+    samp_logits l = batch_logits(1);
+    samp_token out[N_ROWS];
+    const int status = samp_unmask(&set, w->rows, &l, out);
+    if (status >= 0) note(w, out, sizeof out);
+    return status < 0 ? status : SAMP_OK;
 }
 
 static int batch(world *w)
@@ -924,6 +969,10 @@ typedef enum promise {
     X(samp_vocab_from_tokenizer_json, nothing, MAKES, vocab_of_file(w, false)) \
     X(samp_vocab_from_gguf, nothing, MAKES, vocab_of_file(w, true)) \
     X(samp_ngram_init, nothing, MAKES, ngram_of(w)) \
+    X(samp_beams_init, nothing, MAKES, beams_of(w, 0)) \
+    X(samp_beams_step, nothing, GOES_ON, beams_of(w, 1)) \
+    X(samp_beams_state_load, nothing, MAKES, beams_loaded(w)) \
+    X(samp_unmask, three_rows, GOES_ON, unmasked(w)) \
     X(samp_reserve, a_chain, FAILS, samp_reserve(w->s, N)) \
     X(samp_reserve, a_used_chain, FAILS, samp_reserve(w->s, LONG)) \
     X(samp_chain_from_params, nothing, MAKES, chain_of_params(w)) \
@@ -1230,6 +1279,16 @@ static void test_settings_need_none(void **state)
     samp_vocab *vocab = samp_vocab_init("ab", lengths, 2, NULL, 0, -1, -1, NULL);
     NONE(samp_vocab_free, samp_vocab_free(vocab));
     samp_token drafted[8];
+    const samp_beam_params beam = { 1, 0, 1, 1.0f, 0.0f, SAMP_EARLY_HEURISTIC, NULL, 0, 0, false };
+    samp_beams *beams = samp_beams_init(&beam, NULL);
+    unsigned char beam_bytes[200];
+    NONE(samp_beams_check_params, assert_ok(samp_beams_check_params(&beam, NULL)));
+    NONE(samp_beams_n_found, assert_num(samp_beams_n_found(beams), 0));
+    NONE(samp_beams_found, assert_status(samp_beams_found(beams, 0, NULL, NULL, NULL), SAMP_E_RANGE));
+    NONE(samp_beams_state_size, assert_true(samp_beams_state_size(beams) <= sizeof beam_bytes));
+    NONE(samp_beams_state_save, assert_ok(samp_beams_state_save(beams, beam_bytes, sizeof beam_bytes)));
+    NONE(samp_unmask_count, assert_num(samp_unmask_count(SAMP_UNMASK_EVEN, 5, 0, 2), 3));
+    NONE(samp_beams_free, samp_beams_free(beams));
     samp_ngram *ngram = samp_ngram_init(1, 2, 8);
     NONE(samp_ngram_accept, assert_ok(samp_ngram_accept(ngram, 1)));
     NONE(samp_ngram_draft, assert_num(samp_ngram_draft(ngram, drafted, 8), 0));

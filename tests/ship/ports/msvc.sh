@@ -7,7 +7,7 @@ set -eu
 dir=$1
 here=$(dirname "$0")
 mkdir -p "$dir"
-for part in GUMBEL KV GRAMMAR SHARDS PEERS DRAFTS CONSTRAINTS WATERMARK STOP VOCAB; do echo "#define SAMPLING_$part"; done > "$dir/msvc.c"
+for part in GUMBEL KV GRAMMAR SHARDS PEERS DRAFTS CONSTRAINTS WATERMARK STOP VOCAB SEARCH; do echo "#define SAMPLING_$part"; done > "$dir/msvc.c"
 printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling.h"\n' >> "$dir/msvc.c"
 cp "$dir/msvc.c" "$dir/msvc.cpp"
 n=0

@@ -1,0 +1,113 @@
+/* ---- search: unmasking ----
+   samp_unmask: each position draws a token as in a batch, and measures how certain it is; then the rule fills the most
+   certain positions. A measure is kept in the sampler of its position, so the call needs no memory of its own: the
+   best remaining position is searched for each that is filled. */
+
+/* Returns how certain a position is, as the rule measures it; larger is filled first. lp has the token's. */
+static double sampi_certainty(const samp_unmask_params *u, const samp_logprobs *lp, uint64_t index)
+{
+    const samp_logprob_set *set = &lp->processed;
+    uint64_t random[2];
+    switch (u->rule) {
+        case SAMP_UNMASK_RAW_CONFIDENCE: return (double)lp->raw.chosen.logprob;
+        case SAMP_UNMASK_MARGIN:
+            return sampi_exp2((double)set->top_logprobs[0].logprob * SAMPI_LOG2E) -
+                   (set->n_top_found > 1 ? sampi_exp2((double)set->top_logprobs[1].logprob * SAMPI_LOG2E) : 0.0);
+        case SAMP_UNMASK_RANDOM:
+            sampi_random_bits(u->seed, index, 254u << 16, 0, random);
+            return (double)(random[0] >> 11);
+        default: return (double)set->chosen.logprob;
+    }
+}
+
+/* Draws the token of a position, and notes in its sampler how certain it is. Returns the token or a status. */
+static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work,
+                                   const void *what)
+{
+    const samp_unmask_params *u = (const samp_unmask_params *)what;
+    sampi_sampler *s = (sampi_sampler *)rows[r];
+    samp_logprob top[2];
+    samp_logprobs lp;
+    sampi_job job;
+    double entropy = 0.0;
+    int status = sampi_batch_job(s, batch, r, work, &job);
+    if (!status && (u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND)) {
+        sampi_left left;
+        sampi_moves(s);
+        sampi_save_state(s);
+        status = sampi_leave(&job, true, &left);
+        sampi_restore_state(s);
+        if (!status) entropy = sampi_entropy(&left.sums);
+    }
+    if (status) return status;
+    memset(&lp, 0, sizeof lp);
+    lp.processed.top_logprobs = top;
+    lp.processed.n_top = 2;
+    job.logprobs = &lp;
+    job.accept = false;
+    const samp_token token = sampi_sample(&job);
+    if (token < 0) return token;
+    const bool by_entropy = u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
+    s->certainty = by_entropy ? -entropy
+                              : sampi_certainty(u, &lp, batch->row_index ? (uint64_t)batch->row_index[r] : r);
+    return token;
+}
+
+static int sampi_unmask_check(const samp_unmask_params *u)
+{
+    const bool bounded = u->rule == SAMP_UNMASK_THRESHOLD || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
+    if ((int)u->rule < 0 || u->rule > SAMP_UNMASK_RAW_CONFIDENCE || u->n < !bounded) return SAMP_E_RANGE;
+    if (!bounded) return SAMP_OK;
+    if (!(fabsf(u->threshold) <= FLT_MAX)) return SAMP_E_NAN;
+    if (u->rule == SAMP_UNMASK_THRESHOLD && !(u->threshold > 0.0f && u->threshold <= 1.0f)) return SAMP_E_RANGE;
+    return u->threshold < 0.0f ? SAMP_E_RANGE : SAMP_OK;
+}
+
+/* Is row a filled before row b: more certain, or as certain with a smaller index? */
+static bool sampi_fills_first(samp_sampler *const *rows, const samp_logits *logits, size_t a, size_t b)
+{
+    const double x = ((const sampi_sampler *)rows[a])->certainty, y = ((const sampi_sampler *)rows[b])->certainty;
+    if (x != y) return x > y;
+    const int32_t *index = logits->row_index;
+    return index && index[a] != index[b] ? index[a] < index[b] : a < b;
+}
+
+SAMP_API int samp_unmask(const samp_unmask_params *u, samp_sampler *const *rows, const samp_logits *logits,
+                         samp_token *tokens)
+{
+    if (!u || !logits || (logits->n_rows && (!rows || !tokens))) return SAMP_E_NULL;
+    const size_t n = logits->n_rows;
+    int status = sampi_unmask_check(u);
+    if (!status && logits->logprobs) status = SAMP_E_UNSUPPORTED;
+    if (!status) status = sampi_batch(rows, logits, tokens, sampi_unmask_row, u);
+    for (size_t r = 0; r < n && !status; r++)
+        if (tokens[r] < 0) status = tokens[r];
+    size_t most = u->n > 0 && (size_t)u->n < n ? (size_t)u->n : n, filled = 0, last = n;
+    double spent = 0.0; /* the entropies of the positions that are filled */
+    while (!status && filled < most) {
+        size_t best = n;
+        for (size_t r = 0; r < n; r++)
+            if ((last == n || sampi_fills_first(rows, logits, last, r)) &&
+                (best == n || sampi_fills_first(rows, logits, r, best)))
+                best = r;
+        const double certainty = ((const sampi_sampler *)rows[best])->certainty;
+        if (filled && u->rule == SAMP_UNMASK_THRESHOLD && certainty < sampi_ln((double)u->threshold)) break;
+        if (filled && u->rule == SAMP_UNMASK_ENTROPY_BOUND && spent > (double)u->threshold) break;
+        spent -= certainty;
+        last = best;
+        filled++;
+    }
+    for (size_t r = 0; r < n; r++)
+        if (status || (r != last && !sampi_fills_first(rows, logits, r, last))) tokens[r] = -1;
+    return status ? status : (int)filled;
+}
+
+SAMP_API int32_t samp_unmask_count(samp_unmask_schedule schedule, int32_t n_masked, int32_t step, int32_t n_steps)
+{
+    const int32_t left = n_steps - step;
+    if (n_masked < 0 || step < 0 || n_steps < 1 || left < 1) return SAMP_E_RANGE;
+    if (schedule != SAMP_UNMASK_EVEN && schedule != SAMP_UNMASK_LINEAR) return SAMP_E_RANGE;
+    if (schedule == SAMP_UNMASK_EVEN || left == 1) return n_masked / left + (n_masked % left != 0);
+    const double each = (1.0 - 0.001) / n_steps, t = 1.0 - each * step, s = 1.0 - each * (step + 1);
+    return (int32_t)((double)n_masked * (1.0 - s / t));
+}
