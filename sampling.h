@@ -18014,7 +18014,7 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
 }
 
 /* If there is memory for one workspace only, one thread samples all rows. */
-static int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out, sampi_batch_each each,
+static SAMPI_COLD int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out, sampi_batch_each each,
                        const void *what)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
