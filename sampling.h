@@ -38708,7 +38708,7 @@ static void sampi_found_add(samp_beams *b, const sampi_beam *beam, int32_t paren
 {
     const int32_t n = b->length + 1;
     const double score = beam->score / sampi_beams_power(b, n), key = b->set.sampled ? beam->key : score;
-    int32_t worst, at = b->n_found;
+    int32_t worst = 0, at = b->n_found;
     if (sampi_group_found(b, beam->group, &worst) == b->group_size) {
         if (!(key > b->found[worst].key)) return;
         sampi_found_remove(b, worst);
@@ -39076,7 +39076,7 @@ static bool sampi_is_end(const samp_beams *b, samp_token token)
 /* Is a group done that has found enough hypotheses? best: the score of its best continuation in this step. */
 static bool sampi_beams_stop(const samp_beams *b, int32_t group, double best)
 {
-    int32_t worst;
+    int32_t worst = 0;
     if (b->set.sampled || sampi_group_found(b, group, &worst) < b->group_size) return false;
     if (b->set.early_stopping == SAMP_EARLY_ALWAYS) return true;
     const bool grows = b->set.early_stopping == SAMP_EARLY_EXACT && b->set.length_penalty > 0.0f;
@@ -39229,7 +39229,7 @@ static SAMPI_COLD void sampi_beams_io(samp_beams *b, sampi_io *io)
    groups; hypotheses in order, no group with too many? */
 static SAMPI_COLD bool sampi_beams_sound(const samp_beams *b)
 {
-    int32_t n = 1, worst;
+    int32_t n = 1, worst = 0;
     for (int32_t i = 0; i < b->length; i++) {
         const size_t at = (size_t)i * (size_t)b->set.n_beams;
         int32_t live = 0;

@@ -196,7 +196,7 @@ static void sampi_found_add(samp_beams *b, const sampi_beam *beam, int32_t paren
 {
     const int32_t n = b->length + 1;
     const double score = beam->score / sampi_beams_power(b, n), key = b->set.sampled ? beam->key : score;
-    int32_t worst, at = b->n_found;
+    int32_t worst = 0, at = b->n_found;
     if (sampi_group_found(b, beam->group, &worst) == b->group_size) {
         if (!(key > b->found[worst].key)) return;
         sampi_found_remove(b, worst);
