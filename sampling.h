@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10311 samplers/gumbel.h               25885 grammar/runs.h
-     320 api/config.h                    10421 watermark/function.h            26097 grammar/entries.h
-     351 api/types.h                     10534 watermark/text.h                26606 grammar/accepting.h
-     650 api/missing.h                   10720 watermark/draw.h                26945 grammar/history.h
-     665 api/sample.h                    10925 samplers/mirostat.h             27046 grammar/waiting.h
-     802 api/chains.h                    11151 samplers/adaptive_p.h           27353 grammar/room.h
-    1099 api/samplers.h                  11289 samplers/ras.h                  27719 grammar/sampler.h
-    1473 api/gumbel.h                    11352 samplers/custom.h               27973 grammar/forced.h
-    1502 api/operator.h                  11402 config/describe.h               28160 grammar/hooks.h
-    1561 api/kv.h                        11570 config/from_params.h            28282 schema/head.h
-    1758 api/llama_cpp.h                 11622 config/orders.h                 28457 schema/errors.h
-    1806 api/text_error.h                11894 config/numbers.h                28572 schema/collections.h
-    1825 api/grammar.h                   12039 config/set.h                    28605 schema/references.h
-    2134 api/shards.h                    12215 config/texts.h                  28921 schema/strings.h
-    2247 api/peers.h                     12394 config/settings.h               28982 schema/numbers.h
-    2373 api/drafts.h                    12509 life/rollback.h                 29184 schema/sets.h
-    2532 api/constraints.h               12747 life/chain.h                    29437 schema/formats.h
-    2935 api/watermark.h                 13032 life/members.h                  29706 schema/scalars.h
-    3109 api/stop.h                      13141 life/update.h                   30012 schema/goals.h
-    3249 api/vocab.h                     13324 life/copy.h                     30255 schema/alternatives.h
-    3292 api/search.h                    13485 rows/row.h                      30795 schema/objects.h
-    3466 api/parts.h                     13707 rows/reserve.h                  31378 schema/arrays.h
-    3518 base/switches.h                 13775 rows/pieces.h                   31744 schema/satisfiable.h
-    3821 base/random.h                   13884 rows/compact.h                  31892 schema/whole.h
-    3841 base/mt19937.h                  14065 rows/sums.h                     32047 tags/head.h
-    3913 base/exact.h                    14192 rows/changes.h                  32175 tags/words.h
-    4130 base/bits128.h                  14269 rows/cuts.h                     32289 tags/inside.h
-    4206 base/elements.h                 14698 rows/typical.h                  32428 tags/formats.h
-    4332 watermark/colours.h             15006 rows/tail_free.h                32834 grammar/grammars.h
-    4395 kernels/llama_cpp/contract.h    15074 rows/selecting.h                32902 peers/tables.h
-    4437 kernels/contract.h              15210 rows/mirostat.h                 33325 peers/values.h
-    4524 kernels/scalar.h                15290 watermark/rows.h                33803 peers/llama_server.h
-    4728 kernels/llama_cpp/scalar.h      15400 rows/flat.h                     33871 peers/stops.h
-    4749 kernels/sets.h                  15449 rows/logprobs.h                 33930 peers/fields.h
-    4798 kernels/vectors.h               15533 rows/step.h                     34215 peers/requests.h
-    4880 kernels/avx512.h                15549 rows/llama_cpp/sums.h           34394 vocab/pieces.h
-    4965 kernels/avx2.h                  15852 rows/llama_cpp/samplers.h       34572 vocab/tokenizer_json.h
-    5029 kernels/sse2.h                  16321 rows/llama_cpp/step.h           34790 vocab/gguf.h
-    5046 kernels/neon.h                  16351 run/apply.h                     34965 shards/head.h
-    5069 kernels/wasm.h                  16420 run/writing.h                   35047 shards/bytes.h
-    5085 kernels/generic.h               16522 run/arrays.h                    35144 shards/merging.h
-    5105 kernels/shared.h                16598 run/arrays_llama_cpp.h          35433 shards/row.h
-    5229 kernels/passes.h                16795 run/walk.h                      35555 shards/answers.h
-    5913 kernels/llama_cpp/passes.h      16900 run/again.h                     35999 shards/logprobs.h
-    5995 kernels/check.h                 16970 run/finish.h                    36143 shards/taking.h
-    6017 kernels/dispatch.h              17009 run/draw_llama_cpp.h            36280 shards/asking.h
-    6216 core/thresholds.h               17081 run/draw.h                      36409 shards/prefix.h
-    6309 core/array.h                    17152 run/sample.h                    36631 shards/plans.h
-    6739 core/table.h                    17247 watermark/making.h              37077 samplers/plans.h
-    6924 core/windows.h                  17469 watermark/tails.h               37339 shards/way.h
-    7012 constraints/record.h            17566 watermark/detect.h              37482 shards/memory.h
-    7082 watermark/record.h              17791 run/verify.h                    37551 shards/batch.h
-    7101 rows/work.h                     17881 run/batch.h                     37950 drafts/head.h
-    7130 life/past.h                     18080 run/guide.h                     38001 drafts/block.h
-    7189 core/record.h                   18121 life/state.h                    38184 drafts/tree.h
-    7348 core/plans.h                    18282 operator/weights.h              38306 drafts/relaxed.h
-    7374 core/fields.h                   18358 operator/search.h               38387 drafts/ngram.h
-    7477 core/owners.h                   18489 operator/run.h                  38523 search/head.h
-    7544 core/mt19937.h                  18649 kv/cells.h                      38743 search/rows.h
-    7599 core/no_mt19937.h               18673 kv/making.h                     38823 search/states.h
-    7631 core/making.h                   18893 kv/slot.h                       38910 search/beams.h
-    7790 core/streams.h                  19025 kv/sequences.h                  39293 search/unmask.h
-    7826 life/state_fields.h             19155 kv/data.h                       39409 text/automaton.h
-    7914 samplers/llama_cpp.h            19284 kv/update.h                     39480 grammar/patterns.h
-    7993 samplers/logit_bias.h           19402 kv/state.h                      39629 constraints/automaton.h
-    8077 samplers/patch.h                19601 llama_cpp/functions.h           39668 constraints/making.h
-    8125 samplers/penalties.h            19663 llama_cpp/object.h              39914 constraints/sampler.h
-    8266 samplers/dry.h                  19716 llama_cpp/vocabulary.h          40003 constraints/constructors.h
-    8794 samplers/cut.h                  19791 text/reading.h                  40381 constraints/patterns.h
-    8814 samplers/top_n_sigma.h          19897 text/strings.h                  40470 constraints/looking.h
-    8921 samplers/top_k.h                19995 text/values.h                   40540 constraints/thinking.h
-    8977 samplers/tail_free.h            20149 text/documents.h                40783 constraints/schedule.h
-    9094 samplers/typical.h              20222 grammar/head.h                  40866 constraints/accepting.h
-    9163 samplers/top_p.h                20226 grammar/tree.h                  41047 constraints/drawing.h
-    9202 samplers/min_p.h                20868 grammar/building.h              41285 constraints/state.h
-    9239 samplers/by_sums.h              21264 grammar/finishing.h             41349 constraints/kind.h
-    9369 samplers/top_h.h                21567 grammar/reading.h               41403 constraints/top_p_decay.h
-    9420 samplers/min_k.h                21656 grammar/gbnf.h                  41479 constraints/timestamps.h
-    9480 samplers/xtc.h                  21949 grammar/regex.h                 41673 constraints/accessors.h
-    9621 samplers/infill.h               22366 grammar/derivatives.h           41780 stop/head.h
-    9728 samplers/temperature.h          23182 grammar/vocabulary.h            41845 stop/search.h
-    9889 samplers/smoothing.h            23636 grammar/triggers.h              41966 stop/making.h
-    9970 samplers/softmax.h              24110 grammar/matcher.h               42123 stop/text.h
-   10000 samplers/drafted.h              24380 grammar/cache.h                 42275 stop/patterns.h
-   10025 samplers/greedy.h               24661 grammar/moving.h                42347 stop/settings.h
-   10057 samplers/choose.h               25110 grammar/visits.h                42378 core/kinds.h
-   10143 samplers/ratio.h                25400 grammar/states.h                42420 base/restore.h
-   10207 samplers/draw.h                 25558 grammar/items.h                 42433 api/license.h
-   10283 samplers/dist.h                 25682 grammar/masks.h
+       2 api/opening.h                   10320 samplers/gumbel.h               25894 grammar/runs.h
+     320 api/config.h                    10430 watermark/function.h            26106 grammar/entries.h
+     351 api/types.h                     10543 watermark/text.h                26615 grammar/accepting.h
+     650 api/missing.h                   10729 watermark/draw.h                26954 grammar/history.h
+     665 api/sample.h                    10934 samplers/mirostat.h             27055 grammar/waiting.h
+     802 api/chains.h                    11160 samplers/adaptive_p.h           27362 grammar/room.h
+    1099 api/samplers.h                  11298 samplers/ras.h                  27728 grammar/sampler.h
+    1473 api/gumbel.h                    11361 samplers/custom.h               27982 grammar/forced.h
+    1502 api/operator.h                  11411 config/describe.h               28169 grammar/hooks.h
+    1561 api/kv.h                        11579 config/from_params.h            28291 schema/head.h
+    1758 api/llama_cpp.h                 11631 config/orders.h                 28466 schema/errors.h
+    1806 api/text_error.h                11903 config/numbers.h                28581 schema/collections.h
+    1825 api/grammar.h                   12048 config/set.h                    28614 schema/references.h
+    2134 api/shards.h                    12224 config/texts.h                  28930 schema/strings.h
+    2247 api/peers.h                     12403 config/settings.h               28991 schema/numbers.h
+    2382 api/drafts.h                    12518 life/rollback.h                 29193 schema/sets.h
+    2541 api/constraints.h               12756 life/chain.h                    29446 schema/formats.h
+    2944 api/watermark.h                 13041 life/members.h                  29715 schema/scalars.h
+    3118 api/stop.h                      13150 life/update.h                   30021 schema/goals.h
+    3258 api/vocab.h                     13333 life/copy.h                     30264 schema/alternatives.h
+    3301 api/search.h                    13494 rows/row.h                      30804 schema/objects.h
+    3475 api/parts.h                     13716 rows/reserve.h                  31387 schema/arrays.h
+    3527 base/switches.h                 13784 rows/pieces.h                   31753 schema/satisfiable.h
+    3830 base/random.h                   13893 rows/compact.h                  31901 schema/whole.h
+    3850 base/mt19937.h                  14074 rows/sums.h                     32056 tags/head.h
+    3922 base/exact.h                    14201 rows/changes.h                  32184 tags/words.h
+    4139 base/bits128.h                  14278 rows/cuts.h                     32298 tags/inside.h
+    4215 base/elements.h                 14707 rows/typical.h                  32437 tags/formats.h
+    4341 watermark/colours.h             15015 rows/tail_free.h                32843 grammar/grammars.h
+    4404 kernels/llama_cpp/contract.h    15083 rows/selecting.h                32911 peers/tables.h
+    4446 kernels/contract.h              15219 rows/mirostat.h                 33350 peers/values.h
+    4533 kernels/scalar.h                15299 watermark/rows.h                33846 peers/llama_server.h
+    4737 kernels/llama_cpp/scalar.h      15409 rows/flat.h                     33914 peers/stops.h
+    4758 kernels/sets.h                  15458 rows/logprobs.h                 33973 peers/fields.h
+    4807 kernels/vectors.h               15542 rows/step.h                     34276 peers/requests.h
+    4889 kernels/avx512.h                15558 rows/llama_cpp/sums.h           34484 vocab/pieces.h
+    4974 kernels/avx2.h                  15861 rows/llama_cpp/samplers.h       34662 vocab/tokenizer_json.h
+    5038 kernels/sse2.h                  16330 rows/llama_cpp/step.h           34880 vocab/gguf.h
+    5055 kernels/neon.h                  16360 run/apply.h                     35055 shards/head.h
+    5078 kernels/wasm.h                  16429 run/writing.h                   35137 shards/bytes.h
+    5094 kernels/generic.h               16531 run/arrays.h                    35234 shards/merging.h
+    5114 kernels/shared.h                16607 run/arrays_llama_cpp.h          35523 shards/row.h
+    5238 kernels/passes.h                16804 run/walk.h                      35645 shards/answers.h
+    5922 kernels/llama_cpp/passes.h      16909 run/again.h                     36089 shards/logprobs.h
+    6004 kernels/check.h                 16979 run/finish.h                    36233 shards/taking.h
+    6026 kernels/dispatch.h              17018 run/draw_llama_cpp.h            36370 shards/asking.h
+    6225 core/thresholds.h               17090 run/draw.h                      36499 shards/prefix.h
+    6318 core/array.h                    17161 run/sample.h                    36721 shards/plans.h
+    6748 core/table.h                    17256 watermark/making.h              37167 samplers/plans.h
+    6933 core/windows.h                  17478 watermark/tails.h               37429 shards/way.h
+    7021 constraints/record.h            17575 watermark/detect.h              37572 shards/memory.h
+    7091 watermark/record.h              17800 run/verify.h                    37641 shards/batch.h
+    7110 rows/work.h                     17890 run/batch.h                     38040 drafts/head.h
+    7139 life/past.h                     18089 run/guide.h                     38091 drafts/block.h
+    7198 core/record.h                   18130 life/state.h                    38274 drafts/tree.h
+    7357 core/plans.h                    18291 operator/weights.h              38396 drafts/relaxed.h
+    7383 core/fields.h                   18367 operator/search.h               38477 drafts/ngram.h
+    7486 core/owners.h                   18498 operator/run.h                  38613 search/head.h
+    7553 core/mt19937.h                  18658 kv/cells.h                      38833 search/rows.h
+    7608 core/no_mt19937.h               18682 kv/making.h                     38913 search/states.h
+    7640 core/making.h                   18902 kv/slot.h                       39000 search/beams.h
+    7799 core/streams.h                  19034 kv/sequences.h                  39383 search/unmask.h
+    7835 life/state_fields.h             19164 kv/data.h                       39499 text/automaton.h
+    7923 samplers/llama_cpp.h            19293 kv/update.h                     39570 grammar/patterns.h
+    8002 samplers/logit_bias.h           19411 kv/state.h                      39719 constraints/automaton.h
+    8086 samplers/patch.h                19610 llama_cpp/functions.h           39758 constraints/making.h
+    8134 samplers/penalties.h            19672 llama_cpp/object.h              40004 constraints/sampler.h
+    8275 samplers/dry.h                  19725 llama_cpp/vocabulary.h          40093 constraints/constructors.h
+    8803 samplers/cut.h                  19800 text/reading.h                  40471 constraints/patterns.h
+    8823 samplers/top_n_sigma.h          19906 text/strings.h                  40560 constraints/looking.h
+    8930 samplers/top_k.h                20004 text/values.h                   40630 constraints/thinking.h
+    8986 samplers/tail_free.h            20158 text/documents.h                40873 constraints/schedule.h
+    9103 samplers/typical.h              20231 grammar/head.h                  40956 constraints/accepting.h
+    9172 samplers/top_p.h                20235 grammar/tree.h                  41137 constraints/drawing.h
+    9211 samplers/min_p.h                20877 grammar/building.h              41375 constraints/state.h
+    9248 samplers/by_sums.h              21273 grammar/finishing.h             41439 constraints/kind.h
+    9378 samplers/top_h.h                21576 grammar/reading.h               41493 constraints/top_p_decay.h
+    9429 samplers/min_k.h                21665 grammar/gbnf.h                  41569 constraints/timestamps.h
+    9489 samplers/xtc.h                  21958 grammar/regex.h                 41763 constraints/accessors.h
+    9630 samplers/infill.h               22375 grammar/derivatives.h           41870 stop/head.h
+    9737 samplers/temperature.h          23191 grammar/vocabulary.h            41935 stop/search.h
+    9898 samplers/smoothing.h            23645 grammar/triggers.h              42056 stop/making.h
+    9979 samplers/softmax.h              24119 grammar/matcher.h               42213 stop/text.h
+   10009 samplers/drafted.h              24389 grammar/cache.h                 42365 stop/patterns.h
+   10034 samplers/greedy.h               24670 grammar/moving.h                42437 stop/settings.h
+   10066 samplers/choose.h               25119 grammar/visits.h                42468 core/kinds.h
+   10152 samplers/ratio.h                25409 grammar/states.h                42510 base/restore.h
+   10216 samplers/draw.h                 25567 grammar/items.h                 42523 api/license.h
+   10292 samplers/dist.h                 25691 grammar/masks.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2270,6 +2270,10 @@ typedef struct samp_request {
     int32_t min_tokens; /* so many tokens come before an end: samp_init_min_tokens for the end tokens; 0: not given */
     bool mask_ends;     /* true: the end tokens are never drawn: samp_init_suppressed_tokens */
     float guidance_scale; /* the scale for samp_guide, which makes the rows that the chain samples; 1: no guidance */
+    int32_t n;            /* how many answers; 1 */
+    /* a search (SAMPLING_SEARCH), as members of samp_beam_params; n_beams 0: none */
+    int32_t n_beams, n_groups, early_stopping;
+    float length_penalty, diversity_penalty;
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -2287,7 +2291,7 @@ typedef struct samp_request {
               request's value, or that program's default.
      out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
-              lengths, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
+              lengths, streams, log-probabilities, best_of. The table SAMPI_PEERS in >>peers
               lists these fields. All other fields are read, or are an error.
               tool_choice and function_call may be "auto", "none" or null. Other values force a tool call, and are
               SAMP_E_UNSUPPORTED. For OpenAI, vLLM, Anthropic and SGLang, tools with "strict" or a grammar are
@@ -2315,6 +2319,11 @@ typedef struct samp_request {
               1 is SAMP_E_UNSUPPORTED. The caller runs the model on a second text too, the negative prompt (without one,
               the prompt's last token) and the generated tokens; samp_guide combines both rows, before the chain. The
               other programs have no such field.
+     Beams    vLLM's use_beam_search (n beams) and length_penalty, transformers' num_beams (above 1), num_beam_groups,
+              diversity_penalty, length_penalty, early_stopping and num_return_sequences are stored in request, for
+              samp_beams_init; so are OpenAI's and vLLM's n. The settings then make chains for samp_beams_step: biases and
+              penalties only, as neither program truncates beams. If request is NULL, or transformers draws its beams
+              (do_sample), a search is SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of
@@ -32936,7 +32945,15 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_STOP_SHOWN,
     SAMPI_PEER_ENDLESS,
     SAMPI_PEER_LEAST,
-    SAMPI_PEER_GUIDANCE /* the scale of classifier-free guidance; 1 is none */
+    SAMPI_PEER_GUIDANCE, /* the scale of classifier-free guidance; 1 is none */
+    /* beam search: whether there is one; beams, groups, answers; penalties of length and diversity; early_stopping */
+    SAMPI_PEER_SEARCH,
+    SAMPI_PEER_BEAMS,
+    SAMPI_PEER_GROUPS,
+    SAMPI_PEER_ANSWERS,
+    SAMPI_PEER_LENGTH,
+    SAMPI_PEER_DIVERSITY,
+    SAMPI_PEER_EARLY
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -32975,7 +32992,8 @@ typedef struct sampi_peer_field {
     double lo, hi;
 } sampi_peer_field;
 
-#define SAMPI_MOST ((double)FLT_MAX)
+#define SAMPI_MOST            ((double)FLT_MAX)
+#define SAMPI_PEER_MOST_BEAMS 4096 /* as samp_beam_params has it */
 /* clang-format off */
 #define SAMPI_PEER_IS(name, param, how, usual, lo, hi) \
     { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_##how, usual, lo, hi }
@@ -32998,6 +33016,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 128),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -33030,7 +33049,9 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
     SAMPI_PEER_DOES("min_tokens", NULL, LEAST, WAITS, 0, INT32_MAX),
     SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
-    SAMPI_PEER_ONLY("use_beam_search", "false"),
+    SAMPI_PEER_DOES("use_beam_search", NULL, SEARCH, NONE, 0, 0),
+    SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 16384),
+    SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
     SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
@@ -33054,9 +33075,12 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
-    SAMPI_PEER_ONLY("num_beams", "1"),
-    SAMPI_PEER_ONLY("num_beam_groups", "1"),
-    SAMPI_PEER_ONLY("diversity_penalty", "0"),
+    SAMPI_PEER_DOES("num_beams", NULL, BEAMS, NONE, 1, SAMPI_PEER_MOST_BEAMS),
+    SAMPI_PEER_DOES("num_beam_groups", NULL, GROUPS, NONE, 1, SAMPI_PEER_MOST_BEAMS),
+    SAMPI_PEER_DOES("num_return_sequences", NULL, ANSWERS, NONE, 1, INT32_MAX),
+    SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("diversity_penalty", NULL, DIVERSITY, NONE, 0, SAMPI_MOST),
+    SAMPI_PEER_DOES("early_stopping", NULL, EARLY, NONE, 0, 0),
     SAMPI_PEER_ONLY("penalty_alpha", "0"),
     SAMPI_PEER_ONLY("dola_layers", NULL),
     SAMPI_PEER_ONLY("constraints", NULL),
@@ -33197,7 +33221,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 
 /* Skipped fields are fields that do not influence which token is drawn. */
 #define SAMPI_SKIPPED_OPENAI \
-    "model;messages;prompt;suffix;echo;stream;stream_options;n;best_of;max_tokens;" \
+    "model;messages;prompt;suffix;echo;stream;stream_options;best_of;max_tokens;" \
     "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
     "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
     "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
@@ -33206,7 +33230,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_SKIPPED_OPENAI ";prompt_logprobs;prompt_logprob_token_ids;" \
     "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
     "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
-    "output_text_buffer_length;length_penalty;skip_reading_prefix_cache;repetition_detection;" \
+    "output_text_buffer_length;skip_reading_prefix_cache;repetition_detection;" \
     "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
     "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
     "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
@@ -33214,9 +33238,9 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
     "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
 #define SAMPI_SKIPPED_TRANSFORMERS \
-    "max_length;max_new_tokens;max_time;early_stopping;length_penalty;use_cache;" \
+    "max_length;max_new_tokens;max_time;use_cache;" \
     "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
-    "num_return_sequences;output_attentions;output_hidden_states;output_scores;output_logits;" \
+    "output_attentions;output_hidden_states;output_scores;output_logits;" \
     "return_dict_in_generate;pad_token_id;bos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
@@ -33312,10 +33336,11 @@ typedef struct sampi_request_reader {
     const sampi_json *doc;
     samp_settings *to; /* the new settings */
     samp_request *out;
-    int reads;              /* the program's flags, or those that hold in its options */
-    bool samples;           /* tokens are drawn */
-    bool adaptive;          /* llama-server's adaptive_p is in the order */
-    bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
+    int reads;            /* the program's flags, or those that hold in its options */
+    bool samples;         /* tokens are drawn */
+    bool searches;        /* vLLM's use_beam_search */
+    bool adaptive;        /* llama-server's adaptive_p is in the order */
+    bool has_out, thinks; /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
     sampi_text
         *left_out; /* gets the names of fields that the program does not have; NULL: such a field is an error */
     int32_t n_left_out;
@@ -33596,6 +33621,24 @@ static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32
     reader->out->guidance_scale = (float)x;
     if (reader->has_out || reader->out->guidance_scale == 1.0f) return SAMP_OK;
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
+}
+
+/* Reads a number of a search. */
+static SAMPI_COLD int sampi_request_beams(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    samp_request *out = reader->out;
+    const char *usual = NULL;
+    double x = 0.0;
+    const bool real = f->means == SAMPI_PEER_LENGTH || f->means == SAMPI_PEER_DIVERSITY;
+    const int status = sampi_request_ranged(reader, node, f, !real, &usual, &x);
+    if (status) return status;
+    if (real)
+        *(f->means == SAMPI_PEER_LENGTH ? &out->length_penalty : &out->diversity_penalty) = (float)x;
+    else
+        *(f->means == SAMPI_PEER_BEAMS    ? &out->n_beams
+          : f->means == SAMPI_PEER_GROUPS ? &out->n_groups
+                                          : &out->n) = (int32_t)x;
+    return SAMP_OK;
 }
 
 /* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
@@ -33967,6 +34010,17 @@ static SAMPI_COLD bool sampi_request_is_text(const sampi_request_reader *reader,
            sampi_request_node(reader, node)->text == sampi_json_find(reader->doc, text, strlen(text));
 }
 
+/* Reads transformers' early_stopping: false, true or "never". */
+static SAMPI_COLD int sampi_request_early(sampi_request_reader *reader, int32_t node)
+{
+    const uint8_t kind = sampi_request_node(reader, node)->kind;
+    const bool never = sampi_request_is_text(reader, node, "never");
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE && !never)
+        return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    reader->out->early_stopping = never ? 2 : kind == SAMPI_JSON_TRUE;
+    return SAMP_OK;
+}
+
 /* Returns the member of an object with this name, or -1 if there is none. */
 static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader, int32_t node, const char *name)
 {
@@ -34102,6 +34156,13 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_STOP_SHOWN: return sampi_request_truth(reader, node, &reader->to->stops.include_stop);
         case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
         case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
+        case SAMPI_PEER_SEARCH: return sampi_request_truth(reader, node, &reader->searches);
+        case SAMPI_PEER_EARLY: return sampi_request_early(reader, node);
+        case SAMPI_PEER_BEAMS:
+        case SAMPI_PEER_GROUPS:
+        case SAMPI_PEER_ANSWERS:
+        case SAMPI_PEER_LENGTH:
+        case SAMPI_PEER_DIVERSITY: return sampi_request_beams(reader, node, f);
         case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
         case SAMPI_PEER_SAMPLE: return sampi_request_truth(reader, node, &reader->samples);
         case SAMPI_PEER_NEUTRAL:
@@ -34272,6 +34333,26 @@ static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
     return false;
 }
 
+/* Sets what a search needs: its width, and settings whose chains leave all tokens. */
+static SAMPI_COLD int sampi_request_search(sampi_request_reader *reader)
+{
+    samp_request *out = reader->out;
+    if (reader->searches) out->n_beams = out->n;
+    const bool none = reader->searches ? false : out->n_beams < 2, draws = !reader->searches && reader->samples;
+    if (none) out->n_beams = 0;
+    if (none) return SAMP_OK;
+    if (!reader->has_out || draws || out->n_beams > SAMPI_PEER_MOST_BEAMS) {
+        const char *name = reader->searches ? "use_beam_search" : "num_beams";
+        sampi_request_set_field(reader, name, strlen(name), false);
+        return sampi_request_fail(reader, sampi_request_find(reader, 0, name), SAMP_E_UNSUPPORTED,
+                                  draws             ? "expected 1, since do_sample is true"
+                                  : reader->has_out ? "expected at most 4096 beams"
+                                                    : "expected no beams: samp_request is NULL");
+    }
+    reader->to->params.temp = 1.0f;
+    return samp_settings_set(reader->to, "order", "penalties", NULL);
+}
+
 /* Sets and checks what depends on several fields. */
 static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
 {
@@ -34298,6 +34379,8 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (p->temp == 0.0f && !p->mirostat)
         p->temp = p->dynatemp_range *= 0.5f; /* halved, so that the range is from 0 to dynatemp_range */
     if (!reader->samples) p->temp = 0.0f;
+    status = sampi_request_search(reader);
+    if (status) return status;
     status = samp_check_params(p, &param);
     if (status) {
         char why[sizeof reader->out->error.message] = "expected another value, or it set in the settings";
@@ -34346,19 +34429,26 @@ static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer
     sampi_json doc;
     memset(&mine, 0, sizeof mine);
     mine.thinking_budget = -1;
-    mine.guidance_scale = 1.0f;
+    mine.guidance_scale = mine.length_penalty = 1.0f;
+    mine.n = mine.n_groups = 1;
     samp_request *out = request ? request : &mine;
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
-    const int reads = SAMPI_PEERS[peer].reads;
-    const bool samples = reads & SAMPI_PEER_SAMPLES;
-    sampi_request_reader reader = {
-        &SAMPI_PEERS[peer],    handled, &doc, to, out, reads, samples, false, request != NULL, false, left_out, 0,
-        settings->knows_length
-    };
+    sampi_request_reader reader;
+    memset(&reader, 0, sizeof reader);
+    reader.peer = &SAMPI_PEERS[peer];
+    reader.handled = handled;
+    reader.doc = &doc;
+    reader.to = to;
+    reader.out = out;
+    reader.reads = reader.peer->reads;
+    reader.samples = reader.reads & SAMPI_PEER_SAMPLES;
+    reader.has_out = request != NULL;
+    reader.left_out = left_out;
+    reader.knows_length = settings->knows_length;
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_request_defaults(&reader, settings);

@@ -23,6 +23,10 @@ typedef struct samp_request {
     int32_t min_tokens; /* so many tokens come before an end: samp_init_min_tokens for the end tokens; 0: not given */
     bool mask_ends;     /* true: the end tokens are never drawn: samp_init_suppressed_tokens */
     float guidance_scale; /* the scale for samp_guide, which makes the rows that the chain samples; 1: no guidance */
+    int32_t n;            /* how many answers; 1 */
+    /* a search (SAMPLING_SEARCH), as members of samp_beam_params; n_beams 0: none */
+    int32_t n_beams, n_groups, early_stopping;
+    float length_penalty, diversity_penalty;
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -40,7 +44,7 @@ typedef struct samp_request {
               request's value, or that program's default.
      out      *request (request may be NULL)
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
-              lengths, streams, log-probabilities, n (see samp_child_seed). The table SAMPI_PEERS in >>peers
+              lengths, streams, log-probabilities, best_of. The table SAMPI_PEERS in >>peers
               lists these fields. All other fields are read, or are an error.
               tool_choice and function_call may be "auto", "none" or null. Other values force a tool call, and are
               SAMP_E_UNSUPPORTED. For OpenAI, vLLM, Anthropic and SGLang, tools with "strict" or a grammar are
@@ -68,6 +72,11 @@ typedef struct samp_request {
               1 is SAMP_E_UNSUPPORTED. The caller runs the model on a second text too, the negative prompt (without one,
               the prompt's last token) and the generated tokens; samp_guide combines both rows, before the chain. The
               other programs have no such field.
+     Beams    vLLM's use_beam_search (n beams) and length_penalty, transformers' num_beams (above 1), num_beam_groups,
+              diversity_penalty, length_penalty, early_stopping and num_return_sequences are stored in request, for
+              samp_beams_init; so are OpenAI's and vLLM's n. The settings then make chains for samp_beams_step: biases and
+              penalties only, as neither program truncates beams. If request is NULL, or transformers draws its beams
+              (do_sample), a search is SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of

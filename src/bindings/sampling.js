@@ -139,6 +139,7 @@ const FREE = {
     sampler: (holder) => c.free(holder), vocab: (holder) => c.vocab_free(holder), vocab_index: (holder) => c.vocab_index_free(holder),
     grammar: (holder) => c.grammar_free(holder), settings: (holder) => c.settings_free(holder), text_stream: (holder) => c.text_free(holder),
     ngram: (holder) => c.ngram_free(holder),
+    beams: (holder) => c.beams_free(holder),
 };
 
 // What is not closed lets go when nothing refers to it.
@@ -543,7 +544,9 @@ fn('watermark_find', 'status', { mark: 'watermark', text: 'token[n] 0..', n: 'si
     window: 'size 1.. tokens', out: 'out watermark_span' });
 enumeration('peer', 'openai', 'vllm', 'transformers', 'llama_server', 'ollama', 'anthropic', 'sglang');
 struct('request', { error: 'text_error', field: 'char[64]', seeded: 'bool', with_prompt: 'bool',
-    thinking_budget: 'i32 -1.. tokens', min_tokens: 'i32 0.. tokens', mask_ends: 'bool', guidance_scale: 'f32' });
+    thinking_budget: 'i32 -1.. tokens', min_tokens: 'i32 0.. tokens', mask_ends: 'bool', guidance_scale: 'f32',
+    n: 'i32 1..', n_beams: 'i32 0..4096', n_groups: 'i32 1..4096', early_stopping: 'i32 0..2', length_penalty: 'f32',
+    diversity_penalty: 'f32 0..' });
 fn('settings_from', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',
     request: 'out request?' });
 fn('settings_from_lenient', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',

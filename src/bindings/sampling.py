@@ -24,9 +24,10 @@ import weakref
 from ctypes import (POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64,
                     c_size_t, c_ssize_t, c_uint, c_uint32, c_uint64, c_void_p)
 
-__all__ = ["BatchError", "Chain", "Constraint", "Grammar", "GrammarStats", "LibraryError", "Logprob", "LogprobSet",
+__all__ = ["BatchError", "Beams", "Chain", "Constraint", "Grammar", "GrammarStats", "LibraryError", "Logprob", "LogprobSet",
            "Logprobs", "Loop", "Matcher", "Ngram", "Sampler", "SamplingError", "Text", "Vocab", "Watermark",
-           "WatermarkResult", "WatermarkSpan", "aliases", "child_seed", "guide", "sample_batch", "takes", "version"]
+           "WatermarkResult", "WatermarkSpan", "aliases", "child_seed", "guide", "sample_batch", "takes", "unmask",
+           "unmask_count", "version"]
 
 VERSION = 2, 0  # major and minor version that the declarations below are those of
 
@@ -125,7 +126,7 @@ if _version // 100 != VERSION[0] * 100 + VERSION[1]:
 
 _FREE = {kind: _raw(free, None, c_void_p) for kind, free in (
     ("sampler", "free"), ("settings", "settings_free"), ("vocab", "vocab_free"), ("vocab_index", "vocab_index_free"),
-    ("grammar", "grammar_free"), ("text_stream", "text_free"), ("ngram", "ngram_free"))}
+    ("grammar", "grammar_free"), ("text_stream", "text_free"), ("ngram", "ngram_free"), ("beams", "beams_free"))}
 _owned = {}  # a weak reference to each holder: what frees its object, where the pointer is, the holders it keeps
 
 
@@ -881,7 +882,9 @@ _function("watermark_find", "status", mark="watermark", text="token[n] 0..", n="
           window="size 1.. tokens", out="out watermark_span")
 _enum("peer", "openai", "vllm", "transformers", "llama_server", "ollama", "anthropic", "sglang")
 _struct("request", error="text_error", field="char[64]", seeded="bool", with_prompt="bool",
-        thinking_budget="i32 -1.. tokens", min_tokens="i32 0.. tokens", mask_ends="bool", guidance_scale="f32")
+        thinking_budget="i32 -1.. tokens", min_tokens="i32 0.. tokens", mask_ends="bool", guidance_scale="f32",
+        n="i32 1..", n_beams="i32 0..4096", n_groups="i32 1..4096", early_stopping="i32 0..2", length_penalty="f32",
+        diversity_penalty="f32 0..")
 _function("settings_from", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
           request="out request?")
 _function("settings_from_lenient", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
@@ -908,6 +911,27 @@ _function("ngram_reset", "void", ngram="ngram?")
 _function("ngram_accept", "status", ngram="ngram", token="token 0..")
 _function("ngram_rollback", "status", ngram="ngram", n="i32 0.. tokens")
 _function("ngram_draft", "i64", ngram="const ngram", out="out token[n_max]?", n_max="size")
+_enum("early_stopping", "heuristic", "always", "exact")
+_enum("unmask_rule", "confidence", "margin", "entropy", "threshold", "entropy_bound", "random", "raw_confidence")
+_enum("unmask_schedule", "even", "linear")
+_struct("beam_params", n_beams="i32 1..4096", n_groups="i32 0..n_beams", max_tokens="i32 1..1048576",
+        length_penalty="f32", diversity_penalty="f32 0..", early_stopping="early_stopping", ends="token[n_ends]? 0..",
+        n_ends="i32 0..4096", seed="u64", sampled="bool")
+_struct("unmask_params", rule="unmask_rule", n="i32 0..", threshold="f32 0..", seed="u64")
+_function("beams_check_params", "status", params="beam_params", field="out field?")
+_function("beams_init", "new beams", params="beam_params", status="out status?")
+_function("beams_step", "i32", beams="beams", rows="sampler[beams.n_beams]?", logits="logits",
+          tokens="out token[beams.n_beams]", parents="out i32[beams.n_beams]")
+_function("beams_n_found", "i32", beams="const beams?")
+_function("beams_found", "status", beams="const beams", i="i32 0..n_found-1", tokens="c", n="out size?",
+          score="out f64?")
+_function("beams_state_size", "size", beams="const beams?")
+_function("beams_state_save", "status", beams="const beams", bytes="out byte[size]", size="size")
+_function("beams_state_load", "status", beams="beams", bytes="byte[size]", size="size")
+_function("unmask", "i32", params="unmask_params", rows="sampler[logits.n_rows]", logits="logits",
+          tokens="out token[logits.n_rows]")
+_function("unmask_count", "i32", schedule="unmask_schedule", n_masked="i32 0..", step="i32 0..n_steps-1",
+          n_steps="i32 1..")
 _function("vocab_from_tokenizer_json", "new vocab", text="char[n]", n="size 0..67108864", error="out text_error?")
 _function("vocab_from_gguf", "new vocab", file="byte[n]", n="size", error="out text_error?")
 # ---- end of C's side ----
@@ -1638,6 +1662,8 @@ class Chain(Sampler):
         if told.guidance_scale != 1:
             raise SamplingError(_UNSUPPORTED, "guidance_scale",
                                 "guidance_scale: guide the logits yourself, and say it in handled")
+        if told.n_beams:
+            raise SamplingError(_UNSUPPORTED, "beams", "beams: make Beams yourself, and say the field in handled")
         if told.thinking_budget >= 0:
             if thinking is None:
                 raise SamplingError(_UNSUPPORTED, "thinking_budget",
@@ -2014,6 +2040,95 @@ class Ngram(_Object):
 
     def __copy__(self):
         raise SamplingError(_UNSUPPORTED, None, f"a {type(self).__name__} can't be copied")
+
+
+# ---- beams, and texts to fill in ------------------------------------------------------------------------------------
+
+_EARLY = {False: "heuristic", True: "always", "never": "exact"}
+
+
+class Beams(_Object):
+    """Beam search: the n_beams best continuations of a text, with transformers' names and rules. ends: the tokens that
+    end a text. sampled: the texts are drawn without replacement, by seed."""
+
+    def __init__(self, n_beams, max_tokens, *, ends=(), length_penalty=1.0, early_stopping=False, n_groups=1,
+                 diversity_penalty=0.0, sampled=False, seed=0):
+        if not isinstance(early_stopping, (bool, str)) or early_stopping not in _EARLY:
+            raise SamplingError(_RANGE, "early_stopping", f"early_stopping: {_said(early_stopping)} is none of False, "
+                                                          "True, 'never'")
+        params = c.beam_params.of(n_beams=n_beams, n_groups=n_groups, max_tokens=max_tokens, seed=seed,
+                                  length_penalty=length_penalty, diversity_penalty=diversity_penalty, ends=ends,
+                                  early_stopping=_EARLY[early_stopping], sampled=sampled)
+        c.beams_check_params(params)
+        self._n, self._held = params.n_beams, c.beams_init(params)
+
+    def step(self, logits, chains=None, dtype=None):
+        """The next beams: [(parent, token)], best first; empty: the search is done.
+
+        logits: a row for each live beam, the first time one. chains: as many as n_beams, made alike (samp_clone), which
+        change the rows and follow their beams."""
+        at = _floats(logits, "logits", dtype)
+        rows = [_is(of, Chain, "chains") for of in ([] if chains is None else _list(chains, "chains"))]
+        if len(at.shape) not in (1, 2) or not at.n:
+            raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, neither [n_vocab] nor [n_rows, n_vocab]")
+        if chains is not None and len(rows) != self._n:
+            raise SamplingError(_RANGE, "chains", f"chains: {len(rows)}, not {self._n}")
+        n = at.shape[0] if len(at.shape) == 2 else 1
+        stride = at.strides[0] // at.size if n > 1 else 0
+        held = [of._held for of in rows]  # until C is done
+        handles = _Array((c_void_p * len(held))(*[of.value for of in held]), len(held)) if held else None
+        tokens, parents = (c_int32 * self._n)(), (c_int32 * self._n)()
+        n = c.beams_step(self, handles, c.logits(at.address, _DTYPES[at.dtype], n, at.shape[-1], stride), tokens, parents)
+        return list(zip(parents[:n], tokens[:n]))
+
+    @property
+    def found(self):
+        """The texts found so far, best first: [(tokens, score)]; score is log-probability / length ** length_penalty."""
+        texts, at, score = [], (c_size_t * 2)(), c_double()
+        for i in range(c.beams_n_found(self)):
+            c.beams_found(self, i, ctypes.addressof(at), ctypes.addressof(at) + _SIZE, byref(score))
+            texts.append(((c_int32 * at[1]).from_address(at[0])[:], score.value))
+        return texts
+
+    def save(self):
+        """The search as bytes, for load() of one with the same values; chains have states of their own."""
+        state = ctypes.create_string_buffer(c.beams_state_size(self))
+        c.beams_state_save(self, state, len(state))
+        return state.raw
+
+    def load(self, state):
+        c.beams_state_load(self, state)
+
+    def __copy__(self):
+        raise SamplingError(_UNSUPPORTED, None, "a Beams can't be copied: save() and load()")
+
+
+def unmask(chains, logits, rule="confidence", n=1, *, threshold=0.0, seed=0, dtype=None):
+    """A step of a diffusion model: a token for each masked position that is filled, None for the others.
+
+    chains and logits [n_positions, n_vocab]: one for each masked position. rule: "confidence", "margin", "entropy",
+    "raw_confidence", "random": n positions; "threshold", "entropy_bound": up to threshold, n 0 is no limit."""
+    at, rows = _floats(logits, "logits", dtype), [_is(of, Chain, "chains") for of in _list(chains, "chains")]
+    if len(at.shape) != 2 or at.shape[0] != len(rows) or not at.n:
+        raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not {len(rows)} rows")
+    if not math.isfinite(_real(threshold, "threshold")):
+        raise SamplingError(_RANGE, "threshold", f"threshold: {threshold} is not finite")
+    params = c.unmask_params.of(rule=rule, n=n, threshold=threshold, seed=seed)
+    held, out = [of._held for of in rows], (c_int32 * len(rows))()
+    stride = at.strides[0] // at.size if len(rows) > 1 else 0
+    c_logits = c.logits(at.address, _DTYPES[at.dtype], len(rows), at.shape[1], stride)
+    try:
+        c.unmask(params, _Array((c_void_p * len(held))(*[of.value for of in held]), len(held)), c_logits, out)
+    except SamplingError as error:
+        if error.status == _RANGE and not error.field:
+            raise SamplingError(_RANGE, "n or threshold") from None
+        raise
+    return [token if token >= 0 else None for token in out]
+
+
+def unmask_count(schedule, n_masked, step, n_steps):
+    """How many positions step 0 .. n_steps - 1 fills: "even" (LLaDA) or "linear" (Dream)."""
+    return c.unmask_count(schedule, n_masked, step, n_steps)
 
 
 # ---- the rest -------------------------------------------------------------------------------------------------------

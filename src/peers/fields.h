@@ -40,6 +40,17 @@ static SAMPI_COLD bool sampi_request_is_text(const sampi_request_reader *reader,
            sampi_request_node(reader, node)->text == sampi_json_find(reader->doc, text, strlen(text));
 }
 
+/* Reads transformers' early_stopping: false, true or "never". */
+static SAMPI_COLD int sampi_request_early(sampi_request_reader *reader, int32_t node)
+{
+    const uint8_t kind = sampi_request_node(reader, node)->kind;
+    const bool never = sampi_request_is_text(reader, node, "never");
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE && !never)
+        return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    reader->out->early_stopping = never ? 2 : kind == SAMPI_JSON_TRUE;
+    return SAMP_OK;
+}
+
 /* Returns the member of an object with this name, or -1 if there is none. */
 static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader, int32_t node, const char *name)
 {
@@ -180,6 +191,13 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_STOP_SHOWN: return sampi_request_truth(reader, node, &reader->to->stops.include_stop);
         case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
         case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
+        case SAMPI_PEER_SEARCH: return sampi_request_truth(reader, node, &reader->searches);
+        case SAMPI_PEER_EARLY: return sampi_request_early(reader, node);
+        case SAMPI_PEER_BEAMS:
+        case SAMPI_PEER_GROUPS:
+        case SAMPI_PEER_ANSWERS:
+        case SAMPI_PEER_LENGTH:
+        case SAMPI_PEER_DIVERSITY: return sampi_request_beams(reader, node, f);
         case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
         case SAMPI_PEER_SAMPLE: return sampi_request_truth(reader, node, &reader->samples);
         case SAMPI_PEER_NEUTRAL:

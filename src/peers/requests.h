@@ -58,6 +58,26 @@ static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
     return false;
 }
 
+/* Sets what a search needs: its width, and settings whose chains leave all tokens. */
+static SAMPI_COLD int sampi_request_search(sampi_request_reader *reader)
+{
+    samp_request *out = reader->out;
+    if (reader->searches) out->n_beams = out->n;
+    const bool none = reader->searches ? false : out->n_beams < 2, draws = !reader->searches && reader->samples;
+    if (none) out->n_beams = 0;
+    if (none) return SAMP_OK;
+    if (!reader->has_out || draws || out->n_beams > SAMPI_PEER_MOST_BEAMS) {
+        const char *name = reader->searches ? "use_beam_search" : "num_beams";
+        sampi_request_set_field(reader, name, strlen(name), false);
+        return sampi_request_fail(reader, sampi_request_find(reader, 0, name), SAMP_E_UNSUPPORTED,
+                                  draws             ? "expected 1, since do_sample is true"
+                                  : reader->has_out ? "expected at most 4096 beams"
+                                                    : "expected no beams: samp_request is NULL");
+    }
+    reader->to->params.temp = 1.0f;
+    return samp_settings_set(reader->to, "order", "penalties", NULL);
+}
+
 /* Sets and checks what depends on several fields. */
 static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
 {
@@ -84,6 +104,8 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (p->temp == 0.0f && !p->mirostat)
         p->temp = p->dynatemp_range *= 0.5f; /* halved, so that the range is from 0 to dynatemp_range */
     if (!reader->samples) p->temp = 0.0f;
+    status = sampi_request_search(reader);
+    if (status) return status;
     status = samp_check_params(p, &param);
     if (status) {
         char why[sizeof reader->out->error.message] = "expected another value, or it set in the settings";
@@ -132,19 +154,26 @@ static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer
     sampi_json doc;
     memset(&mine, 0, sizeof mine);
     mine.thinking_budget = -1;
-    mine.guidance_scale = 1.0f;
+    mine.guidance_scale = mine.length_penalty = 1.0f;
+    mine.n = mine.n_groups = 1;
     samp_request *out = request ? request : &mine;
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
-    const int reads = SAMPI_PEERS[peer].reads;
-    const bool samples = reads & SAMPI_PEER_SAMPLES;
-    sampi_request_reader reader = {
-        &SAMPI_PEERS[peer],    handled, &doc, to, out, reads, samples, false, request != NULL, false, left_out, 0,
-        settings->knows_length
-    };
+    sampi_request_reader reader;
+    memset(&reader, 0, sizeof reader);
+    reader.peer = &SAMPI_PEERS[peer];
+    reader.handled = handled;
+    reader.doc = &doc;
+    reader.to = to;
+    reader.out = out;
+    reader.reads = reader.peer->reads;
+    reader.samples = reader.reads & SAMPI_PEER_SAMPLES;
+    reader.has_out = request != NULL;
+    reader.left_out = left_out;
+    reader.knows_length = settings->knows_length;
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_request_defaults(&reader, settings);

@@ -50,7 +50,15 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_STOP_SHOWN,
     SAMPI_PEER_ENDLESS,
     SAMPI_PEER_LEAST,
-    SAMPI_PEER_GUIDANCE /* the scale of classifier-free guidance; 1 is none */
+    SAMPI_PEER_GUIDANCE, /* the scale of classifier-free guidance; 1 is none */
+    /* beam search: whether there is one; beams, groups, answers; penalties of length and diversity; early_stopping */
+    SAMPI_PEER_SEARCH,
+    SAMPI_PEER_BEAMS,
+    SAMPI_PEER_GROUPS,
+    SAMPI_PEER_ANSWERS,
+    SAMPI_PEER_LENGTH,
+    SAMPI_PEER_DIVERSITY,
+    SAMPI_PEER_EARLY
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -89,7 +97,8 @@ typedef struct sampi_peer_field {
     double lo, hi;
 } sampi_peer_field;
 
-#define SAMPI_MOST ((double)FLT_MAX)
+#define SAMPI_MOST            ((double)FLT_MAX)
+#define SAMPI_PEER_MOST_BEAMS 4096 /* as samp_beam_params has it */
 /* clang-format off */
 #define SAMPI_PEER_IS(name, param, how, usual, lo, hi) \
     { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_##how, usual, lo, hi }
@@ -113,6 +122,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
+    SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 128),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -146,7 +156,9 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
     SAMPI_PEER_DOES("min_tokens", NULL, LEAST, WAITS, 0, INT32_MAX),
     SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
-    SAMPI_PEER_ONLY("use_beam_search", "false"),
+    SAMPI_PEER_DOES("use_beam_search", NULL, SEARCH, NONE, 0, 0),
+    SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 16384),
+    SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
     SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
@@ -156,8 +168,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
 };
 
 /* The fields and defaults of transformers' GenerationConfig. The order of samplers is that of generation/utils.py.
-   Fields with a single accepted value belong to beam search, or to a processor of logits that this library does not
-   have. */
+   Fields with a single accepted value belong to a processor of logits that this library does not have. */
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
@@ -172,9 +183,12 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
-    SAMPI_PEER_ONLY("num_beams", "1"),
-    SAMPI_PEER_ONLY("num_beam_groups", "1"),
-    SAMPI_PEER_ONLY("diversity_penalty", "0"),
+    SAMPI_PEER_DOES("num_beams", NULL, BEAMS, NONE, 1, SAMPI_PEER_MOST_BEAMS),
+    SAMPI_PEER_DOES("num_beam_groups", NULL, GROUPS, NONE, 1, SAMPI_PEER_MOST_BEAMS),
+    SAMPI_PEER_DOES("num_return_sequences", NULL, ANSWERS, NONE, 1, INT32_MAX),
+    SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("diversity_penalty", NULL, DIVERSITY, NONE, 0, SAMPI_MOST),
+    SAMPI_PEER_DOES("early_stopping", NULL, EARLY, NONE, 0, 0),
     SAMPI_PEER_ONLY("penalty_alpha", "0"),
     SAMPI_PEER_ONLY("dola_layers", NULL),
     SAMPI_PEER_ONLY("constraints", NULL),
@@ -322,7 +336,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 /* Skipped fields are fields that do not influence which token is drawn. They contain the prompt, the length, number and
    form of answers, and what only the server needs. */
 #define SAMPI_SKIPPED_OPENAI \
-    "model;messages;prompt;suffix;echo;stream;stream_options;n;best_of;max_tokens;" \
+    "model;messages;prompt;suffix;echo;stream;stream_options;best_of;max_tokens;" \
     "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
     "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
     "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
@@ -331,7 +345,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_SKIPPED_OPENAI ";prompt_logprobs;prompt_logprob_token_ids;" \
     "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
     "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
-    "output_text_buffer_length;length_penalty;skip_reading_prefix_cache;repetition_detection;" \
+    "output_text_buffer_length;skip_reading_prefix_cache;repetition_detection;" \
     "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
     "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
     "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
@@ -339,9 +353,9 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
     "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
 #define SAMPI_SKIPPED_TRANSFORMERS \
-    "max_length;max_new_tokens;max_time;early_stopping;length_penalty;use_cache;" \
+    "max_length;max_new_tokens;max_time;use_cache;" \
     "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
-    "num_return_sequences;output_attentions;output_hidden_states;output_scores;output_logits;" \
+    "output_attentions;output_hidden_states;output_scores;output_logits;" \
     "return_dict_in_generate;pad_token_id;bos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
@@ -437,10 +451,11 @@ typedef struct sampi_request_reader {
     const sampi_json *doc;
     samp_settings *to; /* the new settings */
     samp_request *out;
-    int reads;              /* the program's flags, or those that hold in its options */
-    bool samples;           /* tokens are drawn */
-    bool adaptive;          /* llama-server's adaptive_p is in the order */
-    bool has_out, thinks;   /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
+    int reads;            /* the program's flags, or those that hold in its options */
+    bool samples;         /* tokens are drawn */
+    bool searches;        /* vLLM's use_beam_search */
+    bool adaptive;        /* llama-server's adaptive_p is in the order */
+    bool has_out, thinks; /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
     sampi_text
         *left_out; /* gets the names of fields that the program does not have; NULL: such a field is an error */
     int32_t n_left_out;

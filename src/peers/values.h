@@ -284,6 +284,24 @@ static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
 }
 
+/* Reads a number of a search. */
+static SAMPI_COLD int sampi_request_beams(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    samp_request *out = reader->out;
+    const char *usual = NULL;
+    double x = 0.0;
+    const bool real = f->means == SAMPI_PEER_LENGTH || f->means == SAMPI_PEER_DIVERSITY;
+    const int status = sampi_request_ranged(reader, node, f, !real, &usual, &x);
+    if (status) return status;
+    if (real)
+        *(f->means == SAMPI_PEER_LENGTH ? &out->length_penalty : &out->diversity_penalty) = (float)x;
+    else
+        *(f->means == SAMPI_PEER_BEAMS    ? &out->n_beams
+          : f->means == SAMPI_PEER_GROUPS ? &out->n_groups
+                                          : &out->n) = (int32_t)x;
+    return SAMP_OK;
+}
+
 /* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
 static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {

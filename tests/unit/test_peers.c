@@ -445,6 +445,51 @@ static void test_thinking_budgets(void **state)
     }
 }
 
+/* A search is the caller's to make; its chains change and remove nothing but by biases and penalties. */
+static void test_searches(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_peer peer;
+        const char *json;
+        int32_t n, n_beams, n_groups, early_stopping;
+        float length_penalty, diversity_penalty;
+    } c[] = {
+        { SAMP_PEER_VLLM, "{\"n\":3}", 3, 0, 1, 0, 1.0f, 0.0f },
+        { SAMP_PEER_OPENAI, "{\"n\":2,\"best_of\":4}", 2, 0, 1, 0, 1.0f, 0.0f },
+        { SAMP_PEER_VLLM, "{\"n\":3,\"use_beam_search\":true,\"length_penalty\":0.5}", 3, 3, 1, 0, 0.5f, 0.0f },
+        { SAMP_PEER_VLLM, "{\"use_beam_search\":false,\"n\":null}", 1, 0, 1, 0, 1.0f, 0.0f },
+        { SAMP_PEER_TRANSFORMERS, "{\"num_beams\":1,\"early_stopping\":true}", 1, 0, 1, 1, 1.0f, 0.0f },
+        { SAMP_PEER_TRANSFORMERS,
+          "{\"num_beams\":6,\"num_beam_groups\":3,\"diversity_penalty\":0.25,\"length_penalty\":-1,"
+          "\"early_stopping\":\"never\",\"num_return_sequences\":2,\"repetition_penalty\":1.5}",
+          2, 6, 3, 2, -1.0f, 0.25f },
+    };
+    static const char *const handled[] = { "num_beams", "use_beam_search", NULL };
+    for (size_t i = 0; i < TEST_COUNT(c); i++) {
+        samp_settings *settings = served();
+        samp_request r;
+        char text[200];
+        int status = SAMP_OK;
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, &r));
+        assert_num(r.n, c[i].n);
+        assert_num(r.n_beams, c[i].n_beams);
+        assert_num(r.n_groups, c[i].n_groups);
+        assert_num(r.early_stopping, c[i].early_stopping);
+        assert_true(r.length_penalty == c[i].length_penalty && r.diversity_penalty == c[i].diversity_penalty);
+        samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
+        assert_ok(status);
+        assert_true(samp_describe(chain, text, sizeof text) > 0);
+        if (r.n_beams) assert_true(!strstr(text, "top_k") && !strstr(text, "greedy") && !strstr(text, "temp"));
+        samp_free(chain);
+        assert_status(samp_settings_from(settings, c[i].peer, c[i].json, NULL, NULL),
+                      c[i].n_beams ? SAMP_E_UNSUPPORTED : SAMP_OK);
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, handled, &r));
+        assert_num(r.n_beams, 0); /* its caller knows it */
+        samp_settings_free(settings);
+    }
+}
+
 /* A scale of guidance is told to the caller, who has the second row; 1 is none. */
 static void test_guidance(void **state)
 {
@@ -583,10 +628,13 @@ static const refused_case refused[] = {
     { SAMP_PEER_OPENAI, "{\"response_format\":{\"typ\":\"text\"}}", SAMP_E_UNSUPPORTED, "response_format", 20 },
     { SAMP_PEER_VLLM, "{\"bad_words\":[\"a\"]}", SAMP_E_UNSUPPORTED, "bad_words", 14 },
     { SAMP_PEER_VLLM, "{\"allowed_token_ids\":[]}", SAMP_E_UNSUPPORTED, "allowed_token_ids", 22 },
-    { SAMP_PEER_VLLM, "{\"use_beam_search\":true}", SAMP_E_UNSUPPORTED, "use_beam_search", 20 },
     { SAMP_PEER_VLLM, "{\"repetition_penalty\":1.1,\"presence_penalty\":1}", SAMP_E_UNSUPPORTED, "repetition_penalty",
       23 },
-    { SAMP_PEER_TRANSFORMERS, "{\"num_beams\":4}", SAMP_E_UNSUPPORTED, "num_beams", 14 },
+    { SAMP_PEER_TRANSFORMERS, "{\"num_beams\":4,\"do_sample\":true}", SAMP_E_UNSUPPORTED, "num_beams", 14 },
+    { SAMP_PEER_VLLM, "{\"n\":5000,\"use_beam_search\":true}", SAMP_E_UNSUPPORTED, "use_beam_search", 29 },
+    { SAMP_PEER_TRANSFORMERS, "{\"num_beams\":0}", SAMP_E_RANGE, "num_beams", 14 },
+    { SAMP_PEER_TRANSFORMERS, "{\"early_stopping\":\"ever\"}", SAMP_E_FORMAT, "early_stopping", 19 },
+    { SAMP_PEER_TRANSFORMERS, "{\"diversity_penalty\":-1}", SAMP_E_RANGE, "diversity_penalty", 22 },
     { SAMP_PEER_TRANSFORMERS, "{\"no_repeat_ngram_size\":2}", SAMP_E_UNSUPPORTED, "no_repeat_ngram_size", 25 },
     { SAMP_PEER_LLAMA_SERVER, "{\"grammar\":\"root ::= x\"}", SAMP_E_UNSUPPORTED, "grammar", 12 },
     { SAMP_PEER_LLAMA_SERVER, "{\"json_schema\":{}}", SAMP_E_UNSUPPORTED, "json_schema", 16 },
@@ -638,8 +686,7 @@ static const refused_case refused[] = {
     { SAMP_PEER_OLLAMA, "{\"options\":[]}", SAMP_E_FORMAT, "options", 12 },
     { SAMP_PEER_VLLM, "{\"min_tokens\":[]}", SAMP_E_FORMAT, "min_tokens", 15 },
     { SAMP_PEER_VLLM, "{\"min_tokens\":1e999}", SAMP_E_RANGE, "min_tokens", 15 },
-    { SAMP_PEER_VLLM, "{\"use_beam_search\":true}", SAMP_E_UNSUPPORTED, "use_beam_search", 20 },
-    { SAMP_PEER_VLLM, "{\"use_beam_search\":0}", SAMP_E_UNSUPPORTED, "use_beam_search", 20 },
+    { SAMP_PEER_VLLM, "{\"use_beam_search\":0}", SAMP_E_FORMAT, "use_beam_search", 20 },
     { SAMP_PEER_VLLM, "{\"bad_words\":\"a\"}", SAMP_E_UNSUPPORTED, "bad_words", 14 },
     { SAMP_PEER_VLLM, "{\"response_format\":{\"type\":1}}", SAMP_E_UNSUPPORTED, "response_format", 20 },
     { SAMP_PEER_OPENAI, "{\"logit_bias\":[]}", SAMP_E_FORMAT, "logit_bias", 15 },
@@ -1690,6 +1737,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_settings_kept),
         cmocka_unit_test(test_thinking_budgets),
         cmocka_unit_test(test_guidance),
+        cmocka_unit_test(test_searches),
         cmocka_unit_test(test_anthropic),
         cmocka_unit_test(test_requests_refused),
         cmocka_unit_test(test_settings_first),

@@ -15,7 +15,7 @@ import struct
 import sys
 
 import sampling
-from sampling import (Chain, Constraint, Grammar, Loop, Matcher, Ngram, Sampler, SamplingError, Text, Vocab,
+from sampling import (Beams, Chain, Constraint, Grammar, Loop, Matcher, Ngram, Sampler, SamplingError, Text, Vocab,
                       Watermark)
 
 try:
@@ -157,6 +157,14 @@ CALLS = {
     "Ngram.rollback": lambda: (Ngram().rollback, dict(n=0)),
     "Ngram.draft": lambda: (Ngram().draft, dict(n=3)),
     "Ngram.reset": lambda: (Ngram().reset, {}),
+    "Beams": lambda: (Beams, dict(n_beams=2, max_tokens=5, ends=[1], length_penalty=1.0, early_stopping="never",
+                                  n_groups=2, diversity_penalty=0.5, sampled=False, seed=1)),
+    "Beams.step": lambda: (Beams(2, 5).step, dict(logits=ROW, chains=[chain(), chain()], dtype="float32")),
+    "Beams.save": lambda: (Beams(2, 5).save, {}),
+    "Beams.load": lambda: (Beams(2, 5).load, dict(state=Beams(2, 5).save())),
+    "unmask": lambda: (sampling.unmask, dict(chains=[chain(), chain()], logits=[ROW, ROW], rule="threshold", n=1,
+                                             threshold=0.5, seed=1, dtype="float32")),
+    "unmask_count": lambda: (sampling.unmask_count, dict(schedule="even", n_masked=5, step=0, n_steps=1)),
     "child_seed": lambda: (sampling.child_seed, dict(seed=1, i=2)),
     "takes": lambda: (sampling.takes, dict(name="top_k")),
     "version": lambda: (sampling.version, {}),
@@ -208,6 +216,9 @@ SPECIAL = {("Vocab.from_tokenizer_json", "text"): "file text", ("Vocab.from_gguf
            ("Text.add_pattern", "max_bytes"): "size 1..4096", ("Ngram.accept", "token"): "accepted",
            ("Ngram", "n_min"): "i32 1..64", ("Ngram", "n_max"): "i32 2..64",
            ("Ngram", "max_tokens"): "size 64..67108864", ("Chain.text", "vocab"): "vocab?",
+           ("Beams", "early_stopping"): "early", ("Beams", "n_groups"): "i32 0..2", ("Beams.step", "logits"): "row",
+           ("Beams.step", "chains"): "chains?", ("unmask", "threshold"): "f32 (0..1]", ("unmask", "seed"): "u64",
+           ("unmask", "n"): "i32 0..", ("unmask_count", "step"): "i32 0..0",
            ("Vocab", "tokens"): "pieces", ("Matcher", "vocab"): "vocab", ("Matcher", "grammar"): "grammar",
            ("Sampler.rollback", "n"): "i32 0..", ("Sampler.set_rollback", "depth"): "i32 0..",
            ("Constraint.loop_watch", "loop"): "loop", ("Constraint.loop_breaker", "loop"): "loop",
@@ -448,6 +459,10 @@ def wrong(kind):
                         numpy.ma.array([1], mask=[True], dtype="u4"))
     elif kind == "logits":
         yield from rows(ROW)
+    elif kind == "row":  # of any length
+        yield from (bad for bad in rows(ROW) if not (isinstance(bad, (list, array.array)) and len(bad) in (3, 5)))
+    elif kind == "early":
+        yield from (1, 0, 2, 0.0, "ever", "", object(), [], b"never", math.nan)
     elif kind == "mask":
         yield from ("abcd", b"abcd", 5, 1.5, object(), {}, [None] * 4, ["a"] * 4, [0.5] * 4, [True] * 3, [True] * 5,
                     array.array("d", [1] * 4), [[]],

@@ -21,8 +21,8 @@ import tempfile
 import threading
 
 import sampling
-from sampling import (BatchError, Chain, Constraint, Grammar, Loop, Matcher, Ngram, Sampler, SamplingError, Text, Vocab,
-                      Watermark, child_seed, guide, sample_batch)
+from sampling import (BatchError, Beams, Chain, Constraint, Grammar, Loop, Matcher, Ngram, Sampler, SamplingError, Text,
+                      Vocab, Watermark, child_seed, guide, sample_batch, unmask, unmask_count)
 
 try:
     import numpy
@@ -1254,6 +1254,52 @@ def test_ngrams():
     ngram.close()
     for use in (lambda: ngram.accept(1), lambda: ngram.accept([]), lambda: ngram.draft(1), ngram.reset, ngram.rollback):
         fails(use, "the Ngram is closed")
+
+
+BEHIND = {None: [.40, .30, .20, .10], 0: [.10, .30, .20, .40], 1: [.25, .15, .45, .15], 2: [.20, .15, .05, .60],
+          3: [.25, .25, .25, .25]}
+
+
+def searched(beams, chains=None, stop=99):
+    tokens = [None]
+    while tokens and stop:
+        logits = [[math.log(p) for p in BEHIND[token]] for token in tokens]
+        tokens, stop = [token for _, token in beams.step(logits, chains)], stop - 1
+    return beams
+
+
+def test_beams():
+    """transformers' results on the vectors of test_search.c; chains follow their beams; a state goes on."""
+    for values, texts in (({}, ["123", "0123"]), ({"early_stopping": True}, ["123", "03"]),
+                          ({"length_penalty": 0}, ["03", "123"])):
+        beams = searched(Beams(2, 5, ends=[3], **values))
+        assert ["".join(map(str, text)) for text, _ in beams.found] == texts
+    half, whole = searched(Beams(2, 5, ends=[3]), stop=2), Beams(2, 5, ends=[3])
+    whole.load(half.save())
+    assert whole.found == half.found and whole.save() == half.save()
+    chains = [Chain(4, penalty_repeat=1.0, penalty_present=9.0, penalty_last_n=8, top_k=0, top_p=1, min_p=0, temp=1) for _ in range(2)]
+    text, score = searched(Beams(2, 3, length_penalty=0), chains).found[0]
+    assert len(set(text)) == 3 and score < 0  # no token twice
+    both = searched(Beams(2, 2, sampled=True, seed=5)).found
+    assert len(both) == 2 and both[0] != both[1]
+    for what, field in ((lambda: Beams(4, 5, n_groups=3), "n_groups"), (lambda: Beams(4, 5, ends=[-1]), "ends")):
+        assert fails(what, field).field == field
+    fails(lambda: beams.step([0.0] * 4, chains[:1]), "chains: 1, not 2")
+    fails(lambda: copy.copy(beams), "can't be copied")
+    beams.close()
+    for use in (lambda: beams.step([0.0] * 4), lambda: beams.found, beams.save):
+        fails(use, "the Beams is closed")
+
+
+def test_unmask():
+    logits = [[1.0, 2.0, 3.0], [9.0, 0.0, 0.0], [0.0, 0.0, 0.5]]
+    chains = [Chain(3, temp=0) for _ in logits]
+    assert unmask(chains, logits) == [None, 0, None]
+    assert unmask(chains, logits, "entropy", 2) == [2, 0, None]
+    assert unmask(chains, logits, "threshold", 0, threshold=0.6) == [2, 0, None]
+    assert [unmask_count("even", left, step, 4) for step, left in enumerate((10, 7, 4, 2))] == [3, 3, 2, 2]
+    fails(lambda: unmask(chains, logits[:2]), "logits")
+    fails(lambda: unmask(chains, logits, n=0), "n or threshold")
 
 
 def test_guide():
