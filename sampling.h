@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10320 samplers/gumbel.h               25894 grammar/runs.h
-     320 api/config.h                    10430 watermark/function.h            26106 grammar/entries.h
-     351 api/types.h                     10543 watermark/text.h                26615 grammar/accepting.h
-     650 api/missing.h                   10729 watermark/draw.h                26954 grammar/history.h
-     665 api/sample.h                    10934 samplers/mirostat.h             27055 grammar/waiting.h
-     802 api/chains.h                    11160 samplers/adaptive_p.h           27362 grammar/room.h
-    1099 api/samplers.h                  11298 samplers/ras.h                  27728 grammar/sampler.h
-    1473 api/gumbel.h                    11361 samplers/custom.h               27982 grammar/forced.h
-    1502 api/operator.h                  11411 config/describe.h               28169 grammar/hooks.h
-    1561 api/kv.h                        11579 config/from_params.h            28291 schema/head.h
-    1758 api/llama_cpp.h                 11631 config/orders.h                 28466 schema/errors.h
-    1806 api/text_error.h                11903 config/numbers.h                28581 schema/collections.h
-    1825 api/grammar.h                   12048 config/set.h                    28614 schema/references.h
-    2134 api/shards.h                    12224 config/texts.h                  28930 schema/strings.h
-    2247 api/peers.h                     12403 config/settings.h               28991 schema/numbers.h
-    2382 api/drafts.h                    12518 life/rollback.h                 29193 schema/sets.h
-    2541 api/constraints.h               12756 life/chain.h                    29446 schema/formats.h
-    2944 api/watermark.h                 13041 life/members.h                  29715 schema/scalars.h
-    3118 api/stop.h                      13150 life/update.h                   30021 schema/goals.h
-    3258 api/vocab.h                     13333 life/copy.h                     30264 schema/alternatives.h
-    3301 api/search.h                    13494 rows/row.h                      30804 schema/objects.h
-    3475 api/parts.h                     13716 rows/reserve.h                  31387 schema/arrays.h
-    3527 base/switches.h                 13784 rows/pieces.h                   31753 schema/satisfiable.h
-    3830 base/random.h                   13893 rows/compact.h                  31901 schema/whole.h
-    3850 base/mt19937.h                  14074 rows/sums.h                     32056 tags/head.h
-    3922 base/exact.h                    14201 rows/changes.h                  32184 tags/words.h
-    4139 base/bits128.h                  14278 rows/cuts.h                     32298 tags/inside.h
-    4215 base/elements.h                 14707 rows/typical.h                  32437 tags/formats.h
-    4341 watermark/colours.h             15015 rows/tail_free.h                32843 grammar/grammars.h
-    4404 kernels/llama_cpp/contract.h    15083 rows/selecting.h                32911 peers/tables.h
-    4446 kernels/contract.h              15219 rows/mirostat.h                 33350 peers/values.h
-    4533 kernels/scalar.h                15299 watermark/rows.h                33846 peers/llama_server.h
-    4737 kernels/llama_cpp/scalar.h      15409 rows/flat.h                     33914 peers/stops.h
-    4758 kernels/sets.h                  15458 rows/logprobs.h                 33973 peers/fields.h
-    4807 kernels/vectors.h               15542 rows/step.h                     34276 peers/requests.h
-    4889 kernels/avx512.h                15558 rows/llama_cpp/sums.h           34484 vocab/pieces.h
-    4974 kernels/avx2.h                  15861 rows/llama_cpp/samplers.h       34662 vocab/tokenizer_json.h
-    5038 kernels/sse2.h                  16330 rows/llama_cpp/step.h           34880 vocab/gguf.h
-    5055 kernels/neon.h                  16360 run/apply.h                     35055 shards/head.h
-    5078 kernels/wasm.h                  16429 run/writing.h                   35137 shards/bytes.h
-    5094 kernels/generic.h               16531 run/arrays.h                    35234 shards/merging.h
-    5114 kernels/shared.h                16607 run/arrays_llama_cpp.h          35523 shards/row.h
-    5238 kernels/passes.h                16804 run/walk.h                      35645 shards/answers.h
-    5922 kernels/llama_cpp/passes.h      16909 run/again.h                     36089 shards/logprobs.h
-    6004 kernels/check.h                 16979 run/finish.h                    36233 shards/taking.h
-    6026 kernels/dispatch.h              17018 run/draw_llama_cpp.h            36370 shards/asking.h
-    6225 core/thresholds.h               17090 run/draw.h                      36499 shards/prefix.h
-    6318 core/array.h                    17161 run/sample.h                    36721 shards/plans.h
-    6748 core/table.h                    17256 watermark/making.h              37167 samplers/plans.h
-    6933 core/windows.h                  17478 watermark/tails.h               37429 shards/way.h
-    7021 constraints/record.h            17575 watermark/detect.h              37572 shards/memory.h
-    7091 watermark/record.h              17800 run/verify.h                    37641 shards/batch.h
-    7110 rows/work.h                     17890 run/batch.h                     38040 drafts/head.h
-    7139 life/past.h                     18089 run/guide.h                     38091 drafts/block.h
-    7198 core/record.h                   18130 life/state.h                    38274 drafts/tree.h
-    7357 core/plans.h                    18291 operator/weights.h              38396 drafts/relaxed.h
-    7383 core/fields.h                   18367 operator/search.h               38477 drafts/ngram.h
-    7486 core/owners.h                   18498 operator/run.h                  38613 search/head.h
-    7553 core/mt19937.h                  18658 kv/cells.h                      38833 search/rows.h
-    7608 core/no_mt19937.h               18682 kv/making.h                     38913 search/states.h
-    7640 core/making.h                   18902 kv/slot.h                       39000 search/beams.h
-    7799 core/streams.h                  19034 kv/sequences.h                  39383 search/unmask.h
-    7835 life/state_fields.h             19164 kv/data.h                       39499 text/automaton.h
-    7923 samplers/llama_cpp.h            19293 kv/update.h                     39570 grammar/patterns.h
-    8002 samplers/logit_bias.h           19411 kv/state.h                      39719 constraints/automaton.h
-    8086 samplers/patch.h                19610 llama_cpp/functions.h           39758 constraints/making.h
-    8134 samplers/penalties.h            19672 llama_cpp/object.h              40004 constraints/sampler.h
-    8275 samplers/dry.h                  19725 llama_cpp/vocabulary.h          40093 constraints/constructors.h
-    8803 samplers/cut.h                  19800 text/reading.h                  40471 constraints/patterns.h
-    8823 samplers/top_n_sigma.h          19906 text/strings.h                  40560 constraints/looking.h
-    8930 samplers/top_k.h                20004 text/values.h                   40630 constraints/thinking.h
-    8986 samplers/tail_free.h            20158 text/documents.h                40873 constraints/schedule.h
-    9103 samplers/typical.h              20231 grammar/head.h                  40956 constraints/accepting.h
-    9172 samplers/top_p.h                20235 grammar/tree.h                  41137 constraints/drawing.h
-    9211 samplers/min_p.h                20877 grammar/building.h              41375 constraints/state.h
-    9248 samplers/by_sums.h              21273 grammar/finishing.h             41439 constraints/kind.h
-    9378 samplers/top_h.h                21576 grammar/reading.h               41493 constraints/top_p_decay.h
-    9429 samplers/min_k.h                21665 grammar/gbnf.h                  41569 constraints/timestamps.h
-    9489 samplers/xtc.h                  21958 grammar/regex.h                 41763 constraints/accessors.h
-    9630 samplers/infill.h               22375 grammar/derivatives.h           41870 stop/head.h
-    9737 samplers/temperature.h          23191 grammar/vocabulary.h            41935 stop/search.h
-    9898 samplers/smoothing.h            23645 grammar/triggers.h              42056 stop/making.h
-    9979 samplers/softmax.h              24119 grammar/matcher.h               42213 stop/text.h
-   10009 samplers/drafted.h              24389 grammar/cache.h                 42365 stop/patterns.h
-   10034 samplers/greedy.h               24670 grammar/moving.h                42437 stop/settings.h
-   10066 samplers/choose.h               25119 grammar/visits.h                42468 core/kinds.h
-   10152 samplers/ratio.h                25409 grammar/states.h                42510 base/restore.h
-   10216 samplers/draw.h                 25567 grammar/items.h                 42523 api/license.h
-   10292 samplers/dist.h                 25691 grammar/masks.h
+       2 api/opening.h                   10347 samplers/gumbel.h               25933 grammar/masks.h
+     320 api/config.h                    10457 watermark/function.h            26136 grammar/runs.h
+     351 api/types.h                     10570 watermark/text.h                26348 grammar/entries.h
+     670 api/missing.h                   10756 watermark/draw.h                26857 grammar/accepting.h
+     685 api/sample.h                    10961 samplers/mirostat.h             27196 grammar/history.h
+     829 api/chains.h                    11187 samplers/adaptive_p.h           27297 grammar/waiting.h
+    1126 api/samplers.h                  11325 samplers/ras.h                  27604 grammar/room.h
+    1500 api/gumbel.h                    11388 samplers/custom.h               27970 grammar/sampler.h
+    1529 api/operator.h                  11438 config/describe.h               28224 grammar/forced.h
+    1588 api/kv.h                        11606 config/from_params.h            28411 grammar/hooks.h
+    1785 api/llama_cpp.h                 11658 config/orders.h                 28533 schema/head.h
+    1833 api/text_error.h                11930 config/numbers.h                28708 schema/errors.h
+    1852 api/grammar.h                   12075 config/set.h                    28823 schema/collections.h
+    2161 api/shards.h                    12251 config/texts.h                  28856 schema/references.h
+    2274 api/peers.h                     12430 config/settings.h               29172 schema/strings.h
+    2409 api/drafts.h                    12545 life/rollback.h                 29233 schema/numbers.h
+    2568 api/constraints.h               12783 life/chain.h                    29435 schema/sets.h
+    2971 api/watermark.h                 13068 life/members.h                  29688 schema/formats.h
+    3145 api/stop.h                      13177 life/update.h                   29957 schema/scalars.h
+    3285 api/vocab.h                     13360 life/copy.h                     30263 schema/goals.h
+    3328 api/search.h                    13521 rows/row.h                      30506 schema/alternatives.h
+    3502 api/parts.h                     13744 rows/reserve.h                  31046 schema/objects.h
+    3554 base/switches.h                 13812 rows/pieces.h                   31629 schema/arrays.h
+    3857 base/random.h                   13921 rows/compact.h                  31995 schema/satisfiable.h
+    3877 base/mt19937.h                  14102 rows/sums.h                     32143 schema/whole.h
+    3949 base/exact.h                    14229 rows/changes.h                  32298 tags/head.h
+    4166 base/bits128.h                  14306 rows/cuts.h                     32426 tags/words.h
+    4242 base/elements.h                 14735 rows/typical.h                  32540 tags/inside.h
+    4368 watermark/colours.h             15043 rows/tail_free.h                32679 tags/formats.h
+    4431 kernels/llama_cpp/contract.h    15111 rows/selecting.h                33085 grammar/grammars.h
+    4473 kernels/contract.h              15247 rows/mirostat.h                 33153 peers/tables.h
+    4560 kernels/scalar.h                15327 watermark/rows.h                33592 peers/values.h
+    4764 kernels/llama_cpp/scalar.h      15437 rows/flat.h                     34088 peers/llama_server.h
+    4785 kernels/sets.h                  15500 rows/logprobs.h                 34156 peers/stops.h
+    4834 kernels/vectors.h               15642 rows/support.h                  34215 peers/fields.h
+    4916 kernels/avx512.h                15777 rows/step.h                     34518 peers/requests.h
+    5001 kernels/avx2.h                  15793 rows/llama_cpp/sums.h           34726 vocab/pieces.h
+    5065 kernels/sse2.h                  16096 rows/llama_cpp/samplers.h       34904 vocab/tokenizer_json.h
+    5082 kernels/neon.h                  16565 rows/llama_cpp/step.h           35122 vocab/gguf.h
+    5105 kernels/wasm.h                  16595 run/apply.h                     35297 shards/head.h
+    5121 kernels/generic.h               16664 run/writing.h                   35382 shards/bytes.h
+    5141 kernels/shared.h                16766 run/arrays.h                    35479 shards/merging.h
+    5265 kernels/passes.h                16842 run/arrays_llama_cpp.h          35768 shards/row.h
+    5949 kernels/llama_cpp/passes.h      17039 run/walk.h                      35891 shards/answers.h
+    6031 kernels/check.h                 17144 run/again.h                     36335 shards/logprobs.h
+    6053 kernels/dispatch.h              17209 run/finish.h                    36593 shards/taking.h
+    6252 core/thresholds.h               17248 run/draw_llama_cpp.h            36730 shards/asking.h
+    6345 core/array.h                    17320 run/draw.h                      36859 shards/prefix.h
+    6775 core/table.h                    17391 run/sample.h                    37081 shards/plans.h
+    6960 core/windows.h                  17496 watermark/making.h              37527 samplers/plans.h
+    7048 constraints/record.h            17718 watermark/tails.h               37789 shards/way.h
+    7118 watermark/record.h              17815 watermark/detect.h              37932 shards/memory.h
+    7137 rows/work.h                     18040 run/verify.h                    38001 shards/batch.h
+    7166 life/past.h                     18145 run/batch.h                     38405 drafts/head.h
+    7225 core/record.h                   18331 run/guide.h                     38456 drafts/block.h
+    7384 core/plans.h                    18372 life/state.h                    38639 drafts/tree.h
+    7410 core/fields.h                   18533 operator/weights.h              38762 drafts/relaxed.h
+    7513 core/owners.h                   18609 operator/search.h               38843 drafts/ngram.h
+    7580 core/mt19937.h                  18740 operator/run.h                  38979 search/head.h
+    7635 core/no_mt19937.h               18900 kv/cells.h                      39199 search/rows.h
+    7667 core/making.h                   18924 kv/making.h                     39279 search/states.h
+    7826 core/streams.h                  19144 kv/slot.h                       39366 search/beams.h
+    7862 life/state_fields.h             19276 kv/sequences.h                  39749 search/unmask.h
+    7950 samplers/llama_cpp.h            19406 kv/data.h                       39865 text/automaton.h
+    8029 samplers/logit_bias.h           19535 kv/update.h                     39936 grammar/patterns.h
+    8113 samplers/patch.h                19653 kv/state.h                      40085 constraints/automaton.h
+    8161 samplers/penalties.h            19852 llama_cpp/functions.h           40124 constraints/making.h
+    8302 samplers/dry.h                  19914 llama_cpp/object.h              40370 constraints/sampler.h
+    8830 samplers/cut.h                  19967 llama_cpp/vocabulary.h          40459 constraints/constructors.h
+    8850 samplers/top_n_sigma.h          20042 text/reading.h                  40837 constraints/patterns.h
+    8957 samplers/top_k.h                20148 text/strings.h                  40926 constraints/looking.h
+    9013 samplers/tail_free.h            20246 text/values.h                   40996 constraints/thinking.h
+    9130 samplers/typical.h              20400 text/documents.h                41239 constraints/schedule.h
+    9199 samplers/top_p.h                20473 grammar/head.h                  41322 constraints/accepting.h
+    9238 samplers/min_p.h                20477 grammar/tree.h                  41503 constraints/drawing.h
+    9275 samplers/by_sums.h              21119 grammar/building.h              41741 constraints/state.h
+    9405 samplers/top_h.h                21515 grammar/finishing.h             41805 constraints/kind.h
+    9456 samplers/min_k.h                21818 grammar/reading.h               41859 constraints/top_p_decay.h
+    9516 samplers/xtc.h                  21907 grammar/gbnf.h                  41935 constraints/timestamps.h
+    9657 samplers/infill.h               22200 grammar/regex.h                 42129 constraints/accessors.h
+    9764 samplers/temperature.h          22617 grammar/derivatives.h           42236 stop/head.h
+    9925 samplers/smoothing.h            23433 grammar/vocabulary.h            42301 stop/search.h
+   10006 samplers/softmax.h              23887 grammar/triggers.h              42422 stop/making.h
+   10036 samplers/drafted.h              24361 grammar/matcher.h               42579 stop/text.h
+   10061 samplers/greedy.h               24631 grammar/cache.h                 42731 stop/patterns.h
+   10093 samplers/choose.h               24912 grammar/moving.h                42803 stop/settings.h
+   10179 samplers/ratio.h                25361 grammar/visits.h                42834 core/kinds.h
+   10243 samplers/draw.h                 25651 grammar/states.h                42876 base/restore.h
+   10319 samplers/dist.h                 25809 grammar/items.h                 42889 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -572,14 +572,31 @@ typedef struct samp_logprob_set {
                                    tokens are unmasked */
     samp_logprob chosen;        /* out: the log-probability of the sampled token */
     double cumulative_logprob;  /* in and out: the sum for the sequence; each call adds chosen.logprob */
+    const samp_token *ids;      /* [n_ids] tokens whose log-probabilities are wanted, each in [0, n_vocab); NULL if
+                                   n_ids is 0 */
+    int32_t n_ids;              /* 0 .. SAMP_MAX_TOP_LOGPROBS */
+    float *id_logprobs;         /* [n_ids] out: their log-probabilities; -INFINITY: masked, or removed by the chain */
+    float entropy;              /* out: the entropy of the distribution, - sum p ln p, in nats; always written */
 } samp_logprob_set;
 
 #define SAMP_MAX_TOP_LOGPROBS 1024
+
+/* What a chain has left to draw from: all tokens that could have been drawn. A trainer masks the others, so that its
+   distribution is the sampler's. If there are more tokens than the arrays have memory for, the token is drawn all the
+   same: n and mass are right, and the arrays are not written. */
+typedef struct samp_support {
+    samp_token *tokens; /* [capacity] out: the n tokens, ids ascending; NULL if capacity is 0 */
+    float *logprobs;    /* [capacity] out: their log-probabilities in the distribution `processed`; or NULL */
+    size_t capacity;    /* 0: only n and mass are wanted */
+    size_t n;           /* out: how many tokens could have been drawn */
+    double mass;        /* out: their share of the model's distribution, in [0, 1] */
+} samp_support;
 
 typedef struct samp_logprobs {
     samp_logprob_set raw;       /* the log-probabilities by the model's logits, without masked tokens */
     samp_logprob_set processed; /* the log-probabilities by the distribution from which the chain's last sampler
                                    draws */
+    samp_support *support;      /* the tokens from which the chain's last sampler draws; NULL: not wanted */
 } samp_logprobs;
 
 /* The logits of a batch: one row (the logits of one sequence) for each token to draw. The first four members are
@@ -613,6 +630,9 @@ typedef struct samp_draft {
                                  the probability 0. NULL: probs has one element for each token of the vocabulary */
     size_t n_top;             /* the number of elements of ids for each token of the draft, >= 1; not read if ids is
                                  NULL */
+    samp_logprobs *logprobs;  /* [n + 1] out: what samp_sample_batch would write for each token of the output; NULL:
+                                 nothing. cumulative_logprob is the token's own; elements after the output's last
+                                 token mean nothing */
 } samp_draft;
 
 typedef enum samp_verify_method {
@@ -687,9 +707,9 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 /* samp_sample_batch -- draws and accepts a token for each of n_rows rows: rows [r] is the chain of row r.
      in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
               may be in `rows` twice, nor a chain together with one of its members.
-     out      [n_rows] each row's token or negative status: SAMP_E_NULL (rows [r] is NULL), SAMP_E_RANGE (the row's
-              row_index, n_vocab_of or n_top), or a status of samp_sample. If a row fails, its chain is unchanged, and
-              other rows are not affected.
+     out      [n_rows] each row's token or negative status: SAMP_E_NULL (rows [r] is NULL, or what is asked for has no
+              memory), SAMP_E_RANGE (the row's row_index, n_vocab_of, n_top, n_ids, or an id outside the row), or a
+              status of samp_sample. If a row fails, its chain is unchanged, and other rows are not affected.
      Returns  SAMP_OK, even if rows failed. After other statuses nothing has changed: SAMP_E_NULL; SAMP_E_DTYPE;
               SAMP_E_EMPTY (n_vocab 0); SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a
               sampler twice); SAMP_E_NOMEM.
@@ -702,8 +722,15 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               2^-41 for n unmasked tokens (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1
               carry no information, and a log-probability that is closer to 0 than its error may be 0. The member
               `processed` is about the candidates from which the chain's last sampler draws: with mirostat after its
-              truncation, with adaptive_p by the logits that it computes; greedy removes no candidates.
-              Log-probabilities cost three more passes over the row.
+              truncation, with adaptive_p by the logits that it computes; greedy removes no candidates; where ras draws
+              again, they are all of the row's. Log-probabilities cost three more passes over the row.
+     Entropy  ln (Z / 2^40) + S / Z, where S is the sum of round(w (max - l)) over the weights w; rounded to float. Its
+              error is at most half a unit in the float's last place plus n 2^-35.
+     Support  the tokens whose weight round(2^40 e^(l - max)) in `processed` is not 0: these and no others have a
+              probability above 0 of being drawn. greedy has one. mass is the sum of their weights in `raw` over its Z:
+              its error is at most n 2^-40. Under SAMP_RNG_MT19937 a token with weight 0 may be drawn, with a
+              probability below 2^-41 of the most likely one's, although it is not in the support; a custom sampler
+              that selects may draw any candidate. A long support costs one more pass over the row.
      Memory   The batch needs one workspace per thread (see samp_reserve), for n_vocab tokens. It uses the workspaces
               that its chains already have; if there are too few, other chains of the batch get one. Also, at each
               chain's first token, the memory for samp_rollback is allocated. No other memory is allocated.
@@ -13504,6 +13531,7 @@ typedef struct sampi_job {
     const uint32_t *mask; /* one bit a token, 0: masked; NULL: no mask */
     size_t n;
     samp_logprobs *logprobs; /* the log-probabilities to write, or NULL */
+    float top;               /* the largest logit as given, if the support is asked for */
     bool accept;             /* whether the chain accepts the drawn token */
 } sampi_job;
 
@@ -15455,16 +15483,34 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
     }
 }
 
+/* Does a member take no part in a draw? */
+static bool sampi_rests(const sampi_sampler *s) { return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s); }
+
+/* Returns a chain's last member that takes part in a draw: if it selects, its token is the chain's. */
+static sampi_sampler *sampi_selector(sampi_sampler *s)
+{
+    int32_t i = sampi_n_active(s);
+    while (i > 0 && sampi_rests(s->u.chain.item[i - 1])) i--;
+    return i > 0 ? sampi_selector(s->u.chain.item[i - 1]) : s;
+}
+
+/* Does a chain's draw leave no choice? */
+static bool sampi_selects_greedily(sampi_sampler *s) { return sampi_selector(s)->kind == SAMPI_GREEDY; }
+
 /* ---- src/rows/logprobs.h ---- */
 /* ---- log-probabilities ----
-  The room computes ln p and the rank of the drawn token, and the n most probable tokens; either of the row as it was
-     given, or of the tokens that the chain has left. */
+  The room computes ln p and the rank of the drawn token, the n most probable tokens, the log-probabilities of given
+     tokens and the entropy; either of the row as it was given, or of the tokens that the chain has left. */
 
-/* Returns ln p of the logit l; z is the sum of all weights. */
-static float sampi_logprob(float l, float max, uint64_t z)
+/* Returns ln p of the logit l; ln_z is ln of the sum of all e^(l - max). */
+static float sampi_logprob_of(float l, float max, double ln_z)
 {
-    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
+    return (float)((double)l - (double)max - ln_z) + 0.0f; /* -0 becomes +0 */
 }
+
+/* Returns the same; z is the sum of all weights. */
+static double sampi_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
+static float sampi_logprob(float l, float max, uint64_t z) { return sampi_logprob_of(l, max, sampi_ln_z(z)); }
 
 /* Sets the entry of the drawn token. before: the number of tokens with a better rank. */
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
@@ -15487,56 +15533,245 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
     return n;
 }
 
-/* Gives the n best tokens their ranks, and their log-probabilities in place of the logits. */
-static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
+/* Writes what follows from the sums: the n best tokens get their ranks, and they and the given tokens their
+   log-probabilities in place of the logits; the entropy. */
+static void sampi_finish_set(samp_logprob_set *set, int32_t n, const sampi_sums *sums)
 {
+    const double ln_z = sampi_ln_z(sums->z);
     set->n_top_found = n;
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].rank = i + 1;
-        set->top_logprobs[i].logprob = sampi_logprob(set->top_logprobs[i].logprob, max, z);
+        set->top_logprobs[i].logprob = sampi_logprob_of(set->top_logprobs[i].logprob, sums->max, ln_z);
     }
+    for (int32_t i = 0; i < set->n_ids; i++)
+        set->id_logprobs[i] = sampi_logprob_of(set->id_logprobs[i], sums->max, ln_z);
+    set->entropy = (float)sampi_entropy(sums);
 }
 
-/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. */
-static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
+/* Returns the sums of the tokens that a row has left. */
+static sampi_sums sampi_row_told(const sampi_row *row)
 {
-    float max = sampi_row_max(row);
-    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
-    size_t at = sampi_find_id(row, token);
-    float l = sampi_logit_of(row, sampi_present(row, at));
+    const bool is_cut = row->floor > -FLT_MAX;
+    sampi_sums sums = { sampi_row_max(row), 0, 0, 0, 0 };
+    sampi_pieces it;
+    for (sampi_start(&it, row); is_cut ? sampi_next_logits(&it) : sampi_next_piece(&it);)
+        row->k->sums(it.x, it.n, is_cut ? 1.0f : row->r, sums.max, INFINITY, true, &sums);
+    return sums;
+}
+
+/* Returns a token's logit, or -INFINITY if the row does not have the token. */
+static float sampi_logit_left(const sampi_row *row, samp_token token)
+{
+    const size_t at = sampi_find_id(row, token);
+    const float x = at < row->n ? sampi_present(row, at) : -INFINITY;
+    return x < row->floor ? -INFINITY : sampi_logit_of(row, x);
+}
+
+/* Returns how many tokens of a row come before a token with the logit l: those with a larger logit, or with the same
+   logit and a smaller id. */
+static size_t sampi_row_before(const sampi_row *row, samp_token token, float l)
+{
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    /* Of the elements whose logit is l, the row's floor may mask some. */
-    if (from >= -FLT_MAX && from < row->floor) from = row->floor;
+    if (from >= -FLT_MAX && from < row->floor) from = row->floor; /* elements with this logit that the floor masks */
     sampi_row before = *row;
-    before.n = at;
-    sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
-                     sampi_logprob(l, max, z));
-    if (set->n_top == 0) {
-        sampi_finish_top(set, 0, max, z);
-        return;
-    }
-    int32_t n = 0;
-    sampi_keep_first(row, (size_t)set->n_top);
-    for (size_t i = 0; i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
-    sampi_finish_top(set, n, max, z);
+    before.n = sampi_find_id(row, token);
+    return sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above);
 }
 
-/* Writes the log-probabilities of the array of candidates that a chain has left; cur->selected is the drawn token. */
-static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
+/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. is_raw: the row is as it
+   was given. */
+static void sampi_row_logprobs(sampi_row *row, samp_token token, const sampi_sums *sums, samp_logprob_set *set,
+                               bool is_raw)
 {
-    samp_token_data chosen = cur->data[cur->selected];
-    sampi_sums sums = sampi_sum(cur);
+    const float l = sampi_logit_left(row, token);
+    const size_t before = is_raw || !sampi_masked(l) ? sampi_row_before(row, token, l) : sums->n;
+    int32_t n = 0;
+    sampi_set_chosen(set, token, before, sampi_logprob(l, sums->max, sums->z));
+    for (int32_t i = 0; i < set->n_ids; i++) set->id_logprobs[i] = sampi_logit_left(row, set->ids[i]);
+    if (set->n_top) sampi_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; set->n_top && i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_finish_set(set, n, sums);
+}
+
+/* Writes the log-probabilities of the array of candidates that a chain has left, for its selected token. */
+static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, const sampi_sums *sums,
+                                 samp_logprob_set *set)
+{
+    const size_t at = sampi_find_candidate(cur, token);
+    const samp_token_data none = { token, -INFINITY, 0.0f }, chosen = at < cur->size ? cur->data[at] : none;
     size_t before = 0;
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
-    sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
-    int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    if (sampi_masked(chosen.logit)) before = sums->n;
+    sampi_set_chosen(set, token, before, sampi_logprob(chosen.logit, sums->max, sums->z));
+    for (int32_t i = 0; i < set->n_ids; i++) {
+        const size_t k = sampi_find_candidate(cur, set->ids[i]);
+        set->id_logprobs[i] = k < cur->size ? cur->data[k].logit : -INFINITY;
+    }
+    int32_t n = set->n_top < (int32_t)sums->n ? set->n_top : (int32_t)sums->n;
     sampi_recheck_order(cur); /* under MT19937 an array that is `sorted` may have ties in any order */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, 0, (size_t)n, NULL);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
         set->top_logprobs[i].logprob = cur->data[i].logit;
     }
-    sampi_finish_top(set, n, sums.max, sums.z);
+    sampi_finish_set(set, n, sums);
+}
+
+/* Checks what is asked of one distribution of n tokens: numbers and ids in their ranges, memory for what is asked. */
+static int sampi_check_set(const samp_logprob_set *set, size_t n)
+{
+    const int32_t most = SAMP_MAX_TOP_LOGPROBS;
+    if (set->n_top < 0 || set->n_top > most || set->n_ids < 0 || set->n_ids > most) return SAMP_E_RANGE;
+    if ((set->n_top && !set->top_logprobs) || (set->n_ids && (!set->ids || !set->id_logprobs))) return SAMP_E_NULL;
+    for (int32_t i = 0; i < set->n_ids; i++)
+        if (set->ids[i] < 0 || (size_t)set->ids[i] >= n) return SAMP_E_RANGE;
+    return SAMP_OK;
+}
+
+/* Checks a request for log-probabilities, or NULL. */
+static int sampi_check_logprobs(const samp_logprobs *logprobs, size_t n)
+{
+    if (!logprobs) return SAMP_OK;
+    const int status = sampi_check_set(&logprobs->raw, n);
+    if (status) return status;
+    const samp_support *support = logprobs->support;
+    if (support && support->capacity && !support->tokens) return SAMP_E_NULL;
+    return sampi_check_set(&logprobs->processed, n);
+}
+
+/* ---- src/rows/support.h ---- */
+/* ---- the support ----
+  Writes what a chain has left to draw from: the tokens whose weight is not 0, by ascending id, their log-probabilities,
+     and their share of the model's distribution. */
+
+/* A walk over the tokens of a support, by ascending id. */
+typedef struct sampi_support {
+    const sampi_job *job;
+    samp_support *out;
+    float max, least; /* the largest logit left, and the smallest logit whose weight is not 0 */
+    double ln_z;
+    size_t n;      /* how many tokens have been put */
+    uint64_t mass; /* the sum of their weights in the row as given, relative to job->top */
+} sampi_support;
+
+static bool sampi_has_weight(const void *max, float l) { return sampi_weight(*(const float *)max, l) > 0; }
+
+/* Returns the smallest logit whose weight is not 0. Weights are 0 from about 28.4 nats below the maximum on. */
+static float sampi_support_floor(float max)
+{
+    return sampi_least(sampi_has_weight, &max, sampi_finite(max - 28.419f));
+}
+
+/* Begins a walk; the sums are of the tokens that are left. */
+static sampi_support sampi_open_support(const sampi_job *job, const sampi_sums *sums)
+{
+    const float least = sampi_support_floor(sums->max);
+    const sampi_support support = { job, job->logprobs->support, sums->max, least, sampi_ln_z(sums->z), 0, 0 };
+    return support;
+}
+
+/* Puts n tokens, at most a tile. Without the row as given (in slices) the mass is summed up elsewhere. */
+static void sampi_put_support(sampi_support *support, const float *l, const int32_t *id, size_t n)
+{
+    const sampi_job *job = support->job;
+    samp_support *out = support->out;
+    float raw[SAMPI_TILE] = { 0 };
+    sampi_sums sums = { job->top, 0, 0, 0, 0 };
+    for (size_t i = 0; job->data && i < n; i++) /* a custom sampler may leave any id */
+        raw[i] = (size_t)id[i] < job->n ? sampi_element(job->data, job->dtype, job->mask, (size_t)id[i]) : -INFINITY;
+    if (job->data && n) sampi_use()->sums(raw, n, 1.0f, job->top, INFINITY, false, &sums);
+    support->mass += sums.z;
+    for (size_t i = 0; out->n <= out->capacity && i < n; i++) {
+        out->tokens[support->n + i] = id[i];
+        if (out->logprobs) out->logprobs[support->n + i] = sampi_logprob_of(l[i], support->max, support->ln_z);
+    }
+    support->n += n;
+}
+
+/* Writes the support of a row. */
+static void sampi_row_support(const sampi_job *job, const sampi_row *row, const sampi_sums *sums)
+{
+    sampi_support support = sampi_open_support(job, sums);
+    float x[SAMPI_TILE + 16];
+    int32_t id[SAMPI_TILE + 16];
+    sampi_pieces it;
+    const float from = sampi_unscale(row, support.least);
+    support.out->n = sampi_row_count(row, from < row->floor ? row->floor : from, INFINITY);
+    for (sampi_start(&it, row); sampi_next_logits(&it);) {
+        const int32_t *from = row->id ? row->id + it.at : NULL;
+        const size_t n = row->k->collect(it.x, from, (int32_t)it.at, it.n, support.least, INFINITY, x, id);
+        sampi_put_support(&support, x, id, n);
+    }
+    support.out->mass = (double)support.mass;
+}
+
+static double sampi_score_by_id(const sampi_order *order, const samp_token_data *d)
+{
+    (void)order;
+    return (double)d->id;
+}
+
+/* Writes the support of an array of candidates; only these tokens are left in the array, by ascending id. */
+static void sampi_array_support(const sampi_job *job, samp_token_data_array *cur, const sampi_sums *sums)
+{
+    const sampi_order by_id = { sampi_score_by_id, 0.0, 0.0 };
+    sampi_support support = sampi_open_support(job, sums);
+    samp_token_data *d = cur->data;
+    size_t n = 0;
+    bool ascends = true;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (d[i].logit >= support.least) d[n++] = d[i];
+        ascends &= n < 2 || d[n - 2].id <= d[n - 1].id;
+    }
+    cur->size = n;
+    cur->sorted = false;
+    if (!ascends) sampi_sort(&by_id, cur, 0, n, NULL);
+    support.out->n = n;
+    for (size_t at = 0, m; at < n; at += m) {
+        float x[SAMPI_TILE];
+        int32_t id[SAMPI_TILE];
+        m = sampi_copy_logits(cur, at, x);
+        for (size_t i = 0; i < m; i++) id[i] = d[at + i].id;
+        sampi_put_support(&support, x, id, m);
+    }
+    support.out->mass = (double)support.mass;
+}
+
+/* Writes the support of greedy, which draws one token, or none if a replay's token has been removed. */
+static void sampi_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
+{
+    sampi_support support = sampi_open_support(job, sums);
+    const size_t n = !sampi_masked(l);
+    support.out->n = n;
+    sampi_put_support(&support, &l, &token, n);
+    support.out->mass = (double)support.mass;
+}
+
+/* Writes the processed log-probabilities and the support of a row from which `token` was drawn, if the job asks for
+   them; afterwards the row may have only its first tokens. */
+static void sampi_tell_row(const sampi_job *job, sampi_row *row, samp_token token)
+{
+    if (!job->logprobs) return;
+    const sampi_sums sums = sampi_row_told(row);
+    if (job->logprobs->support && sampi_selects_greedily(job->s))
+        sampi_one_support(job, token, sampi_logit_left(row, token), &sums);
+    else if (job->logprobs->support)
+        sampi_row_support(job, row, &sums);
+    sampi_row_logprobs(row, token, &sums, &job->logprobs->processed, false);
+}
+
+/* The same of an array of candidates, which is no longer needed. */
+static void sampi_tell_array(const sampi_job *job, samp_token_data_array *cur, samp_token token)
+{
+    if (!job->logprobs) return;
+    const sampi_sums sums = sampi_sum(cur);
+    const size_t at = sampi_find_candidate(cur, token);
+    const float l = at < cur->size ? cur->data[at].logit : -INFINITY;
+    sampi_array_logprobs(cur, token, &sums, &job->logprobs->processed);
+    if (job->logprobs->support && sampi_selects_greedily(job->s))
+        sampi_one_support(job, token, l, &sums);
+    else if (job->logprobs->support)
+        sampi_array_support(job, cur, &sums);
 }
 
 /* ---- src/rows/step.h ---- */
@@ -16910,15 +17145,10 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
 /* ---- drawing again: ras ----
   A chain whose last sampler is ras may have drawn a token that its last tokens repeat too often (samplers/ras.h). */
 
-/* Does a member take no part in a draw? */
-static bool sampi_rests(const sampi_sampler *s) { return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s); }
-
-/* Returns the chain's last member that is on if it is a ras for which this token is drawn again; else NULL. */
+/* Returns the chain's last member if it is a ras for which this token is drawn again; else NULL. */
 static sampi_sampler *sampi_must_repeat(sampi_sampler *s, samp_token token)
 {
-    int32_t i = sampi_n_active(s);
-    while (i > 0 && sampi_rests(s->u.chain.item[i - 1])) i--;
-    if (i > 0) return sampi_must_repeat(s->u.chain.item[i - 1], token);
+    s = sampi_selector(s);
     return s->kind == SAMPI_RAS && sampi_ras_repeats(s, token) ? s : NULL;
 }
 
@@ -16968,11 +17198,11 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
     s->at_ordinal &= ~(uint32_t)SAMPI_RAS_AGAIN;
     *token = cur.data ? cur.data[cur.selected].id : row.token;
     status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (status || !job->logprobs) return status;
+    if (status) return status;
     if (cur.data)
-        sampi_array_logprobs(&cur, &job->logprobs->processed);
+        sampi_tell_array(job, &cur, *token);
     else
-        sampi_row_logprobs(&row, *token, &job->logprobs->processed);
+        sampi_tell_row(job, &row, *token);
     return SAMP_OK;
 }
 
@@ -16989,7 +17219,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
+    if (!status) sampi_tell_array(job, cur, *token);
     return status;
 }
 
@@ -17001,7 +17231,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_row_logprobs(before, *token, &job->logprobs->processed);
+    if (!status) sampi_tell_row(job, before, *token);
     return status;
 }
 
@@ -17188,6 +17418,14 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
+/* Writes the raw log-probabilities of a row as it was given, and turns the support's mass into a share. */
+static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *logprobs)
+{
+    const sampi_sums sums = sampi_row_told(row);
+    sampi_row_logprobs(row, token, &sums, &logprobs->raw, true);
+    if (logprobs->support) logprobs->support->mass /= (double)sums.z;
+}
+
 /* Makes a draw: applies the mask of a first member that masks, draws by the fast path or by steps, writes
    log-probabilities, and counts. */
 static samp_token sampi_sample(const sampi_job *job)
@@ -17206,14 +17444,15 @@ static samp_token sampi_sample(const sampi_job *job)
        and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
         status = sampi_open_row(&row, job);
+    if (job->logprobs && job->logprobs->support)
+        masked.top = sampi_use()->maxima(job->data, job->dtype, job->mask, job->n, job->work->line);
     if (!status) status = sampi_draw_fast(&masked, &token);
     if (status == SAMPI_DECLINED) {
         s->perf.n_steps++;
         status = sampi_draw_by_steps(&masked, &token);
     }
-    if (!status && job->logprobs &&
-        sampi_open_row(&row, job) == SAMP_OK) /* opened again: the draw has overwritten it */
-        sampi_row_logprobs(&row, token, &job->logprobs->raw);
+    if (!status && job->logprobs && sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
+        sampi_tell_given(&row, token, job->logprobs);
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;
@@ -17221,9 +17460,10 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Samples one row of n_vocab floats in the sampler's own workspace. accept: the sampler accepts the drawn token. */
+/* Samples one row of n_vocab floats in the sampler's own workspace. logprobs: a checked request, or NULL. accept: the
+   sampler accepts the drawn token. */
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
-                                   bool accept)
+                                   samp_logprobs *logprobs, bool accept)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || !logits) return SAMP_E_NULL;
@@ -17238,19 +17478,19 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     job.dtype = SAMP_F32;
     job.mask = mask;
     job.n = n_vocab;
-    job.logprobs = NULL;
+    job.logprobs = logprobs;
     job.accept = accept;
     return sampi_sample(&job);
 }
 
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, NULL, true);
+    return sampi_sample_one(s, logits, n_vocab, NULL, NULL, true);
 }
 
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, NULL, false);
+    return sampi_sample_one(s, logits, n_vocab, NULL, NULL, false);
 }
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/making.h ---- */
@@ -17802,8 +18042,8 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
   samp_verify serves speculative decoding: from the n tokens of a draft and n + 1 rows of logits it finds how many of
      the tokens are accepted. */
 
-/* Checks a draft: are tokens and ids in the vocabulary, and probabilities in [0, 1]? All rows are checked before
-   anything is drawn, so that a bad draft changes no state. */
+/* Checks a draft: are tokens and ids in the vocabulary, probabilities in [0, 1], and requests for log-probabilities
+   good? All rows are checked before anything is drawn, so that a bad draft changes no state. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
@@ -17811,6 +18051,10 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->logprobs && i <= draft->n; i++) {
+        const int status = sampi_check_logprobs(&draft->logprobs[i], n_vocab);
+        if (status) return status;
+    }
     if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* this method does not use the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
@@ -17848,18 +18092,29 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
+/* Samples the row of logits from which token i of the output comes, with the log-probabilities that the draft asks for
+   there. */
+static samp_token sampi_sample_drafted(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                       size_t i)
+{
+    samp_logprobs *told = draft->logprobs ? &draft->logprobs[i] : NULL;
+    if (told) told->raw.cumulative_logprob = told->processed.cumulative_logprob = 0.0;
+    return sampi_sample_one(&s->base, logits, n_vocab, NULL, told, true);
+}
+
 /* Samples the row after the whole draft, whose tokens have all been accepted. ratio: the method is ratio; then a
    watermark with two keys uses its second key for this token. */
-static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
+static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab,
+                                                  const samp_draft *draft, size_t i, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
     sampi_mark_behind(s, ratio);
-    samp_token token = samp_sample(&s->base, logits, n_vocab);
+    samp_token token = sampi_sample_drafted(s, logits, n_vocab, draft, i);
     sampi_mark_behind(s, false);
     return token;
 #else
     (void)ratio;
-    return samp_sample(&s->base, logits, n_vocab);
+    return sampi_sample_drafted(s, logits, n_vocab, draft, i);
 #endif
 }
 
@@ -17877,12 +18132,12 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
     for (; accepted < draft->n; accepted++) {
         sampi_draft row = sampi_draft_row(draft, accepted, n_vocab);
         if (ratio) sampi_set_draft(s, &row);
-        out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+        out[accepted] = sampi_sample_drafted(s, logits + accepted * n_vocab, n_vocab, draft, accepted);
         if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
     if (accepted == draft->n)
-        out[accepted] = sampi_sample_after_draft(s, logits + accepted * n_vocab, n_vocab, ratio);
+        out[accepted] = sampi_sample_after_draft(s, logits + accepted * n_vocab, n_vocab, draft, accepted, ratio);
     for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
     return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }
@@ -17939,16 +18194,6 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Is a row's request for log-probabilities out of range? Then that row alone gets an error. */
-static bool sampi_bad_logprobs(const samp_logprob_set *set)
-{
-    return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
-}
-
-/* Does a request ask for the most probable tokens without memory for them? Then the row's status is SAMP_E_NULL, and
-   its samplers do not change. */
-static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
-
 /* Makes the job of drawing from a row of a batch by the sampler s. Returns a status, that of this row. */
 static int sampi_batch_job(sampi_sampler *s, const samp_logits *batch, size_t r, sampi_work *work, sampi_job *job)
 {
@@ -17977,12 +18222,9 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
 {
     samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
     sampi_job job;
-    const int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
+    int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
     (void)what;
-    if (status) return status;
-    if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
-    if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
-        return SAMP_E_NULL;
+    if (status || (status = sampi_check_logprobs(lp, job.n))) return status;
     job.logprobs = lp;
     return sampi_sample(&job);
 }
@@ -27957,7 +28199,7 @@ static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, 
     if (status) return status < 0 ? status : token;
     status = samp_grammar_mask(grammar, m->bits);
     if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
-    return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+    return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, NULL, false);
 }
 
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
@@ -35094,8 +35336,11 @@ enum {
     X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
     X(RAW, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->raw)) \
     X(LEFT, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->processed)) \
-    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0) \
-    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0)
+    X(RAW_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
+    X(LEFT_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
+    X(RAW_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->raw.n_ids) \
+    X(LEFT_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->processed.n_ids) \
+    X(SUPPORT, 0, 7, BY_SLICE, -1, -1, entries, support, sampi_support_room(row))
 /* clang-format on */
 
 /* How the entries of a parcel are ordered: there are none; in fixed places; by slice; by logit; by the distance from a
@@ -35550,11 +35795,11 @@ typedef struct sampi_end {
     double floor;         /* tokens with a logit of at least this are kept too */
 } sampi_end;
 
-/* The numbers from which log-probabilities follow: the maximum and the sum of weights of a distribution, the token's
-   logit, and the number of tokens before it. */
+/* The numbers from which log-probabilities follow: the maximum and the sums of a distribution, the token's logit, and
+   the number of tokens before it; how many tokens have weight, and the support's mass in the distribution. */
 typedef struct sampi_logprob_facts {
     float max, logit;
-    uint64_t z, before;
+    uint64_t z, before, s, n, mass;
     int32_t n_top;
 } sampi_logprob_facts;
 
@@ -35600,6 +35845,7 @@ typedef struct sampi_shard_row {
     int telling;
     bool has_left;                /* `left` is already known, from the array */
     samp_logprob_set left;        /* the processed log-probabilities */
+    size_t n_told;                /* how many tokens of the support are known */
     sampi_logprob_facts facts[2]; /* [0] for the raw, [1] for the processed log-probabilities */
 } sampi_shard_row;
 
@@ -36089,7 +36335,7 @@ static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 /* ---- src/shards/logprobs.h ---- */
 /* ---- shards: log-probabilities ----
   When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
-     draw. */
+     draw; the support's tokens one more, or one for each 2,048. */
 
 /* Writes the ids of a slice's tokens, from `first` on, and turns -0 into +0. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
@@ -36118,7 +36364,10 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
 
 /* Is a parcel of this kind (a record in a message between the ranks) about the logits that the caller gave, not about
    the distribution from which the token was drawn? */
-static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
+static bool sampi_is_raw(sampi_parcel_kind kind)
+{
+    return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS || kind == SAMPI_PARCEL_RAW_IDS;
+}
 
 static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
@@ -36161,6 +36410,24 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
+/* Returns the mass that the slice's tokens of the support have in the row as given, whose logits are x [length]. */
+static uint64_t sampi_support_mass(const sampi_shard_row *row, const float *x)
+{
+    const samp_support *support = row->logprobs->support;
+    const samp_token first = (samp_token)row->shard->first, end = first + (samp_token)row->shard->length;
+    const float max = row->facts[0].max, least = sampi_support_floor(row->facts[1].max);
+    const bool greedy = sampi_selects_greedily(row->s);
+    uint64_t mass = 0;
+    if (!support || row->wrong) return 0;
+    const size_t n = greedy ? 1 : row->has_left ? support->n : row->row.n;
+    for (size_t i = 0; i < n; i++) {
+        if (!greedy && !row->has_left && !(row->row.x[i] >= least)) continue;
+        const samp_token id = greedy ? row->token.id : row->has_left ? row->list[i].id : row->row.id[i];
+        if (id >= first && id < end) mass += sampi_weight(max, x[id - first]);
+    }
+    return mass;
+}
+
 /* RAW_SUMS, LEFT_SUMS. */
 static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -36169,11 +36436,50 @@ static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
     sampi_sums sums = { t->max, 0, 0, 0, 0 };
     uint64_t before = 0;
     const float *x = slice.row.x;
-    if (slice.row.n) slice.row.k->sums(x, slice.row.n, 1.0f, t->max, INFINITY, false, &sums);
+    if (slice.row.n) slice.row.k->sums(x, slice.row.n, 1.0f, t->max, INFINITY, true, &sums);
     for (size_t i = 0; i < slice.row.n; i++)
         before += x[i] > t->logit || (x[i] == t->logit && slice.row.id[i] < row->token.id);
     sampi_wire_put(p->fields, sums.z, 8);
     sampi_wire_put(p->fields + 8, before, 8);
+    sampi_wire_put(p->fields + 16, sums.s, 8);
+    if (sampi_is_raw(p->kind))
+        sampi_wire_put(p->fields + 32, sampi_support_mass(row, x), 8);
+    else if (slice.row.n)
+        sampi_wire_put(p->fields + 24, slice.row.k->count(x, slice.row.n, sampi_support_floor(t->max)), 8);
+}
+
+/* RAW_IDS, LEFT_IDS. Sent: the logits of the given tokens; slices without a token send -infinity. */
+static void sampi_answer_given(const sampi_shard_row *row, sampi_parcel *p)
+{
+    const sampi_shard_row slice = sampi_logprob_slice(row, p->kind);
+    const samp_logprob_set *set = sampi_set_of(row, p->kind);
+    sampi_set_entries(p, p->room);
+    for (size_t i = 0; i < p->room; i++) {
+        const size_t at = sampi_find_id(&slice.row, set->ids[i]);
+        sampi_wire_put_float(sampi_parcel_entry(p, i), at < slice.row.n ? slice.row.x[at] + 0.0f : -INFINITY);
+    }
+}
+
+/* Returns how many tokens of the support the next message has. */
+static size_t sampi_support_room(const sampi_shard_row *row)
+{
+    const size_t n = (size_t)row->facts[1].n - row->n_told;
+    return n < SAMPI_SHARD_CHUNK ? n : (size_t)SAMPI_SHARD_CHUNK;
+}
+
+/* SUPPORT. Sent: the slice's next tokens with weight, by id. */
+static void sampi_answer_support(const sampi_shard_row *row, sampi_parcel *p)
+{
+    const sampi_row *left = &row->row;
+    const float least = sampi_support_floor(row->facts[1].max);
+    const samp_token last = row->n_told ? row->logprobs->support->tokens[row->n_told - 1] : -1;
+    size_t n = 0;
+    for (size_t i = 0; i < left->n && n < p->room; i++) {
+        if (!(left->x[i] >= least) || left->id[i] <= last) continue;
+        sampi_wire_put(sampi_parcel_entry(p, n), (uint32_t)left->id[i], 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, n++) + 3, left->x[i] + 0.0f);
+    }
+    sampi_set_entries(p, n);
 }
 
 /* Reads the best tokens and their logits. */
@@ -36199,25 +36505,79 @@ static bool sampi_take_best_sums(sampi_shard_row *row, const sampi_parcel *p)
     sampi_logprob_facts *t = &row->facts[!sampi_is_raw(p->kind)];
     t->z = sampi_wire_get(p->fields, 8);
     t->before = sampi_wire_get(p->fields + 8, 8);
-    return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab;
+    t->s = sampi_wire_get(p->fields + 16, 8);
+    t->n = sampi_wire_get(p->fields + 24, 8);
+    t->mass = sampi_wire_get(p->fields + 32, 8);
+    return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab && t->n <= row->shard->n_vocab && t->mass <= t->z;
+}
+
+static bool sampi_take_given(sampi_shard_row *row, const sampi_parcel *p)
+{
+    const samp_logprob_set *set = sampi_set_of(row, p->kind);
+    bool good = p->n == p->room;
+    for (size_t i = 0; good && i < p->n; i++) {
+        set->id_logprobs[i] = sampi_wire_float(sampi_parcel_entry(p, i));
+        good = set->id_logprobs[i] <= FLT_MAX;
+    }
+    return good;
+}
+
+static bool sampi_take_support(sampi_shard_row *row, const sampi_parcel *p)
+{
+    const samp_support *support = row->logprobs->support;
+    const sampi_logprob_facts *t = &row->facts[1];
+    const double ln_z = sampi_ln_z(t->z);
+    for (size_t i = 0; i < p->n; i++, row->n_told++) {
+        const unsigned char *entry = sampi_parcel_entry(p, i);
+        const samp_token id = (samp_token)sampi_wire_u24(entry);
+        const float l = sampi_wire_float(entry + 3);
+        if ((size_t)id >= row->shard->n_vocab || !(l <= t->max)) return false;
+        support->tokens[row->n_told] = id;
+        if (support->logprobs) support->logprobs[row->n_told] = sampi_logprob_of(l, t->max, ln_z);
+    }
+    return p->n == p->room;
 }
 
 static void sampi_fill_logprob_set(samp_logprob_set *set, const sampi_logprob_facts *t, samp_token token)
 {
+    const sampi_sums sums = { t->max, 0, t->z, t->s, 0 };
     sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
-    sampi_finish_top(set, t->n_top, t->max, t->z);
+    sampi_finish_set(set, t->n_top, &sums);
+}
+
+/* Writes what the merged answers say of the support. True: its tokens have still to be asked for. */
+static bool sampi_must_ask_support(sampi_shard_row *row)
+{
+    samp_support *support = row->logprobs->support;
+    if (!support) return false;
+    support->mass = (double)row->facts[0].mass / (double)row->facts[0].z;
+    if (row->has_left) return false;
+    const bool greedy = sampi_selects_greedily(row->s);
+    support->n = greedy ? 1 : (size_t)row->facts[1].n;
+    if (support->n > support->capacity) return false;
+    if (!greedy) return row->n_told < support->n;
+    support->tokens[0] = row->token.id;
+    const sampi_logprob_facts *t = &row->facts[1];
+    if (support->logprobs) support->logprobs[0] = sampi_logprob(t->logit, t->max, t->z);
+    return false;
 }
 
 /* Asks for the log-probabilities of a row whose token is known. When they are known, accepts the token. */
 static int sampi_shard_logprobs(sampi_shard_row *row)
 {
     bool by_array = row->has_left;
+    const samp_logprobs *lp = row->logprobs;
     if (++row->telling == 1) {
         row->ask = SAMPI_ASK_RAW | (by_array ? 0 : SAMPI_ASK_LEFT);
         return SAMPI_WAITS;
     }
     if (row->telling == 2) {
-        row->ask = SAMPI_ASK_RAW_SUMS | (by_array ? 0 : SAMPI_ASK_LEFT_SUMS);
+        row->ask = SAMPI_ASK_RAW_SUMS | (lp->raw.n_ids ? SAMPI_ASK_RAW_IDS : 0);
+        if (!by_array) row->ask |= SAMPI_ASK_LEFT_SUMS | (lp->processed.n_ids ? SAMPI_ASK_LEFT_IDS : 0);
+        return SAMPI_WAITS;
+    }
+    if (sampi_must_ask_support(row)) {
+        row->ask = SAMPI_ASK_SUPPORT;
         return SAMPI_WAITS;
     }
     int status = samp_accept(&row->s->base, row->token.id);
@@ -37735,9 +38095,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     sampi_sampler *first = sampi_first_mask(s);
     status = sampi_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
     const samp_logprobs *lp = row->logprobs;
-    if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
-    if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
-        status = SAMP_E_NULL;
+    if (!status) status = sampi_check_logprobs(lp, shard->n_vocab);
     int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask, job.n);
     if (!status) status = slice_status;
     if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
@@ -37750,6 +38108,14 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
         sampi_shard_next(row);
     }
     return status;
+}
+
+/* Mixes a request for log-probabilities into the checksum of what must be equal on all ranks. */
+static void sampi_mix_logprobs(uint64_t *same, const samp_logprobs *lp)
+{
+    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_top << 32 | (uint32_t)lp->processed.n_top);
+    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_ids << 32 | (uint32_t)lp->processed.n_ids);
+    sampi_mix(same, lp->support ? lp->support->capacity + 1 : 0);
 }
 
 /* Returns the hash h of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
@@ -37838,8 +38204,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         sampi_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
         if (!row->logprobs) continue;
-        sampi_mix(&same,
-                  (uint64_t)(uint32_t)row->logprobs->raw.n_top << 32 | (uint32_t)row->logprobs->processed.n_top);
+        sampi_mix_logprobs(&same, row->logprobs);
     }
     sampi_shard_head(shard, shard->start, same, 1, status);
 }
@@ -38206,7 +38571,7 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
         test.next_r = test.r;
         test.next_u = 0;
         sampi_set_draft(s, &row);
-        block.last = samp_sample(&s->base, logits + block.rows * n_vocab, n_vocab);
+        block.last = sampi_sample_drafted(s, logits + block.rows * n_vocab, n_vocab, draft, block.rows);
         if (block.last < 0) {
             test.next_u = u;
             break;
@@ -38258,12 +38623,12 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
         row.test = &test;
         row.draw = sampi_block_rest;
         sampi_set_draft(s, &row);
-        block.last = samp_sample(sampler, next, n_vocab);
+        block.last = sampi_sample_drafted(s, next, n_vocab, draft, a);
         sampi_set_draft(s, NULL);
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
         a--; /* the last row's token is the next token already, and is not the draft's */
     } else if (a == draft->n) {
-        block.last = sampi_sample_after_draft(s, next, n_vocab, true);
+        block.last = sampi_sample_after_draft(s, next, n_vocab, draft, a, true);
     }
     for (size_t i = 0; i < a; i++) out[i] = draft->tokens[i];
     out[a] = block.last;
@@ -38341,8 +38706,8 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Samples the row of logits after `node`. */
-static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
+/* Samples the row of logits after `node`, for token i of the output. */
+static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree, size_t i)
 {
     sampi_test test = *tree;
     test.child = sampi_next_child(test.draft, test.parent, test.node, -1);
@@ -38355,8 +38720,9 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     }
     sampi_set_draft(s, ratio ? &row : NULL);
     const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;
-    samp_token token = ratio ? samp_sample(&s->base, x, test.n_vocab)
-                             : sampi_sample_after_draft(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
+    samp_token token =
+        ratio ? sampi_sample_drafted(s, x, test.n_vocab, test.draft, i)
+              : sampi_sample_after_draft(s, x, test.n_vocab, test.draft, i, test.method == SAMP_VERIFY_RATIO);
     sampi_set_draft(s, NULL);
     return token;
 }
@@ -38382,7 +38748,7 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
     int32_t a = 0;
     for (int32_t next = -1;; a++) {
         test.node = next;
-        out[a] = sampi_tree_row(s, logits, &test);
+        out[a] = sampi_tree_row(s, logits, &test, (size_t)a);
         do next = sampi_next_child(draft, parent, test.node, next);
         while (next >= 0 && draft->tokens[next] != out[a]);
         if (next < 0) break;
@@ -38463,8 +38829,8 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
         }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
         const float *x = logits + a * n_vocab;
-        out[a] = drafted ? samp_sample(sampler, x, n_vocab)
-                         : sampi_sample_after_draft(s, x, n_vocab, method == SAMP_VERIFY_RATIO);
+        out[a] = drafted ? sampi_sample_drafted(s, x, n_vocab, draft, a)
+                         : sampi_sample_after_draft(s, x, n_vocab, draft, a, method == SAMP_VERIFY_RATIO);
         if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
         if (out[a] >= 0 && out[a] == relaxed->end) relaxed->inside = false;
         if (!drafted || out[a] != row.token) break;
@@ -38845,7 +39211,7 @@ typedef struct sampi_left {
 /* Runs the chain on its row. */
 static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
 {
-    sampi_ordinals ordinal = { { 0 }, false };
+    sampi_ordinals ordinal = { { 0 }, false, given->work };
     sampi_flat_chain flat;
     sampi_job job = *given;
     sampi_sampler *first = sampi_first_mask(job.s);
@@ -38886,7 +39252,7 @@ static size_t sampi_best_left(sampi_left *left, size_t k, sampi_runner *few)
     if (left->cur.data) {
         if (n > (size_t)left->sums.n) n = (size_t)left->sums.n;
         sampi_recheck_order(&left->cur); /* in llama.cpp's arithmetic ties may be in any order */
-        sampi_sort(&SAMPI_BY_LOGIT, &left->cur, n);
+        sampi_sort(&SAMPI_BY_LOGIT, &left->cur, 0, n, NULL);
     } else {
         sampi_keep_first(&left->row, k);
         n = left->row.n;

@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2719 gpu/prefix.h                     5238 gpu/device.h
-     150 gpu/api.h                        3269 gpu/choosing.h                   5385 gpu/contexts.h
-     288 gpu/switches.h                   3378 gpu/ending.h                     5543 gpu/steps.h
-     350 gpu/records.h                    3522 gpu/answers.h                    5634 gpu/where.h
-     626 gpu/elements.h                   4287 samplers/plans.h                 5798 gpu/sending.h
-     874 gpu/passes.h                     4549 gpu/users.h                      6052 gpu/batch.h
-    1704 gpu/list.h                       4645 gpu/logprobs.h                   6324 gpu/results.h
-    2368 gpu/left.h                       4797 gpu/advance.h                    6606 gpu/canary.h
-    2596 gpu/done.h                       5045 gpu/shapes.h
+       2 gpu/opening.h                    2719 gpu/prefix.h                     5239 gpu/device.h
+     150 gpu/api.h                        3269 gpu/choosing.h                   5386 gpu/contexts.h
+     288 gpu/switches.h                   3378 gpu/ending.h                     5544 gpu/steps.h
+     350 gpu/records.h                    3522 gpu/answers.h                    5635 gpu/where.h
+     626 gpu/elements.h                   4287 samplers/plans.h                 5799 gpu/sending.h
+     874 gpu/passes.h                     4549 gpu/users.h                      6054 gpu/batch.h
+    1704 gpu/list.h                       4645 gpu/logprobs.h                   6326 gpu/results.h
+    2368 gpu/left.h                       4798 gpu/advance.h                    6609 gpu/canary.h
+    2596 gpu/done.h                       5046 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -564,7 +564,7 @@ typedef struct sampi_gpu_result {
 /* What the host computes log-probabilities from; a row has one for its logits as given, one for those that the chain
    left. */
 typedef struct sampi_gpu_basis {
-    uint64_t z;
+    uint64_t z, s;
     float max, l;         /* l and rank are those of the chosen token */
     uint32_t rank, n_top; /* number of keys in this basis's part of the array of top keys */
 } sampi_gpu_basis;
@@ -4666,8 +4666,8 @@ static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Writes a set's maximum, sum of weights and first tokens: those of the list whose keys reach the last of the prefix,
-   in no order; the host sorts them, as they are few. */
+/* Writes a set's maximum, sums and first tokens: those of the list whose keys reach the last of the prefix, in no
+   order; the host sorts them, as they are few. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
@@ -4683,6 +4683,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     const uint32_t n = n_top > 0 ? st->n_list : 0;
     basis->max = st->max;
     basis->z = st->z;
+    basis->s = st->s;
     basis->n_top = 0;
     sampi_gpu_meet(st); /* before a lane adds to it */
     sampi_gpu_copy_top(h, n, top, &basis->n_top);
@@ -5988,14 +5989,15 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     return true;
 }
 
-/* Whether the device can compute a row's log-probabilities. */
+/* Whether the device can compute a row's log-probabilities; given tokens and the support are the CPU's. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
     const samp_logprob_set *set[2] = { &lp->raw, &lp->processed };
-    bool good = most > 0;
+    bool good = most > 0 && !lp->support;
     for (int i = 0; i < 2; i++)
-        good = good && set[i]->n_top >= 0 && set[i]->n_top <= most && (set[i]->n_top == 0 || set[i]->top_logprobs);
+        good = good && set[i]->n_top >= 0 && set[i]->n_top <= most && (set[i]->n_top == 0 || set[i]->top_logprobs) &&
+               set[i]->n_ids == 0;
     return good;
 }
 
@@ -6466,11 +6468,12 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
 {
     const sampi_gpu_basis *basis = &gpu->basis[job * 2 + which];
     const uint64_t *top = sampi_gpu_top_keys(gpu->basis, gpu->n_jobs, gpu->args.n_top, job, which);
+    const sampi_sums sums = { basis->max, 0, basis->z, basis->s, 0 };
     int32_t n = 0;
     sampi_set_chosen(set, token, basis->rank - 1, sampi_logprob(basis->l, basis->max, basis->z));
     for (uint32_t i = 0; i < basis->n_top; i++)
         n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
-    sampi_finish_top(set, n, basis->max, basis->z);
+    sampi_finish_set(set, n, &sums);
 }
 
 /* Prefetches n bytes from p, line by line, for writing. */

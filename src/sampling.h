@@ -380,6 +380,7 @@ extern "C" {
 #endif
 #include "rows/flat.h"
 #include "rows/logprobs.h"
+#include "rows/support.h"
 #include "rows/step.h"
 #ifndef SAMP_NO_MT19937
 #include "rows/llama_cpp/sums.h"

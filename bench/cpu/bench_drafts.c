@@ -51,7 +51,7 @@ static double tokens_per_step(const models *m, way how, long steps)
     static float probs[NODES * V], logits[(NODES + 1) * V];
     samp_token tokens[NODES], out[NODES + 1], last = 0;
     int32_t n = how == BY_TREE ? NODES : DEEP, parent[NODES];
-    samp_draft draft = { (size_t)n, tokens, probs, NULL, 0 };
+    samp_draft draft = { (size_t)n, tokens, probs, NULL, 0, NULL };
     samp_sampler *chain = samp_init_dist(3);
     source rng = source_seed(8);
     long sum = 0;

@@ -932,7 +932,7 @@ static int go_on(library *lib, int seq, const float *rows, const settings *set)
 {
     story *s = &lib->stories[seq];
     samp_token out[MAX_DRAFT + 1];
-    samp_draft draft = { (size_t)s->n_draft, s->draft, NULL, NULL, 0 };
+    samp_draft draft = { (size_t)s->n_draft, s->draft, NULL, NULL, 0, NULL };
     double start = now();
     int32_t agreed = samp_verify(s->chain, rows, (size_t)lib->m->n_vocab, &draft, SAMP_VERIFY_EXACT, out);
     lib->f.sampling += now() - start;

@@ -22,9 +22,9 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 /* samp_sample_batch -- draws and accepts a token for each of n_rows rows: rows [r] is the chain of row r.
      in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
               may be in `rows` twice, nor a chain together with one of its members.
-     out      [n_rows] each row's token or negative status: SAMP_E_NULL (rows [r] is NULL), SAMP_E_RANGE (the row's
-              row_index, n_vocab_of or n_top), or a status of samp_sample. If a row fails, its chain is unchanged, and
-              other rows are not affected.
+     out      [n_rows] each row's token or negative status: SAMP_E_NULL (rows [r] is NULL, or what is asked for has no
+              memory), SAMP_E_RANGE (the row's row_index, n_vocab_of, n_top, n_ids, or an id outside the row), or a
+              status of samp_sample. If a row fails, its chain is unchanged, and other rows are not affected.
      Returns  SAMP_OK, even if rows failed. After other statuses nothing has changed: SAMP_E_NULL; SAMP_E_DTYPE;
               SAMP_E_EMPTY (n_vocab 0); SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a
               sampler twice); SAMP_E_NOMEM.
@@ -37,8 +37,15 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               2^-41 for n unmasked tokens (6e-8 for 131,072 tokens; mostly far less). So the last digits of a p near 1
               carry no information, and a log-probability that is closer to 0 than its error may be 0. The member
               `processed` is about the candidates from which the chain's last sampler draws: with mirostat after its
-              truncation, with adaptive_p by the logits that it computes; greedy removes no candidates.
-              Log-probabilities cost three more passes over the row.
+              truncation, with adaptive_p by the logits that it computes; greedy removes no candidates; where ras draws
+              again, they are all of the row's. Log-probabilities cost three more passes over the row.
+     Entropy  ln (Z / 2^40) + S / Z, where S is the sum of round(w (max - l)) over the weights w; rounded to float. Its
+              error is at most half a unit in the float's last place plus n 2^-35.
+     Support  the tokens whose weight round(2^40 e^(l - max)) in `processed` is not 0: these and no others have a
+              probability above 0 of being drawn. greedy has one. mass is the sum of their weights in `raw` over its Z:
+              its error is at most n 2^-40. Under SAMP_RNG_MT19937 a token with weight 0 may be drawn, with a
+              probability below 2^-41 of the most likely one's, although it is not in the support; a custom sampler
+              that selects may draw any candidate. A long support costs one more pass over the row.
      Memory   The batch needs one workspace per thread (see samp_reserve), for n_vocab tokens. It uses the workspaces
               that its chains already have; if there are too few, other chains of the batch get one. Also, at each
               chain's first token, the memory for samp_rollback is allocated. No other memory is allocated.

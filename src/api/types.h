@@ -221,14 +221,31 @@ typedef struct samp_logprob_set {
                                    tokens are unmasked */
     samp_logprob chosen;        /* out: the log-probability of the sampled token */
     double cumulative_logprob;  /* in and out: the sum for the sequence; each call adds chosen.logprob */
+    const samp_token *ids;      /* [n_ids] tokens whose log-probabilities are wanted, each in [0, n_vocab); NULL if
+                                   n_ids is 0 */
+    int32_t n_ids;              /* 0 .. SAMP_MAX_TOP_LOGPROBS */
+    float *id_logprobs;         /* [n_ids] out: their log-probabilities; -INFINITY: masked, or removed by the chain */
+    float entropy;              /* out: the entropy of the distribution, - sum p ln p, in nats; always written */
 } samp_logprob_set;
 
 #define SAMP_MAX_TOP_LOGPROBS 1024
+
+/* What a chain has left to draw from: all tokens that could have been drawn. A trainer masks the others, so that its
+   distribution is the sampler's. If there are more tokens than the arrays have memory for, the token is drawn all the
+   same: n and mass are right, and the arrays are not written. */
+typedef struct samp_support {
+    samp_token *tokens; /* [capacity] out: the n tokens, ids ascending; NULL if capacity is 0 */
+    float *logprobs;    /* [capacity] out: their log-probabilities in the distribution `processed`; or NULL */
+    size_t capacity;    /* 0: only n and mass are wanted */
+    size_t n;           /* out: how many tokens could have been drawn */
+    double mass;        /* out: their share of the model's distribution, in [0, 1] */
+} samp_support;
 
 typedef struct samp_logprobs {
     samp_logprob_set raw;       /* the log-probabilities by the model's logits, without masked tokens */
     samp_logprob_set processed; /* the log-probabilities by the distribution from which the chain's last sampler
                                    draws */
+    samp_support *support;      /* the tokens from which the chain's last sampler draws; NULL: not wanted */
 } samp_logprobs;
 
 /* The logits of a batch: one row (the logits of one sequence) for each token to draw. The first four members are
@@ -262,6 +279,9 @@ typedef struct samp_draft {
                                  the probability 0. NULL: probs has one element for each token of the vocabulary */
     size_t n_top;             /* the number of elements of ids for each token of the draft, >= 1; not read if ids is
                                  NULL */
+    samp_logprobs *logprobs;  /* [n + 1] out: what samp_sample_batch would write for each token of the output; NULL:
+                                 nothing. cumulative_logprob is the token's own; elements after the output's last
+                                 token mean nothing */
 } samp_draft;
 
 typedef enum samp_verify_method {

@@ -744,14 +744,17 @@ _enum("dtype", "f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64", "u8", "u1
 _enum("verify_method", "exact", "ratio")
 _struct("logprob", token="token", rank="i32 1..", logprob="f32")
 _struct("logprob_set", top_logprobs="out logprob[n_top]?", n_top="i32 0..1024", n_top_found="i32", chosen="logprob",
-        cumulative_logprob="f64")
-_struct("logprobs", raw="logprob_set", processed="logprob_set")
+        cumulative_logprob="f64", ids="token[n_ids]? 0..n_vocab-1", n_ids="i32 0..1024",
+        id_logprobs="out f32[n_ids]?", entropy="f32")
+_struct("support", tokens="out token[capacity]?", logprobs="out f32[capacity]?", capacity="size 0..", n="size",
+        mass="f64")
+_struct("logprobs", raw="logprob_set", processed="logprob_set", support="out support[1]?")
 _struct("logits", data="byte[rows x stride elements]", dtype="dtype", n_rows="size 0..", n_vocab="size 1..4194304",
         stride="size n_vocab.. elements", row_index="i32[n_rows]? 0..", mask="u32[n_rows x mask_stride]?",
         mask_stride="size (n_vocab+31)/32.. words", logprobs="out logprobs[n_rows]?", n_threads="i32 0..",
         n_vocab_of="size[n_rows]? 1..n_vocab")
 _struct("draft", n="size 0..", tokens="token[n] 0..n_vocab-1", probs="f32[n x n_vocab or n x n_top]? 0..1",
-        ids="token[n x n_top]? 0..n_vocab-1", n_top="size 1..n_vocab")
+        ids="token[n x n_top]? 0..n_vocab-1", n_top="size 1..n_vocab", logprobs="out logprobs[n+1]?")
 _function("sample", "token", s="sampler", logits="f32[n_vocab]", n_vocab="size 1..4194304")
 _function("sample_batch", "status", rows="sampler[logits.n_rows]", logits="logits", out="out token[logits.n_rows]")
 _function("verify", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304", draft="draft",

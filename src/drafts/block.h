@@ -125,7 +125,7 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
         test.next_r = test.r;
         test.next_u = 0;
         sampi_set_draft(s, &row);
-        block.last = samp_sample(&s->base, logits + block.rows * n_vocab, n_vocab);
+        block.last = sampi_sample_drafted(s, logits + block.rows * n_vocab, n_vocab, draft, block.rows);
         if (block.last < 0) {
             test.next_u = u;
             break;
@@ -180,12 +180,12 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
         row.test = &test;
         row.draw = sampi_block_rest;
         sampi_set_draft(s, &row);
-        block.last = samp_sample(sampler, next, n_vocab);
+        block.last = sampi_sample_drafted(s, next, n_vocab, draft, a);
         sampi_set_draft(s, NULL);
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
         a--; /* the last row's token is the next token already, and is not the draft's */
     } else if (a == draft->n) {
-        block.last = sampi_sample_after_draft(s, next, n_vocab, true);
+        block.last = sampi_sample_after_draft(s, next, n_vocab, draft, a, true);
     }
     for (size_t i = 0; i < a; i++) out[i] = draft->tokens[i];
     out[a] = block.last;

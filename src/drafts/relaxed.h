@@ -70,8 +70,8 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
         }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
         const float *x = logits + a * n_vocab;
-        out[a] = drafted ? samp_sample(sampler, x, n_vocab)
-                         : sampi_sample_after_draft(s, x, n_vocab, method == SAMP_VERIFY_RATIO);
+        out[a] = drafted ? sampi_sample_drafted(s, x, n_vocab, draft, a)
+                         : sampi_sample_after_draft(s, x, n_vocab, draft, a, method == SAMP_VERIFY_RATIO);
         if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
         if (out[a] >= 0 && out[a] == relaxed->end) relaxed->inside = false;
         if (!drafted || out[a] != row.token) break;

@@ -72,8 +72,8 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
-/* Samples the row of logits after `node`. */
-static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
+/* Samples the row of logits after `node`, for token i of the output. */
+static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree, size_t i)
 {
     sampi_test test = *tree;
     test.child = sampi_next_child(test.draft, test.parent, test.node, -1);
@@ -86,8 +86,9 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     }
     sampi_set_draft(s, ratio ? &row : NULL);
     const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;
-    samp_token token = ratio ? samp_sample(&s->base, x, test.n_vocab)
-                             : sampi_sample_after_draft(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
+    samp_token token =
+        ratio ? sampi_sample_drafted(s, x, test.n_vocab, test.draft, i)
+              : sampi_sample_after_draft(s, x, test.n_vocab, test.draft, i, test.method == SAMP_VERIFY_RATIO);
     sampi_set_draft(s, NULL);
     return token;
 }
@@ -115,7 +116,7 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
     int32_t a = 0;
     for (int32_t next = -1;; a++) {
         test.node = next;
-        out[a] = sampi_tree_row(s, logits, &test);
+        out[a] = sampi_tree_row(s, logits, &test, (size_t)a);
         do next = sampi_next_child(draft, parent, test.node, next);
         while (next >= 0 && draft->tokens[next] != out[a]);
         if (next < 0) break;

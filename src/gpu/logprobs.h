@@ -26,7 +26,7 @@ static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Writes a set's maximum, sum of weights and first tokens: those of the list whose keys reach the last of the prefix,
+/* Writes a set's maximum, sums and first tokens: those of the list whose keys reach the last of the prefix,
    in no order; the host sorts them, as they are few. Both steps call it, with their set (0 as given, 1 after the
    chain); l and rank come later. The atomic counts places for the lanes of this team. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
@@ -44,6 +44,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     const uint32_t n = n_top > 0 ? st->n_list : 0;
     basis->max = st->max;
     basis->z = st->z;
+    basis->s = st->s;
     basis->n_top = 0;
     sampi_gpu_meet(st); /* before a lane adds to it */
     sampi_gpu_copy_top(h, n, top, &basis->n_top);

@@ -245,7 +245,7 @@ typedef struct sampi_gpu_result {
 /* What the host computes log-probabilities from; a row has one for its logits as given, one for those that the chain
    left. */
 typedef struct sampi_gpu_basis {
-    uint64_t z;
+    uint64_t z, s;
     float max, l;         /* l and rank are those of the chosen token */
     uint32_t rank, n_top; /* number of keys in this basis's part of the array of top keys */
 } sampi_gpu_basis;

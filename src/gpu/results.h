@@ -155,11 +155,12 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
 {
     const sampi_gpu_basis *basis = &gpu->basis[job * 2 + which];
     const uint64_t *top = sampi_gpu_top_keys(gpu->basis, gpu->n_jobs, gpu->args.n_top, job, which);
+    const sampi_sums sums = { basis->max, 0, basis->z, basis->s, 0 };
     int32_t n = 0;
     sampi_set_chosen(set, token, basis->rank - 1, sampi_logprob(basis->l, basis->max, basis->z));
     for (uint32_t i = 0; i < basis->n_top; i++)
         n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
-    sampi_finish_top(set, n, basis->max, basis->z);
+    sampi_finish_set(set, n, &sums);
 }
 
 /* Prefetches n bytes from p, line by line, for writing. */

@@ -210,15 +210,16 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     return true;
 }
 
-/* Whether the device can compute a row's log-probabilities. An invalid set goes to the CPU, which returns the row's
+/* Whether the device can compute a row's log-probabilities; given tokens and the support are the CPU's. An invalid set goes to the CPU, which returns the row's
    status. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
     const samp_logprob_set *set[2] = { &lp->raw, &lp->processed };
-    bool good = most > 0;
+    bool good = most > 0 && !lp->support;
     for (int i = 0; i < 2; i++)
-        good = good && set[i]->n_top >= 0 && set[i]->n_top <= most && (set[i]->n_top == 0 || set[i]->top_logprobs);
+        good = good && set[i]->n_top >= 0 && set[i]->n_top <= most && (set[i]->n_top == 0 || set[i]->top_logprobs) &&
+               set[i]->n_ids == 0;
     return good;
 }
 

@@ -233,7 +233,7 @@ static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, 
     if (status) return status < 0 ? status : token;
     status = samp_grammar_mask(grammar, m->bits);
     if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
-    return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+    return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, NULL, false);
 }
 
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,

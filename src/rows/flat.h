@@ -46,3 +46,18 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
         flat->whole = (flags & SAMPI_SELECTS) != 0;
     }
 }
+
+/* Does a member take no part in a draw? */
+static bool sampi_rests(const sampi_sampler *s) { return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s); }
+
+/* Returns a chain's last member that takes part in a draw: if it selects, its token is the chain's. Without any it is
+   the chain itself. */
+static sampi_sampler *sampi_selector(sampi_sampler *s)
+{
+    int32_t i = sampi_n_active(s);
+    while (i > 0 && sampi_rests(s->u.chain.item[i - 1])) i--;
+    return i > 0 ? sampi_selector(s->u.chain.item[i - 1]) : s;
+}
+
+/* Does a chain's draw leave no choice? */
+static bool sampi_selects_greedily(sampi_sampler *s) { return sampi_selector(s)->kind == SAMPI_GREEDY; }

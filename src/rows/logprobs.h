@@ -1,14 +1,18 @@
 /* ---- log-probabilities ----
-   The room computes ln p and the rank of the drawn token, and the n most probable tokens; either of the row as it was
-   given, or of the tokens that the chain has left. It always computes the exact sum, even if the draw used an
-   estimate. */
+   The room computes ln p and the rank of the drawn token, the n most probable tokens, the log-probabilities of given
+   tokens and the entropy; either of the row as it was given, or of the tokens that the chain has left. It always
+   computes the exact sums, even if the draw used an estimate. */
 
-/* Returns ln p of the logit l; z is the sum of all weights. It uses the logit, not the weight, because the weight is 0
-   for tokens whose ln p is still of interest. */
-static float sampi_logprob(float l, float max, uint64_t z)
+/* Returns ln p of the logit l; ln_z is ln of the sum of all e^(l - max). It uses the logit, not the weight, because the
+   weight is 0 for tokens whose ln p is still of interest. */
+static float sampi_logprob_of(float l, float max, double ln_z)
 {
-    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
+    return (float)((double)l - (double)max - ln_z) + 0.0f; /* -0 becomes +0 */
 }
+
+/* Returns the same; z is the sum of all weights. */
+static double sampi_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
+static float sampi_logprob(float l, float max, uint64_t z) { return sampi_logprob_of(l, max, sampi_ln_z(z)); }
 
 /* Sets the entry of the drawn token. before: the number of tokens with a better rank. */
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
@@ -32,56 +36,111 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
     return n;
 }
 
-/* Gives the n best tokens their ranks, and their log-probabilities in place of the logits. */
-static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
+/* Writes what follows from the sums: the n best tokens get their ranks, and they and the given tokens their
+   log-probabilities in place of the logits; the entropy. */
+static void sampi_finish_set(samp_logprob_set *set, int32_t n, const sampi_sums *sums)
 {
+    const double ln_z = sampi_ln_z(sums->z);
     set->n_top_found = n;
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].rank = i + 1;
-        set->top_logprobs[i].logprob = sampi_logprob(set->top_logprobs[i].logprob, max, z);
+        set->top_logprobs[i].logprob = sampi_logprob_of(set->top_logprobs[i].logprob, sums->max, ln_z);
     }
+    for (int32_t i = 0; i < set->n_ids; i++)
+        set->id_logprobs[i] = sampi_logprob_of(set->id_logprobs[i], sums->max, ln_z);
+    set->entropy = (float)sampi_entropy(sums);
 }
 
-/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. The rank of a token is 1 +
-   the number of tokens with a larger logit, or with the same logit and a smaller id. */
-static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
+/* Returns the sums of the tokens that a row has left. Of a row with a floor only tiles of logits show which these
+   are. */
+static sampi_sums sampi_row_told(const sampi_row *row)
 {
-    float max = sampi_row_max(row);
-    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
-    size_t at = sampi_find_id(row, token);
-    float l = sampi_logit_of(row, sampi_present(row, at));
+    const bool is_cut = row->floor > -FLT_MAX;
+    sampi_sums sums = { sampi_row_max(row), 0, 0, 0, 0 };
+    sampi_pieces it;
+    for (sampi_start(&it, row); is_cut ? sampi_next_logits(&it) : sampi_next_piece(&it);)
+        row->k->sums(it.x, it.n, is_cut ? 1.0f : row->r, sums.max, INFINITY, true, &sums);
+    return sums;
+}
+
+/* Returns a token's logit, or -INFINITY if the row does not have the token. */
+static float sampi_logit_left(const sampi_row *row, samp_token token)
+{
+    const size_t at = sampi_find_id(row, token);
+    const float x = at < row->n ? sampi_present(row, at) : -INFINITY;
+    return x < row->floor ? -INFINITY : sampi_logit_of(row, x);
+}
+
+/* Returns how many tokens of a row come before a token with the logit l: those with a larger logit, or with the same
+   logit and a smaller id. A row that the chain has changed counts a removed token behind all others; of the row as
+   given, masked tokens have ranks too. */
+static size_t sampi_row_before(const sampi_row *row, samp_token token, float l)
+{
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    /* Of the elements whose logit is l, the row's floor may mask some. A masked token has a rank too: then `from`
-       stays. */
-    if (from >= -FLT_MAX && from < row->floor) from = row->floor;
+    if (from >= -FLT_MAX && from < row->floor) from = row->floor; /* elements with this logit that the floor masks */
     sampi_row before = *row;
-    before.n = at;
-    sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
-                     sampi_logprob(l, max, z));
-    if (set->n_top == 0) {
-        sampi_finish_top(set, 0, max, z);
-        return;
-    }
-    int32_t n = 0;
-    sampi_keep_first(row, (size_t)set->n_top);
-    for (size_t i = 0; i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
-    sampi_finish_top(set, n, max, z);
+    before.n = sampi_find_id(row, token);
+    return sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above);
 }
 
-/* Writes the log-probabilities of the array of candidates that a chain has left; cur->selected is the drawn token. */
-static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
+/* Writes the log-probabilities of a row; afterwards the row may have only its first tokens. is_raw: the row is as it
+   was given. */
+static void sampi_row_logprobs(sampi_row *row, samp_token token, const sampi_sums *sums, samp_logprob_set *set,
+                               bool is_raw)
 {
-    samp_token_data chosen = cur->data[cur->selected];
-    sampi_sums sums = sampi_sum(cur);
+    const float l = sampi_logit_left(row, token);
+    const size_t before = is_raw || !sampi_masked(l) ? sampi_row_before(row, token, l) : sums->n;
+    int32_t n = 0;
+    sampi_set_chosen(set, token, before, sampi_logprob(l, sums->max, sums->z));
+    for (int32_t i = 0; i < set->n_ids; i++) set->id_logprobs[i] = sampi_logit_left(row, set->ids[i]);
+    if (set->n_top) sampi_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; set->n_top && i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_finish_set(set, n, sums);
+}
+
+/* Writes the log-probabilities of the array of candidates that a chain has left, for its selected token. */
+static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, const sampi_sums *sums,
+                                 samp_logprob_set *set)
+{
+    const size_t at = sampi_find_candidate(cur, token);
+    const samp_token_data none = { token, -INFINITY, 0.0f }, chosen = at < cur->size ? cur->data[at] : none;
     size_t before = 0;
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
-    sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
-    int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    if (sampi_masked(chosen.logit)) before = sums->n;
+    sampi_set_chosen(set, token, before, sampi_logprob(chosen.logit, sums->max, sums->z));
+    for (int32_t i = 0; i < set->n_ids; i++) {
+        const size_t k = sampi_find_candidate(cur, set->ids[i]);
+        set->id_logprobs[i] = k < cur->size ? cur->data[k].logit : -INFINITY;
+    }
+    int32_t n = set->n_top < (int32_t)sums->n ? set->n_top : (int32_t)sums->n;
     sampi_recheck_order(cur); /* under MT19937 an array that is `sorted` may have ties in any order */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, 0, (size_t)n, NULL);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
         set->top_logprobs[i].logprob = cur->data[i].logit;
     }
-    sampi_finish_top(set, n, sums.max, sums.z);
+    sampi_finish_set(set, n, sums);
+}
+
+/* Checks what is asked of one distribution of n tokens: numbers and ids in their ranges, memory for what is asked. A bad
+   request is the status of its row alone. */
+static int sampi_check_set(const samp_logprob_set *set, size_t n)
+{
+    const int32_t most = SAMP_MAX_TOP_LOGPROBS;
+    if (set->n_top < 0 || set->n_top > most || set->n_ids < 0 || set->n_ids > most) return SAMP_E_RANGE;
+    if ((set->n_top && !set->top_logprobs) || (set->n_ids && (!set->ids || !set->id_logprobs))) return SAMP_E_NULL;
+    for (int32_t i = 0; i < set->n_ids; i++)
+        if (set->ids[i] < 0 || (size_t)set->ids[i] >= n) return SAMP_E_RANGE;
+    return SAMP_OK;
+}
+
+/* Checks a request for log-probabilities, or NULL. */
+static int sampi_check_logprobs(const samp_logprobs *logprobs, size_t n)
+{
+    if (!logprobs) return SAMP_OK;
+    const int status = sampi_check_set(&logprobs->raw, n);
+    if (status) return status;
+    const samp_support *support = logprobs->support;
+    if (support && support->capacity && !support->tokens) return SAMP_E_NULL;
+    return sampi_check_set(&logprobs->processed, n);
 }

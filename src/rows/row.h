@@ -88,6 +88,7 @@ typedef struct sampi_job {
     const uint32_t *mask; /* one bit a token, 0: masked; NULL: no mask */
     size_t n;
     samp_logprobs *logprobs; /* the log-probabilities to write, or NULL */
+    float top;               /* the largest logit as given, if the support is asked for */
     bool accept;             /* whether the chain accepts the drawn token */
 } sampi_job;
 

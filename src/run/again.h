@@ -4,15 +4,10 @@
    removed. What samplers of the chain forbid stays forbidden: those that mask tokens, and do not only remove unlikely
    ones, mask them in the row again. */
 
-/* Does a member take no part in a draw? */
-static bool sampi_rests(const sampi_sampler *s) { return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s); }
-
-/* Returns the chain's last member that is on if it is a ras for which this token is drawn again; else NULL. */
+/* Returns the chain's last member if it is a ras for which this token is drawn again; else NULL. */
 static sampi_sampler *sampi_must_repeat(sampi_sampler *s, samp_token token)
 {
-    int32_t i = sampi_n_active(s);
-    while (i > 0 && sampi_rests(s->u.chain.item[i - 1])) i--;
-    if (i > 0) return sampi_must_repeat(s->u.chain.item[i - 1], token);
+    s = sampi_selector(s);
     return s->kind == SAMPI_RAS && sampi_ras_repeats(s, token) ? s : NULL;
 }
 
@@ -64,10 +59,10 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
     s->at_ordinal &= ~(uint32_t)SAMPI_RAS_AGAIN;
     *token = cur.data ? cur.data[cur.selected].id : row.token;
     status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (status || !job->logprobs) return status;
+    if (status) return status;
     if (cur.data)
-        sampi_array_logprobs(&cur, &job->logprobs->processed);
+        sampi_tell_array(job, &cur, *token);
     else
-        sampi_row_logprobs(&row, *token, &job->logprobs->processed);
+        sampi_tell_row(job, &row, *token);
     return SAMP_OK;
 }

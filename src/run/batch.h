@@ -57,16 +57,6 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Is a row's request for log-probabilities out of range? Then that row alone gets an error. */
-static bool sampi_bad_logprobs(const samp_logprob_set *set)
-{
-    return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
-}
-
-/* Does a request ask for the most probable tokens without memory for them? Then the row's status is SAMP_E_NULL, and
-   its samplers do not change. */
-static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
-
 /* Makes the job of drawing from a row of a batch by the sampler s. Returns a status, that of this row. */
 static int sampi_batch_job(sampi_sampler *s, const samp_logits *batch, size_t r, sampi_work *work, sampi_job *job)
 {
@@ -97,12 +87,9 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
 {
     samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
     sampi_job job;
-    const int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
+    int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
     (void)what;
-    if (status) return status;
-    if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
-    if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
-        return SAMP_E_NULL;
+    if (status || (status = sampi_check_logprobs(lp, job.n))) return status;
     job.logprobs = lp;
     return sampi_sample(&job);
 }

@@ -16,7 +16,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
+    if (!status) sampi_tell_array(job, cur, *token);
     return status;
 }
 
@@ -28,7 +28,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_row_logprobs(before, *token, &job->logprobs->processed);
+    if (!status) sampi_tell_row(job, before, *token);
     return status;
 }
 

@@ -30,6 +30,14 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
+/* Writes the raw log-probabilities of a row as it was given, and turns the support's mass into a share. */
+static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *logprobs)
+{
+    const sampi_sums sums = sampi_row_told(row);
+    sampi_row_logprobs(row, token, &sums, &logprobs->raw, true);
+    if (logprobs->support) logprobs->support->mass /= (double)sums.z;
+}
+
 /* Makes a draw: applies the mask of a first member that masks, draws by the fast path or by steps, writes
    log-probabilities, and counts. Returns the token or a negative status. A draw from a member alone is an edit of the
    chains that hold the member. */
@@ -49,14 +57,15 @@ static samp_token sampi_sample(const sampi_job *job)
        and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
         status = sampi_open_row(&row, job);
+    if (job->logprobs && job->logprobs->support)
+        masked.top = sampi_use()->maxima(job->data, job->dtype, job->mask, job->n, job->work->line);
     if (!status) status = sampi_draw_fast(&masked, &token);
     if (status == SAMPI_DECLINED) {
         s->perf.n_steps++;
         status = sampi_draw_by_steps(&masked, &token);
     }
-    if (!status && job->logprobs &&
-        sampi_open_row(&row, job) == SAMP_OK) /* opened again: the draw has overwritten it */
-        sampi_row_logprobs(&row, token, &job->logprobs->raw);
+    if (!status && job->logprobs && sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
+        sampi_tell_given(&row, token, job->logprobs);
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;
@@ -64,9 +73,10 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Samples one row of n_vocab floats in the sampler's own workspace. accept: the sampler accepts the drawn token. */
+/* Samples one row of n_vocab floats in the sampler's own workspace. logprobs: a checked request, or NULL. accept: the
+   sampler accepts the drawn token. */
 static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
-                                   bool accept)
+                                   samp_logprobs *logprobs, bool accept)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || !logits) return SAMP_E_NULL;
@@ -81,17 +91,17 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     job.dtype = SAMP_F32;
     job.mask = mask;
     job.n = n_vocab;
-    job.logprobs = NULL;
+    job.logprobs = logprobs;
     job.accept = accept;
     return sampi_sample(&job);
 }
 
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, NULL, true);
+    return sampi_sample_one(s, logits, n_vocab, NULL, NULL, true);
 }
 
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, NULL, false);
+    return sampi_sample_one(s, logits, n_vocab, NULL, NULL, false);
 }

@@ -8,7 +8,8 @@
    s->draft points to a record on samp_verify's stack. samp_verify sets it in all samplers of the chain before it
    samples a row, and sets it to NULL in all of them before it returns. */
 
-/* Checks a draft: are tokens and ids in the vocabulary, and probabilities in [0, 1]? All rows are checked before
+/* Checks a draft: are tokens and ids in the vocabulary, probabilities in [0, 1], and requests for log-probabilities good?
+   All rows are checked before
    anything is drawn, so that a bad draft changes no state. Returns a status. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
@@ -17,6 +18,10 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->logprobs && i <= draft->n; i++) {
+        const int status = sampi_check_logprobs(&draft->logprobs[i], n_vocab);
+        if (status) return status;
+    }
     if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* this method does not use the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
@@ -56,18 +61,29 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
+/* Samples the row of logits from which token i of the output comes, with the log-probabilities that the draft asks for
+   there. A row may be sampled more than once; its cumulative log-probability is the last draw's alone. */
+static samp_token sampi_sample_drafted(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                       size_t i)
+{
+    samp_logprobs *told = draft->logprobs ? &draft->logprobs[i] : NULL;
+    if (told) told->raw.cumulative_logprob = told->processed.cumulative_logprob = 0.0;
+    return sampi_sample_one(&s->base, logits, n_vocab, NULL, told, true);
+}
+
 /* Samples the row after the whole draft, whose tokens have all been accepted. ratio: the method is ratio; then a
    watermark with two keys uses its second key for this token. */
-static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
+static inline samp_token sampi_sample_after_draft(sampi_sampler *s, const float *logits, size_t n_vocab,
+                                                  const samp_draft *draft, size_t i, bool ratio)
 {
 #ifdef SAMPLING_WATERMARK_DECLARED
     sampi_mark_behind(s, ratio);
-    samp_token token = samp_sample(&s->base, logits, n_vocab);
+    samp_token token = sampi_sample_drafted(s, logits, n_vocab, draft, i);
     sampi_mark_behind(s, false);
     return token;
 #else
     (void)ratio;
-    return samp_sample(&s->base, logits, n_vocab);
+    return sampi_sample_drafted(s, logits, n_vocab, draft, i);
 #endif
 }
 
@@ -86,12 +102,12 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
     for (; accepted < draft->n; accepted++) {
         sampi_draft row = sampi_draft_row(draft, accepted, n_vocab);
         if (ratio) sampi_set_draft(s, &row);
-        out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+        out[accepted] = sampi_sample_drafted(s, logits + accepted * n_vocab, n_vocab, draft, accepted);
         if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
     if (accepted == draft->n)
-        out[accepted] = sampi_sample_after_draft(s, logits + accepted * n_vocab, n_vocab, ratio);
+        out[accepted] = sampi_sample_after_draft(s, logits + accepted * n_vocab, n_vocab, draft, accepted, ratio);
     for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
     return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }

@@ -14,7 +14,7 @@ typedef struct sampi_left {
    draw. Returns a status. */
 static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
 {
-    sampi_ordinals ordinal = { { 0 }, false };
+    sampi_ordinals ordinal = { { 0 }, false, given->work };
     sampi_flat_chain flat;
     sampi_job job = *given;
     sampi_sampler *first = sampi_first_mask(job.s);
@@ -55,7 +55,7 @@ static size_t sampi_best_left(sampi_left *left, size_t k, sampi_runner *few)
     if (left->cur.data) {
         if (n > (size_t)left->sums.n) n = (size_t)left->sums.n;
         sampi_recheck_order(&left->cur); /* in llama.cpp's arithmetic ties may be in any order */
-        sampi_sort(&SAMPI_BY_LOGIT, &left->cur, n);
+        sampi_sort(&SAMPI_BY_LOGIT, &left->cur, 0, n, NULL);
     } else {
         sampi_keep_first(&left->row, k);
         n = left->row.n;

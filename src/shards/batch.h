@@ -99,9 +99,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     sampi_sampler *first = sampi_first_mask(s);
     status = sampi_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
     const samp_logprobs *lp = row->logprobs;
-    if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
-    if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
-        status = SAMP_E_NULL;
+    if (!status) status = sampi_check_logprobs(lp, shard->n_vocab);
     int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask, job.n);
     if (!status) status = slice_status;
     if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
@@ -114,6 +112,14 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
         sampi_shard_next(row);
     }
     return status;
+}
+
+/* Mixes a request for log-probabilities into the checksum of what must be equal on all ranks. */
+static void sampi_mix_logprobs(uint64_t *same, const samp_logprobs *lp)
+{
+    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_top << 32 | (uint32_t)lp->processed.n_top);
+    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_ids << 32 | (uint32_t)lp->processed.n_ids);
+    sampi_mix(same, lp->support ? lp->support->capacity + 1 : 0);
 }
 
 /* Returns the hash h of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
@@ -203,8 +209,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         sampi_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
         if (!row->logprobs) continue;
-        sampi_mix(&same,
-                  (uint64_t)(uint32_t)row->logprobs->raw.n_top << 32 | (uint32_t)row->logprobs->processed.n_top);
+        sampi_mix_logprobs(&same, row->logprobs);
     }
     sampi_shard_head(shard, shard->start, same, 1, status);
 }

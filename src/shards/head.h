@@ -25,8 +25,9 @@
      RACE:     the token that gumbel selects.
      TOP:      the maximum of the logits from which adaptive_p draws.
      RAW, LEFT: the numbers of log-probabilities, for the logits as given and for the distribution of the draw: the
-               first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many
-               tokens come before the chosen one.
+               first tokens in order, and the chosen token's logit; then RAW_SUMS, LEFT_SUMS: the sums, how many
+               tokens come before the chosen one, how many have weight, and the support's mass; with RAW_IDS,
+               LEFT_IDS: the logits of given tokens. At last SUPPORT: the support's tokens, by id.
 
    Rounds are expensive, so HIST is sent with a list that may be enough. A cut by mass and a draw take at least 5 rounds
    if the list is not enough: the draw needs the sums of the slices after the cut (SEGS), the cut those of the whole row
@@ -46,7 +47,8 @@
      HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
      RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
             f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
-                                                           .._SUMS u64 Z, before
+     .._IDS entries f32                                    .._SUMS u64 Z, before, S, n, mass
+     SUPPORT entries u24 id, f32 logit
 
    Parcels are merged in one of three ways. Of maxima, minima and first tokens, the first in order is kept. Sums are
    added; they are sums of integers that each rank computes relative to the row's maximum, so in any order they add up
@@ -102,8 +104,11 @@ enum {
     X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
     X(RAW, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->raw)) \
     X(LEFT, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->processed)) \
-    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0) \
-    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, best_sums, 0)
+    X(RAW_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
+    X(LEFT_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
+    X(RAW_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->raw.n_ids) \
+    X(LEFT_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->processed.n_ids) \
+    X(SUPPORT, 0, 7, BY_SLICE, -1, -1, entries, support, sampi_support_room(row))
 /* clang-format on */
 
 /* How the entries of a parcel are ordered: there are none; in fixed places; by slice; by logit; by the distance from a

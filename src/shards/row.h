@@ -30,11 +30,11 @@ typedef struct sampi_end {
     double floor;         /* tokens with a logit of at least this are kept too */
 } sampi_end;
 
-/* The numbers from which log-probabilities follow: the maximum and the sum of weights of a distribution, the token's
-   logit, and the number of tokens before it. */
+/* The numbers from which log-probabilities follow: the maximum and the sums of a distribution, the token's logit, and the
+   number of tokens before it; how many tokens have weight, and the support's mass in the distribution. */
 typedef struct sampi_logprob_facts {
     float max, logit;
-    uint64_t z, before;
+    uint64_t z, before, s, n, mass;
     int32_t n_top;
 } sampi_logprob_facts;
 
@@ -81,6 +81,7 @@ typedef struct sampi_shard_row {
     int telling;
     bool has_left;                /* `left` is already known, from the array */
     samp_logprob_set left;        /* the processed log-probabilities */
+    size_t n_told;                /* how many tokens of the support are known */
     sampi_logprob_facts facts[2]; /* [0] for the raw, [1] for the processed log-probabilities */
 } sampi_shard_row;
 

@@ -23,6 +23,7 @@
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "tests/support/case.h"
+#include "tests/support/told.h"
 #include "tests/support/suite.h"
 
 #include <pthread.h>
@@ -109,6 +110,7 @@ typedef struct world {
     samp_token_data *left; /* [LONGEST] candidates, to sort */
     samp_logprob *room;    /* [EXECUTORS][MAX_ROWS][2][MAX_TOP] */
     samp_logprobs logprobs[EXECUTORS][MAX_ROWS];
+    told *told; /* [EXECUTORS][MAX_ROWS] */
     uint64_t n_batches, n_logprobs;
 } world;
 
@@ -121,6 +123,7 @@ typedef struct call {
     bool has_logprobs;
     int32_t n_top[MAX_ROWS][2]; /* raw, processed */
     double cumulative[MAX_ROWS];
+    source asks[MAX_ROWS]; /* for given tokens and the support */
     int32_t n_threads[ISA_MAX];
 } call;
 
@@ -131,7 +134,8 @@ static bool world_make(world *w)
     w->means = (float *)malloc(ROOM * sizeof *w->means);
     w->left = (samp_token_data *)malloc(LONGEST * sizeof *w->left);
     w->room = (samp_logprob *)malloc((size_t)EXECUTORS * MAX_ROWS * 2 * MAX_TOP * sizeof *w->room);
-    return w->means && w->left && w->room && player_make(&w->p, wanted_isa(), LONGEST) &&
+    w->told = (told *)malloc((size_t)EXECUTORS * MAX_ROWS * sizeof *w->told);
+    return w->means && w->left && w->room && w->told && player_make(&w->p, wanted_isa(), LONGEST) &&
            shelf_make(&w->data, 2 * ROOM + 8192) && shelf_make(&w->mask, ROOM / 16);
 }
 
@@ -156,6 +160,7 @@ static bool end(world *w, bool good, const char *what)
     free(w->means);
     free(w->left);
     free(w->room);
+    free(w->told);
     return good;
 }
 
@@ -173,20 +178,38 @@ static void seat_free(const world *w, seat *t)
     for (int i = 0; i < w->p.isa.n; i++) samp_free(t->batch[i]);
 }
 
+/* A request for nothing but the token's, poisoned. */
+static samp_logprob_set no_set(double cumulative)
+{
+    return (samp_logprob_set){ .n_top_found = -77, .chosen = { -7, -7, -7.0f }, .cumulative_logprob = cumulative };
+}
+
 static samp_logprob_set *set_of(samp_logprobs *lp, int which) { return which ? &lp->processed : &lp->raw; }
+
+static told *told_of(const world *w, int executor, size_t r) { return w->told + (size_t)executor * MAX_ROWS + r; }
+
+/* How many logits row r has; 0: none, which is an error. */
+static size_t length_of(const call *c, size_t r)
+{
+    const size_t n = c->g.n_vocab_of ? c->n_of[r] : c->g.n_vocab;
+    return n <= c->g.n_vocab ? n : 0;
+}
 
 /* Where an executor writes row r's: poisoned. */
 static void prepare_logprobs(world *w, const call *c, int executor)
 {
-    for (size_t r = 0; r < c->g.n_rows; r++)
+    for (size_t r = 0; r < c->g.n_rows; r++) {
         for (int k = 0; k < 2; k++) {
             samp_logprob *top = w->room + (((size_t)executor * MAX_ROWS + r) * 2 + (size_t)k) * MAX_TOP;
             samp_logprob_set set = {
-                c->n_top[r][k] ? top : NULL, c->n_top[r][k], -77, { -7, -7, -7.0f }, c->cumulative[r]
+                .top_logprobs = c->n_top[r][k] ? top : NULL, .n_top = c->n_top[r][k], .n_top_found = -77,
+                .chosen = { -7, -7, -7.0f }, .cumulative_logprob = c->cumulative[r]
             };
             for (int i = 0; i < MAX_TOP; i++) top[i] = (samp_logprob){ -7, -7, -7.0f };
             *set_of(&w->logprobs[executor][r], k) = set;
         }
+        told_ask(told_of(w, executor, r), &w->logprobs[executor][r], c->asks[r], length_of(c, r));
+    }
 }
 
 static bool same_logprob(const samp_logprob *a, const samp_logprob *b)
@@ -212,6 +235,26 @@ static bool untouched_set(const samp_logprob_set *a, double cumulative)
 }
 
 /* ------------------------------------------------------------------------------ log-probabilities by definition */
+
+static int compare_ids(const void *a, const void *b)
+{
+    const samp_token x = ((const samp_token_data *)a)->id, y = ((const samp_token_data *)b)->id;
+    return x < y ? -1 : x > y;
+}
+static void test_sort_ids(samp_token_data *d, size_t n) { qsort(d, n, sizeof *d, compare_ids); }
+
+/* Is the last sampler that is on greedy? */
+static bool ends_greedily(samp_sampler *s)
+{
+    const sampi_sampler *t = (const sampi_sampler *)s;
+    for (int32_t i = samp_chain_n(s) - 1; i >= 0; i--) {
+        samp_sampler *last = samp_chain_get(s, i);
+        const sampi_sampler *of = (const sampi_sampler *)last;
+        if (of->kind == SAMPI_CHAIN ? samp_chain_n(last) > 0 && sampi_n_active(of) > 0 : !sampi_idles(of))
+            return ends_greedily(last);
+    }
+    return t->kind == SAMPI_GREEDY;
+}
 
 /* Sorts d [n], and says how many are unmasked, and their ln Z. */
 static size_t reference(samp_token_data *d, size_t n, long double *ln_z)
@@ -257,14 +300,58 @@ static bool check_set(const samp_logprob_set *set, const samp_token_data *d, siz
             return failed(__LINE__, "top %zu: {%d, %d, %.9g}, wanted {%d, %zu, %.12Lg}", i, (int)top->token,
                           (int)top->rank, (double)top->logprob, (int)d[i].id, i + 1, want);
     }
+    for (int32_t i = 0; i < set->n_ids; i++) {
+        for (at = 0; at < n && d[at].id != set->ids[i]; at++) continue;
+        want = (long double)d[at < n ? at : 0].logit - (long double)d[0].logit - ln_z;
+        if (at == n ? set->id_logprobs[i] != -INFINITY : !close_to(set->id_logprobs[i], want, n))
+            return failed(__LINE__, "token %d: %.9g, wanted %.12Lg", (int)set->ids[i], (double)set->id_logprobs[i],
+                          at == n ? -HUGE_VALL : want);
+    }
+    long double entropy = ln_z;
+    for (size_t i = n; i > 0; i--) {
+        const long double away = (long double)d[0].logit - (long double)d[i - 1].logit;
+        entropy += expl(-away - ln_z) * away;
+    }
+    if (fabsl((long double)set->entropy - entropy) > fabsl(entropy) * 6e-8L + (long double)n * 2.92e-11L + 1e-11L)
+        return failed(__LINE__, "entropy %.9g, wanted %.12Lg", (double)set->entropy, entropy);
     return true;
 }
 
-/* How many logits row r has; 0: none, which is an error. */
-static size_t length_of(const call *c, size_t r)
+/* The tokens of the sorted candidates d [n] that have a probability above 0 of being drawn; of greedy only the first.
+   Their weights are whole numbers of 2^-40 of the largest one, so the smallest probability is half of that. */
+static bool check_support(world *w, const call *c, size_t r, const samp_token_data *d, size_t n, long double ln_z,
+                          bool greedy)
 {
-    const size_t n = c->g.n_vocab_of ? c->n_of[r] : c->g.n_vocab;
-    return n <= c->g.n_vocab ? n : 0;
+    const samp_support *got = w->logprobs[0][r].support;
+    const float *row = w->means + r * c->g.n_vocab, *first = row;
+    const size_t length = length_of(c, r);
+    long double mass = 0.0L, whole = 0.0L;
+    size_t count = 0, near = 0;
+    if (!got) return true;
+    for (size_t i = 0; i < length; i++)
+        if (row[i] > *first) first = &row[i];
+    for (size_t i = 0; i < length; i++) whole += expl((long double)row[i] - (long double)*first);
+    for (size_t i = 0; i < n && (!greedy || i == 0); i++) {
+        const long double weight = expl((long double)d[i].logit - (long double)d[0].logit) * 0x1p40L;
+        const bool is_near = fabsl(weight - 0.5L) < 1e-6L; /* rounding decides */
+        near += is_near;
+        if (weight <= 0.5L && !is_near) break; /* all later ones have less */
+        w->left[count++] = d[i];
+    }
+    if (near == 0 ? got->n != count : got->n > count || got->n + near < count)
+        return failed(__LINE__, "support of %zu, wanted %zu", got->n, count);
+    for (size_t i = 0; i < got->n; i++)
+        if ((size_t)w->left[i].id < length) mass += expl((long double)row[w->left[i].id] - (long double)*first);
+    if (fabsl((long double)got->mass - mass / whole) > (long double)length * 2e-12L + 1e-11L)
+        return failed(__LINE__, "mass %.12g, wanted %.12Lg", got->mass, mass / whole);
+    if (got->n > got->capacity || near) return true;
+    test_sort_ids(w->left, count);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(got->tokens[i] == w->left[i].id);
+        const long double want = (long double)w->left[i].logit - (long double)d[0].logit - ln_z;
+        CHECK(!got->logprobs || close_to(got->logprobs[i], want, n));
+    }
+    return true;
 }
 
 /* Row r's, of one executor, against the row as it came and the candidates that the samplers left. */
@@ -277,6 +364,7 @@ static bool check_logprobs(world *w, const call *c, size_t r, samp_token token, 
     size_t n = reference(cur->data, cur->size, &ln_z);
     w->n_logprobs++;
     if (!check_set(&lp->processed, cur->data, cur->size, n, ln_z, token, c->cumulative[r])) return false;
+    if (!check_support(w, c, r, cur->data, n, ln_z, ends_greedily(c->seat[r]->steps))) return false;
     for (size_t i = 0; i < length; i++) w->left[i] = (samp_token_data){ (samp_token)i, row[i], 0.0f };
     n = reference(w->left, length, &ln_z);
     return check_set(&lp->raw, w->left, length, n, ln_z, token, c->cumulative[r]);
@@ -365,6 +453,7 @@ static void make_logprobs(source *s, call *c)
         c->n_top[r][0] = n_top[below(s, CASE_COUNT(n_top))];
         c->n_top[r][1] = n_top[below(s, CASE_COUNT(n_top))];
         c->cumulative[r] = percent(s, 50) ? 0.0 : -100.0 * coarse(s);
+        c->asks[r] = split(s);
     }
 }
 
@@ -460,6 +549,12 @@ static bool check_executor(world *w, const call *c, size_t r, int executor, samp
             return failed(__LINE__, "%s: row %zu: other log-probabilities (%d), %.9g and %.9g", name, r, k,
                           (double)set->chosen.logprob, (double)set_of(&w->logprobs[0][r], k)->chosen.logprob);
     }
+    const told *told = told_of(w, executor, r);
+    if (c->has_logprobs && want < 0 && !told_untouched(told, &w->logprobs[executor][r]))
+        return failed(__LINE__, "%s: row %zu failed, but tells something", name, r);
+    if (c->has_logprobs && want >= 0 &&
+        !told_same(told, told_of(w, 0, r), &w->logprobs[executor][r], &w->logprobs[0][r]))
+        return failed(__LINE__, "%s: row %zu of %zu tells something else", name, r, c->g.n_rows);
     return true;
 }
 
@@ -975,7 +1070,7 @@ static bool bad_rows_between_good_ones(void)
         index[r] = r;
         n_of[r] = SMALL;
         rows[r] = default_chain((uint64_t)r);
-        lp[r].raw = lp[r].processed = (samp_logprob_set){ NULL, 0, -77, { -7, -7, -7.0f }, 0.5 };
+        lp[r].raw = lp[r].processed = no_set(0.5);
         lp[r].raw.top_logprobs = top[r], lp[r].raw.n_top = 3;
         top[r][0] = top[r][1] = top[r][2] = (samp_logprob){ -7, -7, -7.0f };
     }
@@ -1073,7 +1168,7 @@ static bool tokens_that_a_sampler_refuses(void)
         rows[r] = r ? chain_of(samp_init_top_k(20), refuses, samp_init_dist(3))
                     : chain_of(refuses, samp_init_dist(3), NULL);
         for (int k = 0; k < 2; k++)
-            *set_of(&lp[r], k) = (samp_logprob_set){ &top[r][k], 1, -77, { -7, -7, -7.0f }, 0.5 };
+            *set_of(&lp[r], k) = no_set(0.5), set_of(&lp[r], k)->top_logprobs = &top[r][k], set_of(&lp[r], k)->n_top = 1;
         top[r][0] = top[r][1] = (samp_logprob){ -7, -7, -7.0f };
     }
     samp_logits g = { .data = data, .n_rows = 2, .n_vocab = SMALL, .logprobs = lp };
@@ -1266,7 +1361,7 @@ static bool masked_in_a_cut_row(void)
         samp_chain_add(chain, samp_init_xtc(1.0f, 0.05f, 1, (uint32_t)seed));
         samp_chain_add(chain, samp_init_dist((uint32_t)seed));
         samp_logprob top[TOP];
-        samp_logprobs lp = { { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 }, { top, TOP, 0, { 0, 0, 0.0f }, 0.0 } };
+        samp_logprobs lp = { .processed = { .top_logprobs = top, .n_top = TOP } };
         samp_logits logits = { .data = x, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = N, .logprobs = &lp };
         samp_token token = -1;
         CHECK(samp_sample_batch(&chain, &logits, &token) == SAMP_OK && token == 2);
@@ -1286,7 +1381,7 @@ static bool rank_behind_a_cut(void)
         samp_sampler *chain = chain_of(k % 2 ? samp_init_min_p(1.0f, 0) : samp_init_top_n_sigma(1e-9f),
                                        samp_init_temp(0.01f), samp_init_dist(5));
         for (int i = 0; i < 20; i++) {
-            samp_logprobs lp = { { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 }, { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 } };
+            samp_logprobs lp = { .support = NULL };
             samp_logits logits = { .data = x, .n_rows = 1, .n_vocab = lengths[k / 2], .logprobs = &lp };
             samp_token token = -1;
             CHECK(samp_sample_batch(&chain, &logits, &token) == SAMP_OK && token % 2 == 1);
@@ -1306,7 +1401,7 @@ static bool logprobs_near_one(void)
         for (int k = 0; k < 400; k++) {
             source s = source_seed((uint64_t)k);
             samp_sampler *chain = chain_of(samp_init_top_k(0), samp_init_temp(1.0f), samp_init_greedy());
-            samp_logprobs lp = { { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 }, { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 } };
+            samp_logprobs lp = { .support = NULL };
             samp_logits logits = { .data = x, .n_rows = 1, .n_vocab = n, .logprobs = &lp };
             samp_token token = -1;
             long double rest = 0.0L;

@@ -1414,7 +1414,7 @@ static void test_scheduled_grammars(void **state)
             }
             const samp_token drawn = samp_draw(s, row, BYTES);
             if (drawn != cases[i].got[at]) test_fail(__FILE__, __LINE__, "case %d: %d at %zu", k, drawn, at);
-            const samp_draft draft = { 1, &drawn, NULL, NULL, 0 };
+            const samp_draft draft = { 1, &drawn, NULL, NULL, 0, NULL };
             samp_token out[2];
             float rows[2 * BYTES];
             memcpy(rows, row, sizeof row), memcpy(rows + BYTES, row, sizeof row);
@@ -1499,7 +1499,7 @@ static void test_short_rows(void **state)
                      *s = kind < 4 ? samp_init_grammar(index, g) : samp_init_banned_strings(&vocab, never, 1, 0);
         const samp_logits logits = { .data = (float[N]){ 0 }, .n_rows = 1, .n_vocab = N - 1 };
         const samp_token drafted = 0;
-        const samp_draft draft = { 1, &drafted, NULL, NULL, 0 };
+        const samp_draft draft = { 1, &drafted, NULL, NULL, 0, NULL };
         samp_token out[2];
         float rows[2 * N] = { 0 };
         if (kind & 1) assert_ok(samp_chain_add(chain, samp_init_top_k(3)));
@@ -2339,7 +2339,7 @@ static void test_verify(void **state)
             if (below(&rng, 5) == 0) draft[k] = (samp_token)below(&rng, N);
         }
         samp_free(guess);
-        samp_draft d = { 4, draft, NULL, NULL, 0 };
+        samp_draft d = { 4, draft, NULL, NULL, 0, NULL };
         if (draft[0] < 0 || draft[1] < 0 || draft[2] < 0 || draft[3] < 0) d.n = 0;
         int32_t taken = samp_verify(chain, row, N, &d, SAMP_VERIFY_EXACT, out);
         for (int32_t k = 0; k <= taken; k++) assert_num(samp_sample(alone, row + k * N, N), out[k]);

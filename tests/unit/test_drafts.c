@@ -139,6 +139,7 @@ static void make_guess(guess *g, const manner *m, samp_token last, source *rng)
 {
     memcpy(g->parent, m->parent, m->n * sizeof *m->parent);
     model(last, g->logits);
+    memset(&g->draft, 0, sizeof g->draft);
     g->draft.n = m->n;
     g->draft.tokens = g->tokens;
     g->draft.probs = m->how == CERTAIN ? NULL : g->probs;
@@ -442,7 +443,7 @@ static void test_block_accepts_more(void **state)
     static const float probs[4] = { 2 / 3.0f, 1 / 3.0f, 2 / 3.0f, 1 / 3.0f };
     float logits[6];
     samp_token tokens[2], out[3];
-    samp_draft draft = { 2, tokens, probs, NULL, 0 };
+    samp_draft draft = { 2, tokens, probs, NULL, 0, NULL };
     samp_sampler *dist = samp_init_dist(11);
     source rng = source_stream(9400);
     double sum[2] = { 0, 0 };
@@ -506,7 +507,7 @@ static void take(samp_sampler *chain, const float *row, samp_token token)
     float rows[2 * N];
     samp_token out[2];
     samp_relaxed any = { N, 1.0f, -1, -1, true };
-    samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
     memcpy(rows, row, N * sizeof *row);
     memcpy(rows + N, row, N * sizeof *row);
     assert_num(samp_verify_relaxed(chain, rows, N, &draft, SAMP_VERIFY_EXACT, &any, out), 1);
@@ -704,7 +705,7 @@ static void test_many_children(void **state)
     static float logits[(V + 1) * V];
     samp_token tokens[V], out[V + 1];
     int32_t parent[V], path[V];
-    samp_draft draft = { V, tokens, NULL, NULL, 0 };
+    samp_draft draft = { V, tokens, NULL, NULL, 0, NULL };
     samp_sampler *dist = samp_init_dist(8);
     int rejected = 0, n = quick() ? 100 : 1500;
     long seen[4] = { 0 };
@@ -793,7 +794,7 @@ static void test_relaxed_bounds(void **state)
     static const float row[5] = { 0.0f, 0.69314718f, 1.3862944f, 0.0f, -INFINITY };
     float logits[10];
     samp_token token, out[2];
-    samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
     samp_sampler *greedy = samp_init_greedy();
     static const struct {
         samp_token token;
@@ -827,7 +828,7 @@ static void test_relaxed_otherwise(void **state)
     for (int i = 0; i < 400; i++) {
         float logits[2 * N];
         samp_token token = 0, out[2];
-        samp_draft draft = { 1, &token, NULL, NULL, 0 };
+        samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
         samp_relaxed relaxed = { 1, 1.0f, -1, -1, true };
         samp_sampler *chain = samp_chain_init(), *other;
         assert_ok(samp_chain_add(chain, last[i % 4]()));
@@ -852,7 +853,7 @@ static void test_relaxed_span(void **state)
     static const samp_token best[N_ROWS] = { BEGIN, 0, 1, END, 2, 3, 0 }, second[N_ROWS] = { 1, 1, 2, 0, 3, 0, 1 };
     float logits[N_ROWS * V];
     samp_token tokens[N_ROWS - 1], out[N_ROWS];
-    samp_draft draft = { 4, tokens, NULL, NULL, 0 };
+    samp_draft draft = { 4, tokens, NULL, NULL, 0, NULL };
     samp_sampler *greedy = samp_init_greedy();
     samp_relaxed relaxed = { 2, 1.0f, BEGIN, END, false };
     for (int i = 0; i < N_ROWS * V; i++) logits[i] = i % V == best[i / V] ? 2 : i % V == second[i / V] ? 1 : 0;

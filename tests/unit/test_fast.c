@@ -503,7 +503,7 @@ static bool sums_of_rows(void)
         loop_sums(sorted, n, sorted[0], &sum, &entropy);
         for (int k = 0; k < isa.n && good; k++) {
             sampi_sampler *g = (sampi_sampler *)greedy;
-            sampi_job job = { g, &g->work, x, SAMP_F32, NULL, n, NULL, false };
+            sampi_job job = { g, &g->work, x, SAMP_F32, NULL, n, NULL, 0.0f, false };
             sampi_row row;
             isa_use(&isa, k);
             if (samp_reserve(greedy, n) || sampi_open_row(&row, &job)) good = false;

@@ -3318,7 +3318,7 @@ static void test_lazy_draft_memory(void **state)
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"ab\" \"x\"*");
     float logits[2 * N_VOCAB] = { 0 };
     samp_token out[2], token = 257 /* abc */;
-    const samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    const samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
     bool done = false;
     for (int i = 0; i < 2; i++) logits[i * N_VOCAB + 257] = logits[i * N_VOCAB + 256] = 20.0f;
     for (long fail = 1; !done; fail++) {

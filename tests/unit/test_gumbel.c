@@ -337,7 +337,7 @@ static void test_drafts(void **state)
     for (int i = 0; i < 4; i++) test_row(rows[i], N, 300 + (uint64_t)i, 1.0, 0);
     samp_sampler *s = samp_init_gumbel(13), *same = samp_clone(s);
     for (int i = 0; i < 4; i++) want[i] = samp_sample(same, rows[i], N);
-    samp_draft draft = { 3, want, NULL, NULL, 0 };
+    samp_draft draft = { 3, want, NULL, NULL, 0, NULL };
     assert_num(samp_verify(s, rows[0], N, &draft, SAMP_VERIFY_EXACT, out), 3);
     assert_memory_equal(out, want, sizeof out);
     long seen[N] = { 0 };
@@ -347,7 +347,7 @@ static void test_drafts(void **state)
     source rng = source_stream(14);
     for (int k = 0; k < (quick() ? 5000 : 50000); k++) {
         samp_token guess = 1 + (samp_token)below(&rng, 8);
-        samp_draft one = { 1, &guess, probs, NULL, 0 };
+        samp_draft one = { 1, &guess, probs, NULL, 0, NULL };
         assert_true(samp_verify(s, rows[0], N, &one, SAMP_VERIFY_RATIO, out) >= 0);
         seen[out[0]]++;
     }
@@ -359,7 +359,7 @@ static void test_drafts(void **state)
     samp_sampler *guesser = samp_init_dist(15);
     for (int k = 0; k < 500; k++) {
         samp_token guess = samp_sample(guesser, rows[0], N);
-        samp_draft one = { 1, &guess, probs, NULL, 0 };
+        samp_draft one = { 1, &guess, probs, NULL, 0, NULL };
         taken += samp_verify(s, rows[0], N, &one, SAMP_VERIFY_RATIO, out) == 1;
     }
     assert_true(taken >= 498);

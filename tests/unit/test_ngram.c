@@ -149,7 +149,7 @@ static void test_same_tokens(void **state)
                 source s = source_seed((uint64_t)last * 8 + 3 + (n + (size_t)r) / 100);
                 for (int i = 0; i < N; i++) rows[r][i] = (float)(4.0 * normal(&s));
             }
-            const samp_draft d = { (size_t)m, draft, NULL, NULL, 0 };
+            const samp_draft d = { (size_t)m, draft, NULL, NULL, 0, NULL };
             int32_t a = samp_verify(chain, rows[0], N, &d, SAMP_VERIFY_EXACT, out);
             assert_true(a >= 0);
             for (int32_t i = 0; i <= a; i++) {

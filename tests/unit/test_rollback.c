@@ -133,7 +133,7 @@ static void do_verify(walk *w, source *s)
         if (token[i] < 0 || percent(s, 30)) token[i] = (samp_token)below(s, N);
     }
     samp_free(ahead);
-    samp_draft draft = { n, token, NULL, NULL, 0 };
+    samp_draft draft = { n, token, NULL, NULL, 0, NULL };
     int32_t taken = samp_verify(w->s, row, N, &draft, SAMP_VERIFY_EXACT, out);
     for (int32_t i = 0; i <= (taken < 0 ? 0 : taken); i++) {
         e[i].result = taken < 0 ? taken : out[i];
@@ -487,7 +487,7 @@ static void test_verify_by_ratio(void **state)
     int all = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
         samp_token draft_token[ROWS] = { 1, 2, 3, 4 }, out[ROWS + 1], again[ROWS + 1];
-        samp_draft draft = { ROWS, draft_token, NULL, NULL, 0 };
+        samp_draft draft = { ROWS, draft_token, NULL, NULL, 0, NULL };
         samp_sampler *chain = chain_of(samp_init_penalties(3, 1.5f, 0.1f, 0.0f),
                                        seed % 2 ? samp_init_mirostat_v2(seed, 5.0f, 0.3f) : samp_init_dist(seed),
                                        NULL);

@@ -22,6 +22,7 @@
 #include "sampling.h"
 #include "tests/support/case.h"
 #include "tests/support/test.h"
+#include "tests/support/told.h"
 
 #include <pthread.h>
 
@@ -47,6 +48,7 @@ typedef struct world {
     samp_token out[MAX_RANKS][MAX_ROWS];
     samp_logprobs *told[MAX_SLICES]; /* or NULL; the last ones are of the machine that has all */
     samp_logprob *top[MAX_SLICES];   /* [n_rows x 2 x MOST_TOP] */
+    told *more[MAX_SLICES];          /* [n_rows] given tokens and supports */
     int status[MAX_RANKS];
     unsigned rounds;
     size_t bytes; /* of a rank's messages */
@@ -74,9 +76,11 @@ static void make_told(world *w, source *s)
     for (size_t i = 0; i < MAX_SLICES; i++) {
         w->told[i] = (samp_logprobs *)calloc(w->n_rows + 1, sizeof **w->told);
         w->top[i] = (samp_logprob *)calloc(2 * MOST_TOP * w->n_rows + 1, sizeof **w->top);
+        w->more[i] = (told *)calloc(w->n_rows + 1, sizeof **w->more);
     }
     for (size_t r = 0; r < w->n_rows; r++) {
         int32_t n[2];
+        const source asks = split(s);
         for (int k = 0; k < 2; k++) n[k] = (int32_t)below(s, percent(s, 20) ? MOST_TOP + 1 : 6);
         for (size_t i = 0; i < MAX_SLICES; i++) {
             samp_logprob *top = w->top[i] + r * 2 * MOST_TOP;
@@ -84,6 +88,7 @@ static void make_told(world *w, source *s)
             w->told[i][r].raw.top_logprobs = top;
             w->told[i][r].processed.n_top = n[1];
             w->told[i][r].processed.top_logprobs = top + MOST_TOP;
+            told_ask(&w->more[i][r], &w->told[i][r], asks, w->n_vocab);
         }
     }
 }
@@ -188,6 +193,7 @@ static void drop_world(world *w)
     for (size_t i = 0; i < MAX_SLICES; i++) {
         free(w->told[i]);
         free(w->top[i]);
+        free(w->more[i]);
     }
     free(w->data);
     free(w->mask);
@@ -281,7 +287,8 @@ static void play_batch(world *w, source *s, const char *what, uint64_t number)
             same = same && (!state || same_state(state, w->chain[rank][r]));
             if (same && want >= 0 && w->told[rank]) {
                 const samp_logprobs *a = &w->told[rank][r], *b = &w->told[MAX_RANKS][r];
-                same = same_told(&a->raw, &b->raw) && same_told(&a->processed, &b->processed);
+                same = same_told(&a->raw, &b->raw) && same_told(&a->processed, &b->processed) &&
+                       told_same(&w->more[rank][r], &w->more[MAX_RANKS][r], a, b);
             }
             if (same) continue;
             char text[1500] = "";

@@ -148,7 +148,7 @@ static void test_unsupported(void **state)
 static void all_or_none(samp_sampler *s, const float *logits, bool draws)
 {
     samp_token token[4], drafted = 3, out[2];
-    samp_draft draft = { 1, &drafted, NULL, NULL, 0 };
+    samp_draft draft = { 1, &drafted, NULL, NULL, 0, NULL };
     samp_logits batch = { 0 };
     samp_token_data data[N];
     samp_token_data_array cur = test_array(data, logits, N);
@@ -1136,7 +1136,7 @@ static void test_custom_breaks_draft(void **state)
     good_row(logits, 96);
     good_row(logits + N, 97);
     probs[3] = 1.0f;
-    samp_draft draft = { 1, &drafted, probs, NULL, 0 };
+    samp_draft draft = { 1, &drafted, probs, NULL, 0, NULL };
     assert_ok(samp_chain_add(s, samp_init_custom(&iface, &what)));
     assert_ok(samp_chain_add(s, make_dist()));
     assert_status(samp_verify(s, logits, N, &draft, SAMP_VERIFY_RATIO, out), SAMP_E_RANGE);

@@ -45,7 +45,7 @@ static int tell_with_drafts(source *rng, samp_sampler *chain, const samp_token *
         samp_token tokens[MAX_DRAFT], out[MAX_DRAFT + 1];
         float logits[(MAX_DRAFT + 1) * N];
         size_t room = (size_t)(STORY - n - 1), most = below(rng, MAX_DRAFT + 1);
-        samp_draft draft = { room < most ? room : most, tokens, NULL, NULL, 0 };
+        samp_draft draft = { room < most ? room : most, tokens, NULL, NULL, 0, NULL };
         model(n ? story[n - 1] : -1, logits);
         for (size_t i = 0; i < draft.n; i++) {
             tokens[i] = below(rng, 4) ? truth[n + (int)i] : (samp_token)below(rng, N);
@@ -92,7 +92,7 @@ static void test_ras_has_no_ratio(void **state)
     (void)state;
     float logits[2 * N];
     samp_token token = 3, out[2];
-    samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
     samp_sampler *chain = test_pair(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
     model(5, logits);
     model(6, logits + N);
@@ -107,7 +107,7 @@ static void test_exact_ignores_probs(void **state)
     (void)state;
     float logits[2 * N], probs[1] = { NAN };
     samp_token token = 3, id = 77, out[2], want;
-    samp_draft draft = { 1, &token, probs, &id, 1 };
+    samp_draft draft = { 1, &token, probs, &id, 1, NULL };
     samp_sampler *chain = top_k_temp_dist(1);
     model(5, logits);
     model(6, logits + N);
@@ -223,7 +223,7 @@ static double ratio_draws(samp_sampler *chain, form kind, float told, long n)
     overlap[1] = 1 - overlap[0];
     for (long i = 0; i < n; i++) {
         samp_token tokens[3] = { propose(&d[0], &rng), propose(&d[1], &rng), -1 }, out[3];
-        samp_draft draft = { 2, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, n_top };
+        samp_draft draft = { 2, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, n_top, NULL };
         uint64_t position = samp_get_position(chain);
         int32_t a = samp_verify(chain, logits, N, &draft, SAMP_VERIFY_RATIO, out);
         assert_true(a >= 0 && a <= 2);
@@ -280,7 +280,7 @@ static void test_ratio_mirostat(void **state)
     proposal d = make_proposal(DENSE, logits, &rng);
     for (long i = 0, n = quick() ? 4000 : 100000; i < n; i++) {
         samp_token token = propose(&d, &rng), out[2];
-        samp_draft draft = { 1, &token, d.probs, NULL, 0 };
+        samp_draft draft = { 1, &token, d.probs, NULL, 0, NULL };
         assert_true(samp_verify(chain, logits, N, &draft, SAMP_VERIFY_RATIO, out) >= 0);
         seen[out[0]]++;
     }
@@ -307,7 +307,7 @@ static void test_ratio_learns(void **state)
     model(2, logits + N);
     for (samp_token token = 0; token < N; token++) {
         samp_token out[2];
-        samp_draft draft = { 1, &token, NULL, NULL, 0 };
+        samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
         samp_sampler *chain = samp_init_mirostat_v2(9, 3.0f, 0.3f), *adaptive = samp_init_adaptive_p(0.3f, 0.5f, 9);
         int32_t a = samp_verify(chain, logits, N, &draft, SAMP_VERIFY_RATIO, out);
         double mu = 6, sum = 0.3 / (1 - 0.5);
@@ -341,7 +341,7 @@ static void test_ratio_edges(void **state)
     (void)state;
     float logits[2 * N], probs[N] = { 0 };
     samp_token token = 0, out[2];
-    samp_draft draft = { 1, &token, probs, NULL, 0 };
+    samp_draft draft = { 1, &token, probs, NULL, 0, NULL };
     samp_sampler *chain = samp_init_dist(4);
     for (int i = 0; i < 2 * N; i++) logits[i] = i % N < 2 ? 0.0f : -INFINITY;
     logits[0] = -INFINITY; /* only token 1 is left in row 0 */
@@ -393,7 +393,7 @@ static void test_ratio_executors_agree(void **state)
         static float logits[(MAX_DRAFT + 1) * N], probs[MAX_DRAFT * N];
         static samp_token tokens[MAX_DRAFT], ids[MAX_DRAFT * N], out[MAX_DRAFT + 1], again[MAX_DRAFT + 1];
         form kind = (form)(i % 3);
-        samp_draft draft = { MAX_DRAFT, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N };
+        samp_draft draft = { MAX_DRAFT, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N, NULL };
         samp_token last = -1;
         for (int k = 0; k <= MAX_DRAFT; k++) {
             model(last, logits + k * N);
@@ -445,7 +445,7 @@ static void test_ratio_long_rows(void **state)
                 if (kind == SPARSE) probs[d * N_TOP + j] = 1.0f / N_TOP;
             }
         }
-        samp_draft draft = { DRAFTED, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N_TOP };
+        samp_draft draft = { DRAFTED, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N_TOP, NULL };
         int32_t a = samp_verify(slow, logits, n, &draft, SAMP_VERIFY_RATIO, out);
         assert_true(a >= 0);
         accepted += a > 0;
@@ -465,7 +465,7 @@ static void test_ratio_greedy(void **state)
     for (int i = 0; i < 200; i++) {
         float logits[3 * N];
         samp_token tokens[2], a[3], b[3];
-        samp_draft draft = { 2, tokens, NULL, NULL, 0 };
+        samp_draft draft = { 2, tokens, NULL, NULL, 0, NULL };
         samp_sampler *chain = samp_chain_init(), *copy;
         assert_ok(samp_chain_add(chain, samp_init_xtc(0.5f, 0.05f, 1, 3)));
         assert_ok(samp_chain_add(chain, samp_init_greedy()));
@@ -492,7 +492,7 @@ static void test_ratio_bits(void **state)
     const uint64_t seed = 0x123456789abcdef0u;
     float logits[2 * N];
     samp_token token = 2, out[2];
-    samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
     samp_sampler *dist = samp_init_dist(seed);
     int accepted = 0;
     for (int i = 0; i < 2 * N; i++) logits[i] = i % N < 4 ? 0.0f : -INFINITY; /* four tokens of equal weight */
@@ -527,7 +527,7 @@ static void test_clone_within(void **state)
     (void)state;
     float logits[2 * N];
     samp_token token = 2, out[2];
-    samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
     samp_sampler *chain = samp_chain_init(), *dist = samp_init_dist(6);
     assert_ok(samp_chain_add(chain, samp_init_custom(&cloner, dist)));
     assert_ok(samp_chain_add(chain, dist));
@@ -549,7 +549,7 @@ static void test_bad_input(void **state)
     samp_token tokens[2] = { 1, 2 }, ids[2 * N], out[3];
     for (int i = 0; i < 3 * N; i++) logits[i] = (float)(i % 7);
     for (int i = 0; i < 2 * N; i++) probs[i] = 1.0f / N, ids[i] = i % N;
-    samp_draft good = { 2, tokens, probs, NULL, 0 }, sparse = { 2, tokens, probs, ids, N }, d;
+    samp_draft good = { 2, tokens, probs, NULL, 0, NULL }, sparse = { 2, tokens, probs, ids, N, NULL }, d;
     samp_sampler *chain = top_k_temp_dist(3);
     const samp_verify_method ratio = SAMP_VERIFY_RATIO, exact = SAMP_VERIFY_EXACT;
 
@@ -621,7 +621,7 @@ static void test_bad_row(void **state)
     (void)state;
     float logits[3 * N];
     samp_token tokens[2] = { 6, 6 }, out[3];
-    samp_draft draft = { 2, tokens, NULL, NULL, 0 };
+    samp_draft draft = { 2, tokens, NULL, NULL, 0, NULL };
     for (int i = 0; i < 3 * N; i++) logits[i] = (float)(i % N % 7);
     logits[N] = NAN;
     samp_sampler *greedy = samp_chain_init(), *dist = samp_init_dist(1);
@@ -679,7 +679,7 @@ static void test_long_rows(void **state)
             for (int k = 0; k < N; k++) small[r * N + k] = probs[r * LONG + k] = (float)below(&rng, 100) / 1000.0f;
         }
         samp_verify_method method = i % 4 ? SAMP_VERIFY_RATIO : SAMP_VERIFY_EXACT;
-        samp_draft draft = { MOST, tokens, small, NULL, 0 }, wide_draft = { MOST, tokens, probs, NULL, 0 };
+        samp_draft draft = { MOST, tokens, small, NULL, 0, NULL }, wide_draft = { MOST, tokens, probs, NULL, 0, NULL };
         int32_t a = samp_verify(chain, rows, N, &draft, method, out[0]);
         assert_num(samp_verify(copy, wide, LONG, &wide_draft, method, out[1]), a);
         for (int k = 0; k <= MOST; k++) assert_num(out[1][k], out[0][k]);
