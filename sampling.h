@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10347 samplers/gumbel.h               25933 grammar/masks.h
-     320 api/config.h                    10457 watermark/function.h            26136 grammar/runs.h
-     351 api/types.h                     10570 watermark/text.h                26348 grammar/entries.h
-     670 api/missing.h                   10756 watermark/draw.h                26857 grammar/accepting.h
-     685 api/sample.h                    10961 samplers/mirostat.h             27196 grammar/history.h
-     829 api/chains.h                    11187 samplers/adaptive_p.h           27297 grammar/waiting.h
-    1126 api/samplers.h                  11325 samplers/ras.h                  27604 grammar/room.h
-    1500 api/gumbel.h                    11388 samplers/custom.h               27970 grammar/sampler.h
-    1529 api/operator.h                  11438 config/describe.h               28224 grammar/forced.h
-    1588 api/kv.h                        11606 config/from_params.h            28411 grammar/hooks.h
-    1785 api/llama_cpp.h                 11658 config/orders.h                 28533 schema/head.h
-    1833 api/text_error.h                11930 config/numbers.h                28708 schema/errors.h
-    1852 api/grammar.h                   12075 config/set.h                    28823 schema/collections.h
-    2161 api/shards.h                    12251 config/texts.h                  28856 schema/references.h
-    2274 api/peers.h                     12430 config/settings.h               29172 schema/strings.h
-    2409 api/drafts.h                    12545 life/rollback.h                 29233 schema/numbers.h
-    2568 api/constraints.h               12783 life/chain.h                    29435 schema/sets.h
-    2971 api/watermark.h                 13068 life/members.h                  29688 schema/formats.h
-    3145 api/stop.h                      13177 life/update.h                   29957 schema/scalars.h
-    3285 api/vocab.h                     13360 life/copy.h                     30263 schema/goals.h
-    3328 api/search.h                    13521 rows/row.h                      30506 schema/alternatives.h
-    3502 api/parts.h                     13744 rows/reserve.h                  31046 schema/objects.h
-    3554 base/switches.h                 13812 rows/pieces.h                   31629 schema/arrays.h
-    3857 base/random.h                   13921 rows/compact.h                  31995 schema/satisfiable.h
-    3877 base/mt19937.h                  14102 rows/sums.h                     32143 schema/whole.h
-    3949 base/exact.h                    14229 rows/changes.h                  32298 tags/head.h
-    4166 base/bits128.h                  14306 rows/cuts.h                     32426 tags/words.h
-    4242 base/elements.h                 14735 rows/typical.h                  32540 tags/inside.h
-    4368 watermark/colours.h             15043 rows/tail_free.h                32679 tags/formats.h
-    4431 kernels/llama_cpp/contract.h    15111 rows/selecting.h                33085 grammar/grammars.h
-    4473 kernels/contract.h              15247 rows/mirostat.h                 33153 peers/tables.h
-    4560 kernels/scalar.h                15327 watermark/rows.h                33592 peers/values.h
-    4764 kernels/llama_cpp/scalar.h      15437 rows/flat.h                     34088 peers/llama_server.h
-    4785 kernels/sets.h                  15500 rows/logprobs.h                 34156 peers/stops.h
-    4834 kernels/vectors.h               15642 rows/support.h                  34215 peers/fields.h
-    4916 kernels/avx512.h                15777 rows/step.h                     34518 peers/requests.h
-    5001 kernels/avx2.h                  15793 rows/llama_cpp/sums.h           34726 vocab/pieces.h
-    5065 kernels/sse2.h                  16096 rows/llama_cpp/samplers.h       34904 vocab/tokenizer_json.h
-    5082 kernels/neon.h                  16565 rows/llama_cpp/step.h           35122 vocab/gguf.h
-    5105 kernels/wasm.h                  16595 run/apply.h                     35297 shards/head.h
-    5121 kernels/generic.h               16664 run/writing.h                   35382 shards/bytes.h
-    5141 kernels/shared.h                16766 run/arrays.h                    35479 shards/merging.h
-    5265 kernels/passes.h                16842 run/arrays_llama_cpp.h          35768 shards/row.h
-    5949 kernels/llama_cpp/passes.h      17039 run/walk.h                      35891 shards/answers.h
-    6031 kernels/check.h                 17144 run/again.h                     36335 shards/logprobs.h
-    6053 kernels/dispatch.h              17209 run/finish.h                    36593 shards/taking.h
-    6252 core/thresholds.h               17248 run/draw_llama_cpp.h            36730 shards/asking.h
-    6345 core/array.h                    17320 run/draw.h                      36859 shards/prefix.h
-    6775 core/table.h                    17391 run/sample.h                    37081 shards/plans.h
-    6960 core/windows.h                  17496 watermark/making.h              37527 samplers/plans.h
-    7048 constraints/record.h            17718 watermark/tails.h               37789 shards/way.h
-    7118 watermark/record.h              17815 watermark/detect.h              37932 shards/memory.h
-    7137 rows/work.h                     18040 run/verify.h                    38001 shards/batch.h
-    7166 life/past.h                     18145 run/batch.h                     38405 drafts/head.h
-    7225 core/record.h                   18331 run/guide.h                     38456 drafts/block.h
-    7384 core/plans.h                    18372 life/state.h                    38639 drafts/tree.h
-    7410 core/fields.h                   18533 operator/weights.h              38762 drafts/relaxed.h
-    7513 core/owners.h                   18609 operator/search.h               38843 drafts/ngram.h
-    7580 core/mt19937.h                  18740 operator/run.h                  38979 search/head.h
-    7635 core/no_mt19937.h               18900 kv/cells.h                      39199 search/rows.h
-    7667 core/making.h                   18924 kv/making.h                     39279 search/states.h
-    7826 core/streams.h                  19144 kv/slot.h                       39366 search/beams.h
-    7862 life/state_fields.h             19276 kv/sequences.h                  39749 search/unmask.h
-    7950 samplers/llama_cpp.h            19406 kv/data.h                       39865 text/automaton.h
-    8029 samplers/logit_bias.h           19535 kv/update.h                     39936 grammar/patterns.h
-    8113 samplers/patch.h                19653 kv/state.h                      40085 constraints/automaton.h
-    8161 samplers/penalties.h            19852 llama_cpp/functions.h           40124 constraints/making.h
-    8302 samplers/dry.h                  19914 llama_cpp/object.h              40370 constraints/sampler.h
-    8830 samplers/cut.h                  19967 llama_cpp/vocabulary.h          40459 constraints/constructors.h
-    8850 samplers/top_n_sigma.h          20042 text/reading.h                  40837 constraints/patterns.h
-    8957 samplers/top_k.h                20148 text/strings.h                  40926 constraints/looking.h
-    9013 samplers/tail_free.h            20246 text/values.h                   40996 constraints/thinking.h
-    9130 samplers/typical.h              20400 text/documents.h                41239 constraints/schedule.h
-    9199 samplers/top_p.h                20473 grammar/head.h                  41322 constraints/accepting.h
-    9238 samplers/min_p.h                20477 grammar/tree.h                  41503 constraints/drawing.h
-    9275 samplers/by_sums.h              21119 grammar/building.h              41741 constraints/state.h
-    9405 samplers/top_h.h                21515 grammar/finishing.h             41805 constraints/kind.h
-    9456 samplers/min_k.h                21818 grammar/reading.h               41859 constraints/top_p_decay.h
-    9516 samplers/xtc.h                  21907 grammar/gbnf.h                  41935 constraints/timestamps.h
-    9657 samplers/infill.h               22200 grammar/regex.h                 42129 constraints/accessors.h
-    9764 samplers/temperature.h          22617 grammar/derivatives.h           42236 stop/head.h
-    9925 samplers/smoothing.h            23433 grammar/vocabulary.h            42301 stop/search.h
-   10006 samplers/softmax.h              23887 grammar/triggers.h              42422 stop/making.h
-   10036 samplers/drafted.h              24361 grammar/matcher.h               42579 stop/text.h
-   10061 samplers/greedy.h               24631 grammar/cache.h                 42731 stop/patterns.h
-   10093 samplers/choose.h               24912 grammar/moving.h                42803 stop/settings.h
-   10179 samplers/ratio.h                25361 grammar/visits.h                42834 core/kinds.h
-   10243 samplers/draw.h                 25651 grammar/states.h                42876 base/restore.h
-   10319 samplers/dist.h                 25809 grammar/items.h                 42889 api/license.h
+       2 api/opening.h                   10346 samplers/gumbel.h               25931 grammar/masks.h
+     320 api/config.h                    10456 watermark/function.h            26134 grammar/runs.h
+     351 api/types.h                     10569 watermark/text.h                26346 grammar/entries.h
+     670 api/missing.h                   10755 watermark/draw.h                26855 grammar/accepting.h
+     685 api/sample.h                    10960 samplers/mirostat.h             27194 grammar/history.h
+     829 api/chains.h                    11186 samplers/adaptive_p.h           27295 grammar/waiting.h
+    1126 api/samplers.h                  11324 samplers/ras.h                  27602 grammar/room.h
+    1500 api/gumbel.h                    11387 samplers/custom.h               27968 grammar/sampler.h
+    1529 api/operator.h                  11437 config/describe.h               28222 grammar/forced.h
+    1588 api/kv.h                        11605 config/from_params.h            28409 grammar/hooks.h
+    1785 api/llama_cpp.h                 11657 config/orders.h                 28531 schema/head.h
+    1833 api/text_error.h                11929 config/numbers.h                28706 schema/errors.h
+    1852 api/grammar.h                   12074 config/set.h                    28821 schema/collections.h
+    2161 api/shards.h                    12250 config/texts.h                  28854 schema/references.h
+    2274 api/peers.h                     12429 config/settings.h               29170 schema/strings.h
+    2409 api/drafts.h                    12544 life/rollback.h                 29231 schema/numbers.h
+    2568 api/constraints.h               12782 life/chain.h                    29433 schema/sets.h
+    2971 api/watermark.h                 13067 life/members.h                  29686 schema/formats.h
+    3145 api/stop.h                      13176 life/update.h                   29955 schema/scalars.h
+    3285 api/vocab.h                     13359 life/copy.h                     30261 schema/goals.h
+    3328 api/search.h                    13520 rows/row.h                      30504 schema/alternatives.h
+    3502 api/parts.h                     13743 rows/reserve.h                  31044 schema/objects.h
+    3554 base/switches.h                 13811 rows/pieces.h                   31627 schema/arrays.h
+    3857 base/random.h                   13920 rows/compact.h                  31993 schema/satisfiable.h
+    3877 base/mt19937.h                  14101 rows/sums.h                     32141 schema/whole.h
+    3949 base/exact.h                    14228 rows/changes.h                  32296 tags/head.h
+    4166 base/bits128.h                  14305 rows/cuts.h                     32424 tags/words.h
+    4242 base/elements.h                 14734 rows/typical.h                  32538 tags/inside.h
+    4368 watermark/colours.h             15042 rows/tail_free.h                32677 tags/formats.h
+    4431 kernels/llama_cpp/contract.h    15110 rows/selecting.h                33083 grammar/grammars.h
+    4473 kernels/contract.h              15246 rows/mirostat.h                 33151 peers/tables.h
+    4560 kernels/scalar.h                15326 watermark/rows.h                33590 peers/values.h
+    4764 kernels/llama_cpp/scalar.h      15436 rows/flat.h                     34086 peers/llama_server.h
+    4785 kernels/sets.h                  15499 rows/logprobs.h                 34154 peers/stops.h
+    4834 kernels/vectors.h               15641 rows/support.h                  34213 peers/fields.h
+    4916 kernels/avx512.h                15776 rows/step.h                     34516 peers/requests.h
+    5001 kernels/avx2.h                  15792 rows/llama_cpp/sums.h           34724 vocab/pieces.h
+    5065 kernels/sse2.h                  16095 rows/llama_cpp/samplers.h       34902 vocab/tokenizer_json.h
+    5082 kernels/neon.h                  16564 rows/llama_cpp/step.h           35120 vocab/gguf.h
+    5105 kernels/wasm.h                  16594 run/apply.h                     35295 shards/head.h
+    5121 kernels/generic.h               16663 run/writing.h                   35380 shards/bytes.h
+    5141 kernels/shared.h                16765 run/arrays.h                    35477 shards/merging.h
+    5265 kernels/passes.h                16841 run/arrays_llama_cpp.h          35766 shards/row.h
+    5949 kernels/llama_cpp/passes.h      17038 run/walk.h                      35889 shards/answers.h
+    6031 kernels/check.h                 17143 run/again.h                     36333 shards/logprobs.h
+    6053 kernels/dispatch.h              17208 run/finish.h                    36591 shards/taking.h
+    6252 core/thresholds.h               17247 run/draw_llama_cpp.h            36728 shards/asking.h
+    6345 core/array.h                    17319 run/draw.h                      36857 shards/prefix.h
+    6775 core/table.h                    17390 run/sample.h                    37079 shards/plans.h
+    6960 core/windows.h                  17495 watermark/making.h              37525 samplers/plans.h
+    7048 constraints/record.h            17717 watermark/tails.h               37787 shards/way.h
+    7118 watermark/record.h              17814 watermark/detect.h              37930 shards/memory.h
+    7137 rows/work.h                     18039 run/verify.h                    37999 shards/batch.h
+    7166 life/past.h                     18144 run/batch.h                     38403 drafts/head.h
+    7225 core/record.h                   18330 run/guide.h                     38454 drafts/block.h
+    7384 core/plans.h                    18371 life/state.h                    38637 drafts/tree.h
+    7410 core/fields.h                   18532 operator/weights.h              38760 drafts/relaxed.h
+    7513 core/owners.h                   18607 operator/search.h               38841 drafts/ngram.h
+    7580 core/mt19937.h                  18738 operator/run.h                  38977 search/head.h
+    7635 core/no_mt19937.h               18898 kv/cells.h                      39197 search/rows.h
+    7667 core/making.h                   18922 kv/making.h                     39277 search/states.h
+    7825 core/streams.h                  19142 kv/slot.h                       39364 search/beams.h
+    7861 life/state_fields.h             19274 kv/sequences.h                  39747 search/unmask.h
+    7949 samplers/llama_cpp.h            19404 kv/data.h                       39863 text/automaton.h
+    8028 samplers/logit_bias.h           19533 kv/update.h                     39934 grammar/patterns.h
+    8112 samplers/patch.h                19651 kv/state.h                      40083 constraints/automaton.h
+    8160 samplers/penalties.h            19850 llama_cpp/functions.h           40122 constraints/making.h
+    8301 samplers/dry.h                  19912 llama_cpp/object.h              40368 constraints/sampler.h
+    8829 samplers/cut.h                  19965 llama_cpp/vocabulary.h          40457 constraints/constructors.h
+    8849 samplers/top_n_sigma.h          20040 text/reading.h                  40835 constraints/patterns.h
+    8956 samplers/top_k.h                20146 text/strings.h                  40924 constraints/looking.h
+    9012 samplers/tail_free.h            20244 text/values.h                   40994 constraints/thinking.h
+    9129 samplers/typical.h              20398 text/documents.h                41237 constraints/schedule.h
+    9198 samplers/top_p.h                20471 grammar/head.h                  41320 constraints/accepting.h
+    9237 samplers/min_p.h                20475 grammar/tree.h                  41501 constraints/drawing.h
+    9274 samplers/by_sums.h              21117 grammar/building.h              41739 constraints/state.h
+    9404 samplers/top_h.h                21513 grammar/finishing.h             41803 constraints/kind.h
+    9455 samplers/min_k.h                21816 grammar/reading.h               41857 constraints/top_p_decay.h
+    9515 samplers/xtc.h                  21905 grammar/gbnf.h                  41933 constraints/timestamps.h
+    9656 samplers/infill.h               22198 grammar/regex.h                 42127 constraints/accessors.h
+    9763 samplers/temperature.h          22615 grammar/derivatives.h           42234 stop/head.h
+    9924 samplers/smoothing.h            23431 grammar/vocabulary.h            42299 stop/search.h
+   10005 samplers/softmax.h              23885 grammar/triggers.h              42420 stop/making.h
+   10035 samplers/drafted.h              24359 grammar/matcher.h               42577 stop/text.h
+   10060 samplers/greedy.h               24629 grammar/cache.h                 42729 stop/patterns.h
+   10092 samplers/choose.h               24910 grammar/moving.h                42801 stop/settings.h
+   10178 samplers/ratio.h                25359 grammar/visits.h                42832 core/kinds.h
+   10242 samplers/draw.h                 25649 grammar/states.h                42874 base/restore.h
+   10318 samplers/dist.h                 25807 grammar/items.h                 42887 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6654,7 +6654,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
 }
 
 /* Returns the sums over the array, with weights relative to `max`, which the array need not contain: typical's search
-   on the fast path (the executor that works on the row itself) sums parts of a row. */
+   on the fast path sums parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -6851,8 +6851,8 @@ enum {
     SAMPI_DROPS_FAST = 8,    /* the sampler's function on a row removes masked tokens too, except a few */
     SAMPI_SORTS = 0x10,      /* the sampler leaves the candidates in order */
     SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if its min_keep is above 1, to keep tokens that it would cut */
-    /* the sampler's function on a row accepts the row in place with a floor (a least logit); the functions of other
-       kinds get the remaining tokens as a copy */
+    /* the sampler's function on a row accepts the row in place with a floor; the functions of other kinds get the
+       remaining tokens as a copy */
     SAMPI_TAKES_FLOOR = 0x40,
     SAMPI_ONLY_SHOWS = 0x80,   /* the sampler changes no token's probability, so the fast path leaves it out */
     SAMPI_OWN_LOGITS = 0x100,  /* the sampler draws from logits that it computes, not from those it gets */
@@ -7701,7 +7701,7 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
 }
 
 /* ---- a list of tokens ----
-  A part (an array behind the record) that is a list of tokens in order of ids. */
+  A part that is a list of tokens in order of ids. */
 
 /* Copies the caller's list to part i. */
 static SAMPI_COLD void sampi_list_build(sampi_sampler *s, int i, const samp_token *from)
@@ -7781,8 +7781,7 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* Moves the record t to the heap: one block with the parts (the sampler's arrays) behind the record, the only
-   allocation of a constructor. */
+/* Moves the record t to the heap: one block with the parts behind the record, the only allocation of a constructor. */
 static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -8222,7 +8221,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Takes back an accepted token, or notes it for that (the past hook). */
+/* Takes back an accepted token, or notes it for that. */
 static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -8270,7 +8269,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repe
     return sampi_init(&t);
 }
 
-/* Replaces a last_n of -1 by the length of the context (the params hook). */
+/* Replaces a last_n of -1 by the length of the context. */
 static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
 {
     if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;
@@ -8527,7 +8526,7 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
-/* Checks the parameters and sizes the parts (the prepare hook). */
+/* Checks the parameters and sizes the parts. */
 static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -8558,7 +8557,7 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
-/* Fills the tails, heads and texts of breakers (the build hook). */
+/* Fills the tails, heads and texts of breakers. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
@@ -8764,7 +8763,7 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
-/* Adds the breakers' tokens to the fingerprint (the hash of settings). */
+/* Adds the breakers' tokens to the fingerprint. */
 static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -9736,7 +9735,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* Checks the vocabulary (the prepare hook): it must have texts, and a token that ends a text. */
+/* Checks the vocabulary: it must have texts, and a token that ends a text. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;
@@ -18596,8 +18595,7 @@ static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* Returns the mass (sum of weights) of the whole row. topp below 1 is a share of it, and with topk = n it is the mass
-   of the first k. */
+/* Returns the mass of the whole row. topp below 1 is a share of it, and with topk = n it is the mass of the first k. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -36362,8 +36360,8 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is a parcel of this kind (a record in a message between the ranks) about the logits that the caller gave, not about
-   the distribution from which the token was drawn? */
+/* Is a parcel of this kind about the logits that the caller gave, not about the distribution from which the token was
+   drawn? */
 static bool sampi_is_raw(sampi_parcel_kind kind)
 {
     return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS || kind == SAMPI_PARCEL_RAW_IDS;
@@ -37549,12 +37547,12 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* The plan of tail_free (its algorithm for slices and devices). */
+/* The plan of tail_free. The bends need all weights in order, and executors have a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* The plan of typical (its algorithm for slices and devices). */
+/* The plan of typical. Phase 0 makes the cut, which mostly leaves few tokens. In phase 1 the executor collects them. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -37596,7 +37594,7 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* The plan of these samplers (their algorithm for slices and devices). */
+/* The plan of these samplers. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -37617,7 +37615,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* The plan (algorithm for slices and devices) of top_h and min_k. */
+/* The plan of top_h and min_k. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);
@@ -37625,7 +37623,7 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The plan of xtc (its algorithm for slices and devices). */
+/* The plan of xtc. The coin is the same in each call of the plan, because it is a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -37643,7 +37641,7 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* The plan of temp and temp_ext (their algorithm for slices and devices). */
+/* The plan of temp and temp_ext. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -37721,7 +37719,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* The plan of mirostat (its algorithm for slices and devices). */
+/* The plan of mirostat. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -37762,7 +37760,7 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* The plan of adaptive_p (its algorithm for slices and devices). */
+/* The plan of adaptive_p. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -38220,7 +38218,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* Returns how many entries a parcel (a record in a message) of this kind has memory for. */
+/* Returns how many entries a parcel of this kind has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {

@@ -123,15 +123,15 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2719 gpu/prefix.h                     5239 gpu/device.h
-     150 gpu/api.h                        3269 gpu/choosing.h                   5386 gpu/contexts.h
-     288 gpu/switches.h                   3378 gpu/ending.h                     5544 gpu/steps.h
-     350 gpu/records.h                    3522 gpu/answers.h                    5635 gpu/where.h
-     626 gpu/elements.h                   4287 samplers/plans.h                 5799 gpu/sending.h
-     874 gpu/passes.h                     4549 gpu/users.h                      6054 gpu/batch.h
-    1704 gpu/list.h                       4645 gpu/logprobs.h                   6326 gpu/results.h
-    2368 gpu/left.h                       4798 gpu/advance.h                    6609 gpu/canary.h
-    2596 gpu/done.h                       5046 gpu/shapes.h
+       2 gpu/opening.h                    2712 gpu/prefix.h                     5224 gpu/device.h
+     150 gpu/api.h                        3259 gpu/choosing.h                   5371 gpu/contexts.h
+     288 gpu/switches.h                   3366 gpu/ending.h                     5529 gpu/steps.h
+     350 gpu/records.h                    3508 gpu/answers.h                    5619 gpu/where.h
+     626 gpu/elements.h                   4273 samplers/plans.h                 5783 gpu/sending.h
+     874 gpu/passes.h                     4535 gpu/users.h                      6036 gpu/batch.h
+    1701 gpu/list.h                       4631 gpu/logprobs.h                   6308 gpu/results.h
+    2361 gpu/left.h                       4783 gpu/advance.h                    6590 gpu/canary.h
+    2589 gpu/done.h                       5031 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -627,7 +627,7 @@ typedef struct sampi_gpu_args {
 /* ================================================================================================== >>elements
   One logit, one key, one operation. */
 
-/* Adds to a counter that teams (thread blocks) share; returns its old value. */
+/* Adds to a counter that teams share; returns its old value. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 /* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
@@ -773,13 +773,13 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
-/* Returns the bucket of a code (a token's place in an order, as an integer) in [lo, hi]. */
+/* Returns the bucket of a code in [lo, hi]. */
 #define SAMPI_EVEN 64
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
-    /* both are distances in nats (the unit of logits): a score from 0, a logit from the maximum */
+    /* both are distances in nats: a score from 0, a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
@@ -792,7 +792,7 @@ static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
 }
 
-/* Returns an operation (a sampler's change of the row) that needs no more than a factor or a key. */
+/* Returns an operation that needs no more than a factor or a key. */
 SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 {
     const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
@@ -802,7 +802,7 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 /* Whether the operation removes tokens; otherwise it changes logits. */
 static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
 
-/* Returns a logit after an operation (a sampler's change of the row) that changes all logits. */
+/* Returns a logit after an operation that changes all logits. A masked token stays masked. */
 static float sampi_gpu_change(const sampi_gpu_op *o, float l)
 {
     if (!(l >= -FLT_MAX)) return l;
@@ -829,7 +829,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Returns a logit after n operations (the samplers' changes of the row); -inf if one of them removes the token. */
+/* Returns a logit after n operations; -inf if one of them removes the token. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -844,7 +844,7 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* Returns a bound on logits after n operations (the samplers' changes of the row). */
+/* Returns a bound on logits after n operations. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -951,7 +951,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as all other passes read it: a share of its groups, and the operations (samplers' changes) so far. */
+/* The row as all other passes read it: a share of its groups, and the operations so far. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* first group, and the one after the last */
@@ -1098,8 +1098,7 @@ static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t ro
 /* The work on a lane's cell, a quarter at a time. pair: where 16-bit logits are read, two at a time, or NULL; x: where
    floats are read; the cell's elements are SAMPI_WARP apart either way. next: the quarter that follows, as it was read.
    l: this quarter's logits, up to date (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances
-   from the maximum, in nats; later: their logits after the next sampler; q: their envelopes (upper bounds of weights).
-   */
+   from the maximum, in nats; later: their logits after the next sampler; q: their envelopes. */
 typedef struct sampi_gpu_eight {
     const uint32_t *pair;
     const float *x;
@@ -1328,14 +1327,14 @@ SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, in
     of->s = s - 32 * sampi_bits(SAMPI_INT);
 }
 
-/* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys (logit above id)
-   from a floor on. */
+/* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys from a floor on.
+   */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key (logit above id) at least as
-       large, so comparing logits is enough */
+    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key at least as large, so comparing
+       logits is enough */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     uint64_t n = 0, z = 0, s = 0;
@@ -1420,8 +1419,8 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER and BUCKET make a list, for GATHER of tokens with keys (logit above id) from floor on (require_list), for
-   BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). */
+/* GATHER and BUCKET make a list, for GATHER of tokens with keys from floor on (require_list), for BUCKET with codes in
+   [lo, hi] (ask_bucket). */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -1476,8 +1475,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     sampi_gpu_append_wanted(a, row, split, NULL);
 }
 
-/* Computes the envelope's sum (an upper bound of the weights, by which a token is drawn) of each group of 1024 tokens
-   from those of its cells. */
+/* Computes the envelope's sum of each group of 1024 tokens from those of its cells. */
 static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -1532,8 +1530,8 @@ SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group,
     of->s = s - 32 * sampi_bits(SAMPI_INT);
 }
 
-/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the
-   tokens above a window of logits; mass, list and histogram of those in it. */
+/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a
+   window of logits; mass, list and histogram of those in it. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -1596,8 +1594,7 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
     }
 }
 
-/* HIST computes mass (sum of weights) and count of each bucket of a histogram; search_window has cleared the buckets.
-   */
+/* HIST computes mass and count of each bucket of a histogram; search_window has cleared the buckets. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1634,7 +1631,7 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     return q;
 }
 
-/* DRAW computes the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. */
+/* DRAW computes the sum of the envelope over each group of 1024 tokens. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1705,9 +1702,9 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 /* ====================================================================================================== >>list
   What one team (a thread block of one warp) does with the tokens of a list. */
 
-/* A row, for the team (thread block) that runs its steps (samplers), with the row's parts of the arrays. wide holds
-   weights or envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are
-   the tokens whose logits rules change, with their ids in changed_id. */
+/* A row, for the team that runs its steps (samplers), with the row's parts of the arrays. wide holds weights or
+   envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are the tokens
+   whose logits rules change, with their ids in changed_id. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1745,8 +1742,8 @@ static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
     return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
-/* Returns the first token's key (logit above id); 0 if the list is empty, which is no token's key (its logit would be
-   below -FLT_MAX). */
+/* Returns the first token's key; 0 if the list is empty, which is no token's key (its logit would be below -FLT_MAX).
+   */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1935,8 +1932,8 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     }
 }
 
-/* Writes the codes (places in an order, as integers) of the list's tokens to `code`, and their weights to `wide` if
-   they matter, for the search for the end of a prefix. */
+/* Writes the codes of the list's tokens to `code`, and their weights to `wide` if they matter, for the search for the
+   end of a prefix. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1955,8 +1952,8 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     return all;
 }
 
-/* Leaves only the tokens with this code (that share a score of typical), in the order of keys (logit above id): their
-   codes become those of keys, all other codes become UINT64_MAX, which list_end ignores. */
+/* Leaves only the tokens with this code (that share a score of typical), in the order of keys: their codes become those
+   of keys, all other codes become UINT64_MAX, which list_end ignores. */
 static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1967,7 +1964,7 @@ static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t ti
                                                                                                    : UINT64_MAX;
 }
 
-/* The number of tokens of the list with codes up to a bound, and their mass (sum of weights). */
+/* The number of tokens of the list with codes up to a bound, and their mass. */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
@@ -1989,8 +1986,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
-/* Returns how many tokens have keys (logit above id) from this one on: whether a floor leaves min_keep of them
-   (enough_above). */
+/* Returns how many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
 static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2030,8 +2026,8 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes are each compared with all others */
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes (places in an order) such that the tokens up to it have at least
-   this sum of w, or this number if w is NULL; UINT64_MAX if no code does. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least this sum of w, or this
+   number if w is NULL; UINT64_MAX if no code does. */
 SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
     uint64_t end = UINT64_MAX;
@@ -2063,8 +2059,8 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
     return end;
 }
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass (sum of
-   weights) and the number; UINT64_MAX if no code does. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
+   UINT64_MAX if no code does. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;
@@ -2080,13 +2076,12 @@ static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint6
     return other > end ? other : end;
 }
 
-/* A range of codes (places in an order) from lo to hi, and the mass (sum of weights) and number that are still needed
-   of its tokens. */
+/* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
 typedef struct sampi_gpu_between {
     uint64_t lo, hi, mass, count;
 } sampi_gpu_between;
 
-/* Copies the codes (places in an order) in a range and their weights, which are few, one behind the other. */
+/* Copies the codes in a range and their weights, which are few, one behind the other. */
 static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
                                             uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
@@ -2127,8 +2122,7 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Computes each lane's masses (sums of weights) of the codes from lo up to a, b and c, and their numbers: part [4 *
-   32]. */
+/* Computes each lane's masses of the codes from lo up to a, b and c, and their numbers: part [4 * 32]. */
 static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
                                             uint64_t c, uint64_t *part)
 {
@@ -2158,8 +2152,8 @@ static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* One step of the search: divides a range of codes (places in an order) into four, because sums for three bounds take
-   hardly longer than for one. *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
+/* One step of the search: divides a range of codes into four, because sums for three bounds take hardly longer than for
+   one. *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
 static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
                                uint64_t *part)
 {
@@ -2190,8 +2184,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     *n_in = upto - below;
 }
 
-/* Finds the smallest and the largest code (place in an order) of a list, its mass (sum of weights) and its number of
-   tokens, without those that list_tie has excluded. */
+/* Finds the smallest and the largest code of a list, its mass and its number of tokens, without those that list_tie has
+   excluded. */
 static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -2209,8 +2203,8 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
     all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
 }
 
-/* Returns the smallest code (place in an order) such that the tokens of the list up to it have at least the mass (sum
-   of weights) and the number; UINT64_MAX, which is not a token's code, if the whole list has less. */
+/* Returns the smallest code such that the tokens of the list up to it have at least the mass and the number;
+   UINT64_MAX, which is not a token's code, if the whole list has less. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
@@ -2312,8 +2306,7 @@ static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* Writes the ids of the list's tokens as codes, and their envelopes (upper bounds of the weights, for a draw) as
-   weights; returns the sum of the envelopes. */
+/* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
 static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2529,7 +2522,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* Makes a list of all remaining tokens whose keys (logit above id) are >= floor. */
+/* Makes a list of all remaining tokens whose keys are >= floor. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -2619,7 +2612,7 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keeps the tokens with keys (logit above id) from this one on, a prefix of the order. */
+/* Keeps the tokens with keys from this one on, a prefix of the order. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -2836,7 +2829,7 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* Places a window of logits around the logit at which the running sum of the sample's mass (sum of weights) exceeds t;
+/* Places a window of logits around the logit at which the running sum of the sample's mass exceeds t;
    SAMPI_GPU_DECLINED if the sample has less mass. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
 {
@@ -2858,7 +2851,7 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     return 1;
 }
 
-/* Decides whether the window's pass sums the draw's envelope (an upper bound of the weights) too. */
+/* Decides whether the window's pass sums the draw's envelope too. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2911,7 +2904,7 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 
 /* ---- by histograms ---- */
 
-/* Asks for a histogram of the codes (places in an order, as integers) in [lo, hi]. */
+/* Asks for a histogram of the codes in [lo, hi]. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -2927,8 +2920,8 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes (places in the
-   order) that list_codes has written just before. */
+/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes that list_codes
+   has written just before. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -2945,8 +2938,7 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
-/* Returns the first code (place in the order) of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if
-   there is none. */
+/* Returns the first code of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if there is none. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -2965,7 +2957,7 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 }
 
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass (sum of weights) and number are reached. */
+   which mass and number are reached. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n, uint64_t *scratch)
 {
@@ -2989,8 +2981,8 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     return count[bucket];
 }
 
-/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code (place in the order),
-   which no histogram can divide, the CPU samples the row. */
+/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
+   divide, the CPU samples the row. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
@@ -3077,8 +3069,7 @@ static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo,
     return sampi_gpu_search_window(h, lo, hi, even);
 }
 
-/* Adds the window's tokens of the prefix to the groups' sums of the envelope (an upper bound of the weights), which are
-   then those of the draw. */
+/* Adds the window's tokens of the prefix to the groups' sums of the envelope, which are then those of the draw. */
 static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3097,8 +3088,7 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Copies the codes (places in the order) and weights of those of the list's tokens that are in the range searched,
-   which are few. */
+/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
 static void sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3168,8 +3158,8 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* Finds the shortest prefix with at least this mass (sum of weights) and this number of tokens, or all tokens;
-   search.key (and score) are then the place of its last token. */
+/* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
+   are then the place of its last token. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -3271,7 +3261,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: returns the key of the chosen token, from a list or after a
      pass. */
 
-/* Returns the logit of a token after the first n operations (changes of all logits of the row by samplers). */
+/* Returns the logit of a token after the first n operations. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -3293,8 +3283,7 @@ SAMPI_INLINE void sampi_gpu_cell_envelopes(const sampi_gpu_pass *p, uint32_t gro
     }
 }
 
-/* Writes the envelope (an upper bound of the weight) of each token of a group of 1024, by id, to `wide`, which has room
-   for a group. */
+/* Writes the envelope of each token of a group of 1024, by id, to `wide`, which has room for a group. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -3330,9 +3319,8 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope (an upper bound of the
-   weights), then an element by its envelope, then tests it against its true weight, with the same random numbers as on
-   the CPU. */
+/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope, then an element by its
+   envelope, then tests it against its true weight, with the same random numbers as on the CPU. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -3401,16 +3389,14 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->batch = h->a->batch; /* the host reads it after the kernel; other teams after the next epoch has begun */
 }
 
-/* Returns the rules (changes of single logits) of a step: those sent with the batch, or those in the row's own place.
-   */
+/* Returns the rules of a step: those sent with the batch, or those in the row's own place. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
     return side == SAMPI_GPU_SENT ? h->a->rule + step->rule : h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
 }
 
-/* A token's place among the rules: the number of rules with smaller ids, and how often the token is in the window (the
-   last tokens). */
+/* A token's place among the rules: the number of rules with smaller ids, and how often the token is in the window. */
 typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
@@ -3431,8 +3417,8 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
     spot->count = count;
 }
 
-/* Makes the rules (changes of single logits) for the next token, in the other of the row's two places, by what
-   sampi_penalties_accept does, with all lanes at once. */
+/* Makes the rules for the next token, in the other of the row's two places, by what sampi_penalties_accept does, with
+   all lanes at once. */
 static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -3483,8 +3469,8 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
-/* Finishes a row: writes its result, and prepares everything for the next batch: no holes (bits of changed tokens), a
-   state of zeros except epoch and arrived. */
+/* Finishes a row: writes its result, and prepares everything for the next batch: no holes, a state of zeros except
+   epoch and arrived. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -3700,7 +3686,7 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Adds Zipf's sums of the first m sorted keys (logit above id), in ascending order, because they are rounded. */
+/* Adds Zipf's sums of the first m sorted keys, in ascending order, because they are rounded. */
 static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -3793,8 +3779,8 @@ static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
     return 1;
 }
 
-/* Keeps the shortest prefix with that mass (sum of weights) and number of tokens. mirostat asks for no order and no p,
-   because no sampler after it sees an array. */
+/* Keeps the shortest prefix with that mass and number of tokens. mirostat asks for no order and no p, because no
+   sampler after it sees an array. */
 static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass, size_t count)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -4218,7 +4204,7 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key (logit above id). */
+/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key. */
 static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
                                             uint64_t *key)
 {
@@ -4309,12 +4295,12 @@ static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/tail_free.h ---- */
 
-/* The plan of tail_free (its algorithm for slices and devices). */
+/* The plan of tail_free. The bends need all weights in order, and executors have a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 /* ---- src/samplers/typical.h ---- */
 
-/* The plan of typical (its algorithm for slices and devices). */
+/* The plan of typical. Phase 0 makes the cut, which mostly leaves few tokens. In phase 1 the executor collects them. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4356,7 +4342,7 @@ static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/by_sums.h ---- */
 
-/* The plan of these samplers (their algorithm for slices and devices). */
+/* The plan of these samplers. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4377,7 +4363,7 @@ static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/min_k.h ---- */
 
-/* The plan (algorithm for slices and devices) of top_h and min_k. */
+/* The plan of top_h and min_k. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);
@@ -4385,7 +4371,7 @@ static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/xtc.h ---- */
 
-/* The plan of xtc (its algorithm for slices and devices). */
+/* The plan of xtc. The coin is the same in each call of the plan, because it is a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;
@@ -4403,7 +4389,7 @@ static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/temperature.h ---- */
 
-/* The plan of temp and temp_ext (their algorithm for slices and devices). */
+/* The plan of temp and temp_ext. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4481,7 +4467,7 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* The plan of mirostat (its algorithm for slices and devices). */
+/* The plan of mirostat. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4522,7 +4508,7 @@ static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 
 /* ---- src/samplers/adaptive_p.h ---- */
 
-/* The plan of adaptive_p (its algorithm for slices and devices). */
+/* The plan of adaptive_p. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);
@@ -4647,14 +4633,13 @@ static SAMPI_CALLED int sampi_gpu_export(const sampi_gpu_here *h)
   The device computes a basis for each row's log-probabilities, one for the row as given and one for what the chain
      left: maximum, sum of weights, the first keys, and the chosen token's logit and rank. */
 
-/* Returns the keys (logit above id) of the first tokens of one of a row's sets: 0 as given, 1 after the chain. */
+/* Returns the keys of the first tokens of one of a row's sets: 0 as given, 1 after the chain. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
-/* Copies the keys (logit above id) of those of the list's n tokens that are in the prefix, in any order; *found counts
-   them. */
+/* Copies the keys of those of the list's n tokens that are in the prefix, in any order; *found counts them. */
 static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n, uint64_t *top, uint32_t *found)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -4712,8 +4697,8 @@ static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_s
     return 1;
 }
 
-/* Restores the row as it was given, for counting: the operations (samplers' changes) are dropped, and the tokens with
-   changed logits are read again. */
+/* Restores the row as it was given, for counting: the operations are dropped, and the tokens with changed logits are
+   read again. */
 static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -4733,7 +4718,7 @@ static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float ma
     st->max = max;
 }
 
-/* Returns the rank of a key (logit above id) among the first tokens of the row as given. */
+/* Returns the rank of a key among the first tokens of the row as given. */
 static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -4865,8 +4850,8 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Adds up the parts (results) of all teams (thread blocks) for the passes SUMS, SIGMA, MAX or WINDOW, and adds the
-   tokens with changed logits. */
+/* Adds up the parts (results) of all teams for the passes SUMS, SIGMA, MAX or WINDOW, and adds the tokens with changed
+   logits. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -4958,8 +4943,8 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     }
 }
 
-/* Ends a pass, when all teams (thread blocks) have done it: takes its result over, and runs steps (samplers) until
-   another pass is needed, or the row is finished. */
+/* Ends a pass, when all teams have done it: takes its result over, and runs steps (samplers) until another pass is
+   needed, or the row is finished. */
 static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -4999,7 +4984,7 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* Runs a team's (thread block's) passes over its row, as long as one can begin. */
+/* Runs a team's passes over its row, as long as one can begin. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -5063,7 +5048,7 @@ enum {
     SAMPI_GPU_BY_CPU
 };
 
-/* The chain of a job (a row for the device). */
+/* The chain of a job. */
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
     sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
@@ -5290,7 +5275,7 @@ static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 }
 
 #if SAMPI_OFFLOAD
-/* Counts whether all teams (thread blocks) that the launch has got run at once. */
+/* Counts whether all teams that the launch has got run at once. */
 static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_teams)
 {
     const uint32_t limit = counter[2], n = limit < n_teams ? limit : n_teams;
@@ -5595,9 +5580,9 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
     return sampi_gpu_flags(s) & SAMPI_MASKS_NONE && !sampi_temp_masks(s);
 }
 
-/* Whether the sampler's rules (changes of single logits) can stay on the device, which then updates them itself
-   (sampi_gpu_next_rules). dry's cannot, because a token changes them all; nor can those of tokens beyond the
-   vocabulary, which the device does not have; nor those of a long window, for which it has no room. */
+/* Whether the sampler's rules can stay on the device, which then updates them itself (sampi_gpu_next_rules). dry's
+   cannot, because a token changes them all; nor can those of tokens beyond the vocabulary, which the device does not
+   have; nor those of a long window, for which it has no room. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -5625,8 +5610,7 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
     last->now.pending_p = value;
 }
 
-/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step (the device's form of
-   it). */
+/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);
@@ -5801,7 +5785,7 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
   sampi_gpu_pack takes a chain and its route, and writes a job to the stage (the host's copy of what is sent), with its
      rules and ids after those of the jobs before. */
 
-/* Adds an id to those that the row's rules (changes of single logits) change, unless it is there. */
+/* Adds an id to those that the row's rules change, unless it is there. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -5816,7 +5800,7 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* Adds a rule (the change of one logit) to a step (a sampler). */
+/* Adds a rule to a step (a sampler). */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -5828,7 +5812,7 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* Makes the rules (changes of single logits) of logit_bias, for fill_rules: one per bias. */
+/* Makes the rules of logit_bias, for fill_rules: one per bias. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -5927,8 +5911,7 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* Sets, for each rule (the change of one logit) up to `until`, the index of its id among the row's changed ids, when
-   all of these are known. */
+/* Sets, for each rule up to `until`, the index of its id among the row's changed ids, when all of these are known. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -6001,8 +5984,7 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
-/* Packs a chain as the next job (a row for the device), with log-probabilities or NULL; returns false if the CPU must
-   sample the row. */
+/* Packs a chain as the next job, with log-probabilities or NULL; returns false if the CPU must sample the row. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {
@@ -6162,7 +6144,7 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-/* Returns the largest n_top (top log-probabilities) of a batch's rows. */
+/* Returns the largest n_top of a batch's rows. */
 static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 {
     int32_t most = 0;
@@ -6174,8 +6156,8 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* Sends what the device does not have: rules (changes of single logits), ids, args (addresses) and places, which come
-   before the jobs; and of the jobs (chains) the new ones, as one range from the first to the last. */
+/* Sends what the device does not have: rules, ids, args (addresses) and places, which come before the jobs; and of the
+   jobs (chains) the new ones, as one range from the first to the last. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes; fewer take as long */
@@ -6392,8 +6374,7 @@ static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* Updates the host's copy of a job (a chain on the device), as the device has updated its own, at the end of
-   commit_row. */
+/* Updates the host's copy of a job, as the device has updated its own, at the end of commit_row. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -6412,7 +6393,7 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* Takes the token of a job (a row that the device has sampled) into its chain: state, position, acceptance. */
+/* Takes the token of a job into its chain: state, position, acceptance. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];

@@ -333,7 +333,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
 }
 
 /* Returns the sums over the array, with weights relative to `max`, which the array need not contain: typical's search
-   on the fast path (the executor that works on the row itself) sums parts of a row. */
+   on the fast path sums parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };

@@ -37,8 +37,8 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
 }
 
 /* ---- a list of tokens ----
-   A part (an array behind the record) that is a list of tokens in order of ids: sampi_count [n], whose counts are not
-   used. The constructor checks the caller's list by sampi_require_tokens, and sizes the part. */
+   A part that is a list of tokens in order of ids: sampi_count [n], whose counts are not used. The constructor checks
+   the caller's list by sampi_require_tokens, and sizes the part. */
 
 /* Copies the caller's list to part i. */
 static SAMPI_COLD void sampi_list_build(sampi_sampler *s, int i, const samp_token *from)
@@ -124,10 +124,9 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* Moves the record t to the heap: one block with the parts (the sampler's arrays) behind the record, the only
-   allocation of a constructor. A record with an error becomes a sampler that carries the error and has no parts.
-   Returns NULL without memory. Chains and clones of custom samplers call this function directly, because their records
-   need no checks. */
+/* Moves the record t to the heap: one block with the parts behind the record, the only allocation of a constructor. A
+   record with an error becomes a sampler that carries the error and has no parts. Returns NULL without memory. Chains
+   and clones of custom samplers call this function directly, because their records need no checks. */
 static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;

@@ -19,7 +19,7 @@ typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sa
 
 /* A chain's members, and its last accepted tokens (samp_prev). The chain owns its members and both arrays; samp_free
    frees them. `prev` stays when members change: a member that was off, or that joins later, learns the accepted tokens
-   from it (the hook take_over). */
+   from it. */
 typedef struct sampi_chain {
     sampi_sampler **item; /* [n] the members, with memory for cap */
     int32_t n, cap;
@@ -70,11 +70,11 @@ typedef struct sampi_adaptive_numbers {
     sampi_mirostat_numbers mirostat; \
     sampi_adaptive_numbers adaptive;
 
-/* The record behind a samp_sampler. The constructor sets kind, off, seed, the offsets of the parts (the arrays behind
-   the record) and most of the union; they never change afterwards. The status never changes either, except a chain's.
-   Draws change now, position, perf, n_edits, past and work. Accepted tokens change the windows (ring) and the average
-   in the union. A new member needs care in three places: samp_clone copies all bytes, sampi_clone_chain does
-   not, and the hook `past` must cover what a draw or a token changes. */
+/* The record behind a samp_sampler. The constructor sets kind, off, seed, the offsets of the parts and most of the
+   union; they never change afterwards. The status never changes either, except a chain's. Draws change now, position,
+   perf, n_edits, past and work. Accepted tokens change the windows (ring) and the average in the union. A new member
+   needs care in three places: samp_clone copies all bytes, sampi_clone_chain does not, and the hook `past` must cover
+   what a draw or a token changes. */
 struct sampi_sampler {
     samp_sampler base; /* must be the first member: users hold a pointer to it */
     sampi_kind kind;

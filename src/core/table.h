@@ -83,9 +83,9 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* Properties of a kind. Most flags are promises about its apply function. The fast path (which works on the row without
-   an array) and the GPU rely on them, and a broken promise gives another token than the apply functions give. Without a
-   flag a kind is run in the slower way, which is always right. */
+/* Properties of a kind. Most flags are promises about its apply function. The fast path and the GPU rely on them, and a
+   broken promise gives another token than the apply functions give. Without a flag a kind is run in the slower way,
+   which is always right. */
 enum {
     SAMPI_SELECTS = 1, /* the sampler selects a token, so it should be the last sampler of a chain */
     /* the sampler leaves p as it was, and the order too unless it has SAMPI_SORTS or SAMPI_KEEPS_SOME */
@@ -94,8 +94,8 @@ enum {
     SAMPI_DROPS_FAST = 8,    /* the sampler's function on a row removes masked tokens too, except a few */
     SAMPI_SORTS = 0x10,      /* the sampler leaves the candidates in order */
     SAMPI_KEEPS_SOME = 0x20, /* the sampler sorts if its min_keep is above 1, to keep tokens that it would cut */
-    /* the sampler's function on a row accepts the row in place with a floor (a least logit); the functions of other
-       kinds get the remaining tokens as a copy */
+    /* the sampler's function on a row accepts the row in place with a floor; the functions of other kinds get the
+       remaining tokens as a copy */
     SAMPI_TAKES_FLOOR = 0x40,
     SAMPI_ONLY_SHOWS = 0x80,   /* the sampler changes no token's probability, so the fast path leaves it out */
     SAMPI_OWN_LOGITS = 0x100,  /* the sampler draws from logits that it computes, not from those it gets */

@@ -4,7 +4,7 @@
    too. */
 
 /* A ring of the last `cap` tokens: `size` tokens are in it, and the next one is written at index `head`. The array of
-   tokens is part 0 (the first array behind the record) of penalties and dry, and `prev` of a chain. */
+   tokens is part 0 of penalties and dry, and `prev` of a chain. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;

@@ -34,8 +34,8 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a,
 #endif
 
 /* Ends the scan, a row's first pass: returns SAMP_OK if the row is good, else its status. It begins the state: maximum,
-   bar (a lower bound of the logits), the tokens whose logits rules change. The changed logits are read here, once,
-   because the scan has skipped them. A masked token stays masked, whatever its rules are. */
+   bar, the tokens whose logits rules change. The changed logits are read here, once, because the scan has skipped them.
+   A masked token stays masked, whatever its rules are. */
 static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -73,9 +73,9 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Adds up the parts (results) of all teams (thread blocks) for the passes SUMS, SIGMA, MAX or WINDOW, and adds the
-   tokens with changed logits. All sums are modulo 2^64, so a row has the same sums however many teams it has. The
-   meaning of a part's sums depends on the pass; only the members of the state that the pass was for are written. */
+/* Adds up the parts (results) of all teams for the passes SUMS, SIGMA, MAX or WINDOW, and adds the tokens with changed
+   logits. All sums are modulo 2^64, so a row has the same sums however many teams it has. The meaning of a part's sums
+   depends on the pass; only the members of the state that the pass was for are written. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -169,9 +169,9 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     }
 }
 
-/* Ends a pass, when all teams (thread blocks) have done it: takes its result over, and runs steps (samplers) until
-   another pass is needed, or the row is finished. Only the calling team works on the row. Between two steps it checks
-   that a complete row's list is not empty; in other rows the next maximum shows whether tokens remain. */
+/* Ends a pass, when all teams have done it: takes its result over, and runs steps (samplers) until another pass is
+   needed, or the row is finished. Only the calling team works on the row. Between two steps it checks that a complete
+   row's list is not empty; in other rows the next maximum shows whether tokens remain. */
 static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -211,14 +211,13 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* Runs a team's (thread block's) passes over its row, as long as one can begin. How teams wait: a team does its part of
-   the pass, fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have
-   written; it advances the row, fences, and raises the epoch (the count of passes). The others wait for the epoch,
-   fence, and read the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that
-   a team has done. A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and
-   must not do its part twice. The mark includes the batch, because an earlier row of the same number may have had the
-   same epoch. A result of this batch ends the row for every team that sees it. A row's only team does not wait, and
-   runs until then. */
+/* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of the pass,
+   fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have written; it
+   advances the row, fences, and raises the epoch. The others wait for the epoch, fence, and read the new state. So the
+   state has one writer at a time, and no lock. done [team] is the last pass that a team has done. A team that stops
+   waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its part twice. The mark
+   includes the batch, because an earlier row of the same number may have had the same epoch. A result of this batch
+   ends the row for every team that sees it. A row's only team does not wait, and runs until then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;

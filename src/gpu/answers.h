@@ -190,8 +190,8 @@ static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
     return 1;
 }
 
-/* Adds Zipf's sums of the first m sorted keys (logit above id), in ascending order, because they are rounded. All lanes
-   compute the logarithms and differences before that. */
+/* Adds Zipf's sums of the first m sorted keys, in ascending order, because they are rounded. All lanes compute the
+   logarithms and differences before that. */
 static SAMPI_CALLED void sampi_gpu_zipf_of_first(const sampi_gpu_here *h, uint32_t m, sampi_zipf *zipf)
 {
     const uint64_t *key = h->code;
@@ -288,8 +288,8 @@ static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
     return 1;
 }
 
-/* Keeps the shortest prefix with that mass (sum of weights) and number of tokens. mirostat asks for no order and no p,
-   because no sampler after it sees an array. */
+/* Keeps the shortest prefix with that mass and number of tokens. mirostat asks for no order and no p, because no
+   sampler after it sees an array. */
 static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass, size_t count)
 {
     const int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -729,7 +729,7 @@ static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_t
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key (logit above id). */
+/* Finds the first of n lanes' winners: the smallest time, at equal times the larger key. */
 static SAMPI_CALLED void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
                                             uint64_t *key)
 {

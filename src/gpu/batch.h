@@ -81,8 +81,8 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
 
 /* Sends the rows for the device: their logits if they are in host memory, masks, and places (where each row's logits
    and token are). On the device such logits are packed; logits that are there already stay in place. Places are written
-   to the stage (the host's copy of what is sent) for all jobs, also kept ones, because the next batch may have another
-   order of rows; upload_stage sends them. */
+   to the stage for all jobs, also kept ones, because the next batch may have another order of rows; upload_stage sends
+   them. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -116,8 +116,8 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-/* Returns the largest n_top (top log-probabilities) of a batch's rows. All rows of args.basis have room for so many,
-   and host and device must use the same number. */
+/* Returns the largest n_top of a batch's rows. All rows of args.basis have room for so many, and host and device must
+   use the same number. */
 static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 {
     int32_t most = 0;
@@ -129,10 +129,9 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* Sends what the device does not have: rules (changes of single logits), ids, args (addresses) and places, which come
-   before the jobs; and of the jobs (chains) the new ones, as one range from the first to the last. The args are written
-   to the stage last, because they contain where the rules are. It takes one copy, or two if there are many kept jobs
-   before the new ones. */
+/* Sends what the device does not have: rules, ids, args (addresses) and places, which come before the jobs; and of the
+   jobs (chains) the new ones, as one range from the first to the last. The args are written to the stage last, because
+   they contain where the rules are. It takes one copy, or two if there are many kept jobs before the new ones. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes; fewer take as long */
@@ -157,10 +156,10 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
-/* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams
-   (thread blocks), but not more than it has groups of 1024 tokens. Teams wait for each other only if all of them run at
-   once; otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used
-   than run at once; a row's only team does not wait. */
+/* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams,
+   but not more than it has groups of 1024 tokens. Teams wait for each other only if all of them run at once; otherwise
+   a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used than run at once;
+   a row's only team does not wait. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;

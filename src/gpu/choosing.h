@@ -4,9 +4,9 @@
    weight), and accepted with probability weight / envelope; else the next attempt follows. The random numbers are a
    function of seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
-/* Returns the logit of a token after the first n operations (changes of all logits of the row by samplers). For a token
-   whose own logit a rule changes (a bias or a penalty), it returns the current logit, after all operations. It is
-   called for a token that a draw has found in the row, so the token is on no list. */
+/* Returns the logit of a token after the first n operations. For a token whose own logit a rule changes, it returns the
+   current logit, after all operations. It is called for a token that a draw has found in the row, so the token is on no
+   list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -28,9 +28,9 @@ SAMPI_INLINE void sampi_gpu_cell_envelopes(const sampi_gpu_pass *p, uint32_t gro
     }
 }
 
-/* Writes the envelope (an upper bound of the weight) of each token of a group of 1024, by id, to `wide`, which has room
-   for a group. Tokens with changed logits are put in their places, so the running sum over the group is the CPU's; in
-   the row itself such a token is a hole with an envelope of 0. row_draw calls it for each attempt. */
+/* Writes the envelope of each token of a group of 1024, by id, to `wide`, which has room for a group. Tokens with
+   changed logits are put in their places, so the running sum over the group is the CPU's; in the row itself such a
+   token is a hole with an envelope of 0. row_draw calls it for each attempt. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -67,11 +67,11 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope (an upper bound of the
-   weights), then an element by its envelope, then tests it against its true weight, with the same random numbers as on
-   the CPU. The memory of the buckets is free then, and holds the sums of lanes. Mostly the first attempt succeeds,
-   because the envelope is close to the weight. It runs after the DRAW pass, for a row without a complete list. The key
-   that it returns has the token's current logit. */
+/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope, then an element by its
+   envelope, then tests it against its true weight, with the same random numbers as on the CPU. The memory of the
+   buckets is free then, and holds the sums of lanes. Mostly the first attempt succeeds, because the envelope is close
+   to the weight. It runs after the DRAW pass, for a row without a complete list. The key that it returns has the
+   token's current logit. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;

@@ -64,9 +64,8 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* Zeroes the beginning of the block, which has the state of rows and teams. It copies pieces as large as the stage (the
-   host's copy of what is sent), whose jobs are lost; so only creation calls it, and start_again, when all slots are
-   forgotten. */
+/* Zeroes the beginning of the block, which has the state of rows and teams. It copies pieces as large as the stage,
+   whose jobs are lost; so only creation calls it, and start_again, when all slots are forgotten. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
     const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* the size of the stage, which
@@ -80,8 +79,8 @@ static int sampi_gpu_zero(samp_gpu *gpu)
 
 /* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it.
    While the small one exists, the driver need not map memory again for what libgomp allocates in each launch. It writes
-   the context's addresses, which never change. If it fails, create frees what was allocated. Jobs (chains on the
-   device) begin without room for steps; the first batch widens them. */
+   the context's addresses, which never change. If it fails, create frees what was allocated. Jobs begin without room
+   for steps; the first batch widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);

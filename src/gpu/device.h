@@ -57,11 +57,11 @@ static int sampi_gpu_require_memory(samp_gpu *gpu, const void *p, size_t n)
 }
 
 #if SAMPI_OFFLOAD
-/* Counts whether all teams (thread blocks) that the launch has got run at once. Each adds itself to counter[0] and
-   waits, as long as it would for a pass, until all have; then it adds itself to counter[1]. Teams beyond the limit,
-   counter[2], end. A device that runs teams in turns lets the first ones wait in vain. counter[3] becomes the number of
-   teams. Only the kernel calls it, because libgomp gives a kernel as many teams as its registers let run at once, and
-   another kernel may get another number. */
+/* Counts whether all teams that the launch has got run at once. Each adds itself to counter[0] and waits, as long as it
+   would for a pass, until all have; then it adds itself to counter[1]. Teams beyond the limit, counter[2], end. A
+   device that runs teams in turns lets the first ones wait in vain. counter[3] becomes the number of teams. Only the
+   kernel calls it, because libgomp gives a kernel as many teams as its registers let run at once, and another kernel
+   may get another number. */
 static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_teams)
 {
     const uint32_t limit = counter[2], n = limit < n_teams ? limit : n_teams;

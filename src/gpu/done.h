@@ -29,9 +29,9 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keeps the tokens with keys (logit above id) from this one on, a prefix of the order. If the list has all of them, the
-   row is complete from then on, and needs no more passes. A known maximum stays known, because its token is kept first.
-   Every sampler that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
+/* Keeps the tokens with keys from this one on, a prefix of the order. If the list has all of them, the row is complete
+   from then on, and needs no more passes. A known maximum stays known, because its token is kept first. Every sampler
+   that cuts ends here, except xtc and typical; log-probabilities call it to count tokens. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -69,9 +69,8 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 }
 
 /* Changes every logit: temperatures, smoothing, log_softmax. A list that is not complete becomes invalid, because its
-   floor refers to the old keys. If the operation keeps the order, maximum and bar (a lower bound of the logits) are
-   changed as any logit is, with the same roundings, so they stay those of tokens; otherwise the maxima of cells (32
-   elements) are no longer used. */
+   floor refers to the old keys. If the operation keeps the order, maximum and bar are changed as any logit is, with the
+   same roundings, so they stay those of tokens; otherwise the maxima of cells (32 elements) are no longer used. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;

@@ -9,11 +9,10 @@
    samplers' changes of the row). Passes call these functions for whole cells, steps for single tokens, the host
    (gpu/results.h) for the contents of a key. The functions write only through pointers that they get for it. */
 
-/* Adds to a counter that teams (thread blocks) share; returns its old value. Counters are relaxed; sampi_gpu_fence
-   orders them against other memory: if team A writes, fences and adds, and team B sees the addition and then fences, B
-   reads what A wrote. gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so
-   there are no more fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without
-   any. */
+/* Adds to a counter that teams share; returns its old value. Counters are relaxed; sampi_gpu_fence orders them against
+   other memory: if team A writes, fences and adds, and team B sees the addition and then fences, B reads what A wrote.
+   gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so there are no more
+   fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 /* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
@@ -61,9 +60,9 @@ static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
-/* Returns the view of a row. Masks and places are numbered by job (a row on the device); the logits are in the caller's
-   row that the place names. Rows without changed ids have no holes (elements taken out of the row), so passes do not
-   look for any. Each team makes a view for each pass, and so do steps that read single tokens. */
+/* Returns the view of a row. Masks and places are numbered by job; the logits are in the caller's row that the place
+   names. Rows without changed ids have no holes (elements taken out of the row), so passes do not look for any. Each
+   team makes a view for each pass, and so do steps that read single tokens. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -158,9 +157,8 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
     sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, 32, lane, x);
 }
 
-/* Returns one element, or -inf if it is masked. Holes (bits of changed tokens) are ignored: a changed token's logit
-   stays in the row, which is the caller's and is never written. For tokens that a pass has found, and for changed
-   tokens. */
+/* Returns one element, or -inf if it is masked. Holes are ignored: a changed token's logit stays in the row, which is
+   the caller's and is never written. For tokens that a pass has found, and for changed tokens. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
@@ -175,15 +173,14 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
-/* Returns the bucket of a code (a token's place in an order, as an integer) in [lo, hi]. Small floats have many codes
-   close together, so a row's logits would fall into few buckets of equal numbers of codes; the first histogram
-   therefore has buckets of equal width, 1/64 nat (the unit of logits). */
+/* Returns the bucket of a code in [lo, hi]. Small floats have many codes close together, so a row's logits would fall
+   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat. */
 #define SAMPI_EVEN 64
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
-    /* both are distances in nats (the unit of logits): a score from 0, a logit from the maximum */
+    /* both are distances in nats: a score from 0, a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
@@ -196,7 +193,7 @@ static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
 }
 
-/* Returns an operation (a sampler's change of the row) that needs no more than a factor or a key. */
+/* Returns an operation that needs no more than a factor or a key. */
 SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 {
     const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
@@ -206,8 +203,7 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
 /* Whether the operation removes tokens; otherwise it changes logits. */
 static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
 
-/* Returns a logit after an operation (a sampler's change of the row) that changes all logits. A masked token stays
-   masked. */
+/* Returns a logit after an operation that changes all logits. A masked token stays masked. */
 static float sampi_gpu_change(const sampi_gpu_op *o, float l)
 {
     if (!(l >= -FLT_MAX)) return l;
@@ -235,8 +231,8 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Returns a logit after n operations (the samplers' changes of the row); -inf if one of them removes the token. The
-   passes repeat all operations, append_cell those up to a time that an item records, apply_changed only the newest. */
+/* Returns a logit after n operations; -inf if one of them removes the token. The passes repeat all operations,
+   append_cell those up to a time that an item records, apply_changed only the newest. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -251,11 +247,11 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* Returns a bound on logits after n operations (the samplers' changes of the row). The bound changes as a logit does
-   while the order is kept; an operation that does not keep it makes the bound FLT_MAX. Operations that remove tokens
-   may leave the bound too high, never too low. (Smoothing would lower a bound above the maximum of the remaining
-   tokens; such a bound becomes that maximum first.) Used where a maximum of the row as it came bounds tokens as they
-   are now: sampi_gpu_live for a cell (32 elements), find_floor for a threshold. */
+/* Returns a bound on logits after n operations. The bound changes as a logit does while the order is kept; an operation
+   that does not keep it makes the bound FLT_MAX. Operations that remove tokens may leave the bound too high, never too
+   low. (Smoothing would lower a bound above the maximum of the remaining tokens; such a bound becomes that maximum
+   first.) Used where a maximum of the row as it came bounds tokens as they are now: sampi_gpu_live for a cell (32
+   elements), find_floor for a threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)

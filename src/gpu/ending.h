@@ -3,9 +3,9 @@
    rules too), the state set to zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls
    sampi_gpu_finish. */
 
-/* Writes the result, when the row is finished, or stops for a user's sampler. No team (thread block) then works on the
-   row, unless the host withdraws `batch`. batch is written last. The fence before the next epoch makes the result
-   visible to the teams, and the end of the kernel to the host. */
+/* Writes the result, when the row is finished, or stops for a user's sampler. No team then works on the row, unless the
+   host withdraws `batch`. batch is written last. The fence before the next epoch makes the result visible to the teams,
+   and the end of the kernel to the host. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -26,16 +26,15 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->batch = h->a->batch; /* the host reads it after the kernel; other teams after the next epoch has begun */
 }
 
-/* Returns the rules (changes of single logits) of a step: those sent with the batch, or those in the row's own place.
-   The host lets only one step's rules stay on the device, so they begin at the place's beginning. */
+/* Returns the rules of a step: those sent with the batch, or those in the row's own place. The host lets only one
+   step's rules stay on the device, so they begin at the place's beginning. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
     return side == SAMPI_GPU_SENT ? h->a->rule + step->rule : h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
 }
 
-/* A token's place among the rules: the number of rules with smaller ids, and how often the token is in the window (the
-   last tokens). */
+/* A token's place among the rules: the number of rules with smaller ids, and how often the token is in the window. */
 typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
@@ -56,13 +55,13 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
     spot->count = count;
 }
 
-/* Makes the rules (changes of single logits) for the next token, in the other of the row's two places, by what
-   sampi_penalties_accept does, with all lanes at once. One token enters the window (the last tokens), and another may
-   leave it: each rule is copied to its new place, with its count one higher or lower, or is left out, or a new rule is
-   inserted; no lane waits for another. There are two places because a lane would otherwise overwrite what another one
-   reads. Rules that tokens do not change (logit_bias) are copied once, from where they were sent, which the next batch
-   overwrites. sampi_gpu_finish calls it for a row that has its token. sampi_gpu_follow (gpu/results.h) must get the
-   same place and numbers, or the host would send a job that does not fit. */
+/* Makes the rules for the next token, in the other of the row's two places, by what sampi_penalties_accept does, with
+   all lanes at once. One token enters the window, and another may leave it: each rule is copied to its new place, with
+   its count one higher or lower, or is left out, or a new rule is inserted; no lane waits for another. There are two
+   places because a lane would otherwise overwrite what another one reads. Rules that tokens do not change (logit_bias)
+   are copied once, from where they were sent, which the next batch overwrites. sampi_gpu_finish calls it for a row that
+   has its token. sampi_gpu_follow (gpu/results.h) must get the same place and numbers, or the host would send a job
+   that does not fit. */
 static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -113,11 +112,11 @@ static SAMPI_CALLED void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t t
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
-/* Finishes a row: writes its result, and prepares everything for the next batch: no holes (bits of changed tokens), a
-   state of zeros except epoch and arrived. Every row ends here: with a token, a list for the host (-1), an error, or
-   "not on the device"; only a token or a list updates the job. It returns 0 like a step that waits, because nothing
-   more is to be done. The operations need not be cleared, since n_ops is zero. The host overwrites `out` for a row that
-   it must still finish. */
+/* Finishes a row: writes its result, and prepares everything for the next batch: no holes, a state of zeros except
+   epoch and arrived. Every row ends here: with a token, a list for the host (-1), an error, or "not on the device";
+   only a token or a list updates the job. It returns 0 like a step that waits, because nothing more is to be done. The
+   operations need not be cleared, since n_ops is zero. The host overwrites `out` for a row that it must still
+   finish. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;

@@ -186,10 +186,9 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* Makes a list of all remaining tokens whose keys (logit above id) are >= floor. Returns SAMPI_GPU_DECLINED if they are
-   more than a list holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass
-   is tried. After a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second
-   call answers. */
+/* Makes a list of all remaining tokens whose keys are >= floor. Returns SAMPI_GPU_DECLINED if they are more than a list
+   holds. A list with a lower floor serves too; and if a list was too long with a higher floor, no pass is tried. After
+   a return of 0 the pass fills the list, and advance sets listed or overflown, from which the second call answers. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;

@@ -18,10 +18,10 @@
    another barrier. A simd loop ends with a barrier, and so does an atomic outside of a simd loop; elsewhere
    sampi_gpu_meet is the barrier. The interpreter of tests/gpu/ptx finds words that break this rule. */
 
-/* A row, for the team (thread block) that runs its steps (samplers), with the row's parts of the arrays. wide holds
-   weights or envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are
-   the tokens whose logits rules change, with their ids in changed_id. Nearly all functions of steps get this struct,
-   and can write what it points to. */
+/* A row, for the team that runs its steps (samplers), with the row's parts of the arrays. wide holds weights or
+   envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are the tokens
+   whose logits rules change, with their ids in changed_id. Nearly all functions of steps get this struct, and can write
+   what it points to. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -61,8 +61,8 @@ static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
     return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
-/* Returns the first token's key (logit above id); 0 if the list is empty, which is no token's key (its logit would be
-   below -FLT_MAX). For greedy, and for a maximum that need not be searched in the row. */
+/* Returns the first token's key; 0 if the list is empty, which is no token's key (its logit would be below -FLT_MAX).
+   For greedy, and for a maximum that need not be searched in the row. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -170,9 +170,8 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     h->st->n_list = all;
 }
 
-/* Changes the logits of the list, for change_all. Different logits may become equal, so the order of keys (logit above
-   id) can change; nothing depends on it, because a list has no order. at_order and at_p stay: they are logits of an
-   earlier time. */
+/* Changes the logits of the list, for change_all. Different logits may become equal, so the order of keys can change;
+   nothing depends on it, because a list has no order. at_order and at_p stay: they are logits of an earlier time. */
 static SAMPI_CALLED void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -262,9 +261,9 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     }
 }
 
-/* Writes the codes (places in an order, as integers) of the list's tokens to `code`, and their weights to `wide` if
-   they matter, for the search for the end of a prefix. Returns the sum of the weights. The maximum must be known; for
-   the order of scores also the mean, which is in `search`. */
+/* Writes the codes of the list's tokens to `code`, and their weights to `wide` if they matter, for the search for the
+   end of a prefix. Returns the sum of the weights. The maximum must be known; for the order of scores also the mean,
+   which is in `search`. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -283,9 +282,9 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     return all;
 }
 
-/* Leaves only the tokens with this code (that share a score of typical), in the order of keys (logit above id): their
-   codes become those of keys, all other codes become UINT64_MAX, which list_end ignores. So one search serves for both
-   orders. search_list calls it, and no longer needs the scores, which it overwrites. */
+/* Leaves only the tokens with this code (that share a score of typical), in the order of keys: their codes become those
+   of keys, all other codes become UINT64_MAX, which list_end ignores. So one search serves for both orders. search_list
+   calls it, and no longer needs the scores, which it overwrites. */
 static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -296,7 +295,7 @@ static SAMPI_CALLED void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t ti
                                                                                                    : UINT64_MAX;
 }
 
-/* The number of tokens of the list with codes up to a bound, and their mass (sum of weights). */
+/* The number of tokens of the list with codes up to a bound, and their mass. */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
@@ -318,8 +317,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
-/* Returns how many tokens have keys (logit above id) from this one on: whether a floor leaves min_keep of them
-   (enough_above). */
+/* Returns how many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
 static SAMPI_CALLED uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -360,9 +358,9 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes are each compared with all others */
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes (places in an order) such that the tokens up to it have at least
-   this sum of w, or this number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays
-   are filled up to a multiple of eight. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least this sum of w, or this
+   number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays are filled up to a
+   multiple of eight. */
 SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
 {
     uint64_t end = UINT64_MAX;
@@ -394,9 +392,9 @@ SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *
     return end;
 }
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass (sum of
-   weights) and the number; UINT64_MAX if no code does. Both grow with the code, so the result is the larger of the code
-   that reaches the mass and the code that reaches the number. */
+/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
+   UINT64_MAX if no code does. Both grow with the code, so the result is the larger of the code that reaches the mass
+   and the code that reaches the number. */
 static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
 {
     uint64_t end = 0, other;
@@ -412,14 +410,13 @@ static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint6
     return other > end ? other : end;
 }
 
-/* A range of codes (places in an order) from lo to hi, and the mass (sum of weights) and number that are still needed
-   of its tokens. */
+/* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
 typedef struct sampi_gpu_between {
     uint64_t lo, hi, mass, count;
 } sampi_gpu_between;
 
-/* Copies the codes (places in an order) in a range and their weights, which are few, one behind the other. Each lane
-   counts its own, and then gets their places from the counts of the lanes before it. part [32] is scratch. */
+/* Copies the codes in a range and their weights, which are few, one behind the other. Each lane counts its own, and
+   then gets their places from the counts of the lanes before it. part [32] is scratch. */
 static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
                                             uint64_t *part, uint64_t *few, uint64_t *few_w)
 {
@@ -460,8 +457,8 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* Computes each lane's masses (sums of weights) of the codes from lo up to a, b and c, and their numbers: part [4 *
-   32]. The three numbers share a word, with 20 bits each. */
+/* Computes each lane's masses of the codes from lo up to a, b and c, and their numbers: part [4 * 32]. The three
+   numbers share a word, with 20 bits each. */
 static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
                                             uint64_t c, uint64_t *part)
 {
@@ -491,8 +488,8 @@ static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n,
     }
 }
 
-/* One step of the search: divides a range of codes (places in an order) into four, because sums for three bounds take
-   hardly longer than for one. *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
+/* One step of the search: divides a range of codes into four, because sums for three bounds take hardly longer than for
+   one. *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
 static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
                                uint64_t *part)
 {
@@ -523,8 +520,8 @@ static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_be
     *n_in = upto - below;
 }
 
-/* Finds the smallest and the largest code (place in an order) of a list, its mass (sum of weights) and its number of
-   tokens, without those that list_tie has excluded. */
+/* Finds the smallest and the largest code of a list, its mass and its number of tokens, without those that list_tie has
+   excluded. */
 static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -542,11 +539,11 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
     all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
 }
 
-/* Returns the smallest code (place in an order) such that the tokens of the list up to it have at least the mass (sum
-   of weights) and the number; UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow
-   with the code, so there is one such code. It reads code and wide [n], whatever they hold: search_list calls it with
-   codes and weights, list_draw with ids and envelopes. The range is divided until few tokens are in it, which are then
-   compared with each other. It writes to the other list's memory, and behind the n elements of code and wide. */
+/* Returns the smallest code such that the tokens of the list up to it have at least the mass and the number;
+   UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow with the code, so there is
+   one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes and weights, list_draw
+   with ids and envelopes. The range is divided until few tokens are in it, which are then compared with each other. It
+   writes to the other list's memory, and behind the n elements of code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
@@ -652,8 +649,7 @@ static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* Writes the ids of the list's tokens as codes, and their envelopes (upper bounds of the weights, for a draw) as
-   weights; returns the sum of the envelopes. */
+/* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
 static SAMPI_CALLED uint64_t sampi_gpu_list_envelopes(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);

@@ -6,15 +6,14 @@
    the row's part of args.basis and of args.given. The room ends with sampi_gpu_run_step, which calls the function of
    each kind of step. */
 
-/* Returns the keys (logit above id) of the first tokens of one of a row's sets: 0 as given, 1 after the chain. Device
-   and host both use it, each on its own copy of the basis. */
+/* Returns the keys of the first tokens of one of a row's sets: 0 as given, 1 after the chain. Device and host both use
+   it, each on its own copy of the basis. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
-/* Copies the keys (logit above id) of those of the list's n tokens that are in the prefix, in any order; *found counts
-   them. */
+/* Copies the keys of those of the list's n tokens that are in the prefix, in any order; *found counts them. */
 static SAMPI_CALLED void sampi_gpu_copy_top(const sampi_gpu_here *h, uint32_t n, uint64_t *top, uint32_t *found)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -60,9 +59,9 @@ static SAMPI_CALLED void sampi_gpu_copy_keys(const sampi_gpu_here *h, uint64_t *
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
 }
 
-/* Log-probabilities of the row as given, before any sampler. The keys (logit above id) of the list of its first tokens
-   are kept in args.given: mostly the chosen token is among them, and its rank then needs no pass at the end. given_from
-   is the smallest key that this list covers. */
+/* Log-probabilities of the row as given, before any sampler. The keys of the list of its first tokens are kept in
+   args.given: mostly the chosen token is among them, and its rank then needs no pass at the end. given_from is the
+   smallest key that this list covers. */
 static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -75,10 +74,10 @@ static SAMPI_CALLED int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_s
     return 1;
 }
 
-/* Restores the row as it was given, for counting: the operations (samplers' changes) are dropped, and the tokens with
-   changed logits are read again. That is possible at any time, because the row itself is never written. The maxima of
-   cells (32 elements) are right again, but the row is marked thinned, so that no list is made: only a number is wanted.
-   For logprobs, after all samplers. */
+/* Restores the row as it was given, for counting: the operations are dropped, and the tokens with changed logits are
+   read again. That is possible at any time, because the row itself is never written. The maxima of cells (32 elements)
+   are right again, but the row is marked thinned, so that no list is made: only a number is wanted. For logprobs, after
+   all samplers. */
 static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -98,8 +97,8 @@ static SAMPI_CALLED void sampi_gpu_restore_row(const sampi_gpu_here *h, float ma
     st->max = max;
 }
 
-/* Returns the rank of a key (logit above id) among the first tokens of the row as given. It is right if the key is at
-   least given_from, which the caller checks. */
+/* Returns the rank of a key among the first tokens of the row as given. It is right if the key is at least given_from,
+   which the caller checks. */
 static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -111,9 +110,9 @@ static SAMPI_CALLED uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint6
 }
 
 /* Log-probabilities after the choice: of the tokens that the chain left, and the ranks. A token's rank is the number of
-   tokens with keys (logit above id) from its own on, so these are kept and counted. Phase 1 counts the tokens that the
-   chain left, phase 2 those of the row as given, which is needed only if the chosen token is not among its first. It is
-   the last step: it may change the row, and finishes it. */
+   tokens with keys from its own on, so these are kept and counted. Phase 1 counts the tokens that the chain left, phase
+   2 those of the row as given, which is needed only if the chosen token is not among its first. It is the last step: it
+   may change the row, and finishes it. */
 static SAMPI_CALLED int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;

@@ -92,9 +92,9 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as all other passes read it: a share of its groups, and the operations (samplers' changes) so far. It is a
-   copy of members of the state, which lanes can keep in registers. A single temperature is by far the most frequent
-   operation; it is one multiplication, without a loop over operations. */
+/* The row as all other passes read it: a share of its groups, and the operations so far. It is a copy of members of the
+   state, which lanes can keep in registers. A single temperature is by far the most frequent operation; it is one
+   multiplication, without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* first group, and the one after the last */
@@ -254,9 +254,9 @@ static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t ro
 /* The work on a lane's cell, a quarter at a time. pair: where 16-bit logits are read, two at a time, or NULL; x: where
    floats are read; the cell's elements are SAMPI_WARP apart either way. next: the quarter that follows, as it was read.
    l: this quarter's logits, up to date (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances
-   from the maximum, in nats; later: their logits after the next sampler; q: their envelopes (upper bounds of weights).
-   Only functions that the compiler inlines into simd loops have such a record: gcc 12 keeps 128 bytes for the arrays
-   that a simd loop with calls declares itself. */
+   from the maximum, in nats; later: their logits after the next sampler; q: their envelopes. Only functions that the
+   compiler inlines into simd loops have such a record: gcc 12 keeps 128 bytes for the arrays that a simd loop with
+   calls declares itself. */
 typedef struct sampi_gpu_eight {
     const uint32_t *pair;
     const float *x;
@@ -496,16 +496,16 @@ SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, in
     of->s = s - 32 * sampi_bits(SAMPI_INT);
 }
 
-/* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys (logit above id)
-   from a floor on. All elements of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch
-   would take longer. require_sums asks for this pass when the maximum is known, which weights are relative to. It
-   writes the team's part; end_sums adds the parts up. */
+/* SUMS computes n, z, s and low (see sampi_gpu_state), and, if asked for, the list of tokens with keys from a floor on.
+   All elements of a cell (32 of a lane) are weighed, also removed ones, whose weight is zero: a branch would take
+   longer. require_sums asks for this pass when the maximum is known, which weights are relative to. It writes the
+   team's part; end_sums adds the parts up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key (logit above id) at least as
-       large, so comparing logits is enough */
+    /* this floor is sampi_gpu_floor of a logit: each token with that logit has a key at least as large, so comparing
+       logits is enough */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     uint64_t n = 0, z = 0, s = 0;
@@ -592,11 +592,11 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER and BUCKET make a list, for GATHER of tokens with keys (logit above id) from floor on (require_list), for
-   BUCKET with codes (places in an order) in [lo, hi] (ask_bucket). Few cells have such tokens, and no lane waits for
-   another: each looks through the maxima of its own cells, and reads only cells that can have one. The function that
-   asked has set n_list to 0. The items come in no order, and differently each time, and nothing may depend on that.
-   Both passes make one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
+/* GATHER and BUCKET make a list, for GATHER of tokens with keys from floor on (require_list), for BUCKET with codes in
+   [lo, hi] (ask_bucket). Few cells have such tokens, and no lane waits for another: each looks through the maxima of
+   its own cells, and reads only cells that can have one. The function that asked has set n_list to 0. The items come in
+   no order, and differently each time, and nothing may depend on that. Both passes make one comparison: a code is ~key,
+   so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -651,9 +651,8 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     sampi_gpu_append_wanted(a, row, split, NULL);
 }
 
-/* Computes the envelope's sum (an upper bound of the weights, by which a token is drawn) of each group of 1024 tokens
-   from those of its cells. These go through memory, because a group's cells belong to 32 lanes. A cell's sum fits 32
-   bits: it has 32 envelopes of at most 2^26 each. */
+/* Computes the envelope's sum of each group of 1024 tokens from those of its cells. These go through memory, because a
+   group's cells belong to 32 lanes. A cell's sum fits 32 bits: it has 32 envelopes of at most 2^26 each. */
 static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -708,9 +707,9 @@ SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group,
     of->s = s - 32 * sampi_bits(SAMPI_INT);
 }
 
-/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass (sum of weights) and count of the
-   tokens above a window of logits; mass, list and histogram of those in it. If a draw follows that needs no more
-   (st->ahead), also the envelope's sums of the tokens above the window, of their logits at the time of the draw. */
+/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a
+   window of logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead), also the
+   envelope's sums of the tokens above the window, of their logits at the time of the draw. */
 static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -773,10 +772,9 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
     }
 }
 
-/* HIST computes mass (sum of weights) and count of each bucket of a histogram; search_window has cleared the buckets.
-   Both are integers, so no result shows the order of the atomics. If no mass is searched for, only counts are needed,
-   and weights are not computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may
-   not fit a list. */
+/* HIST computes mass and count of each bucket of a histogram; search_window has cleared the buckets. Both are integers,
+   so no result shows the order of the atomics. If no mass is searched for, only counts are needed, and weights are not
+   computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -813,9 +811,9 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     return q;
 }
 
-/* DRAW computes the sum of the envelope (an upper bound of the weights) over each group of 1024 tokens. The draw
-   (row_draw in gpu/choosing.h) then finds a group by these sums, and computes the envelopes of that group's elements
-   again. Groups without remaining tokens are written too, because their sums may be those of an earlier draw. */
+/* DRAW computes the sum of the envelope over each group of 1024 tokens. The draw (row_draw in gpu/choosing.h) then
+   finds a group by these sums, and computes the envelopes of that group's elements again. Groups without remaining
+   tokens are written too, because their sums may be those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -835,8 +833,8 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* RACE runs gumbel's race of all remaining tokens. Each lane writes the token of its own that comes first, at equal
-   times the larger key (logit above id), as sampi_race_run does; the step then finds the first of all lanes. Elements
-   are read one by one: each takes so much work that 32 of them at once would not fit the registers. */
+   times the larger key, as sampi_race_run does; the step then finds the first of all lanes. Elements are read one by
+   one: each takes so much work that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);

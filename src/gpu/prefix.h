@@ -6,9 +6,9 @@
 
 /* ---- where a long prefix ends, by a sample ----
    A histogram of a whole row takes a pass and two atomics per token. A histogram of every 32nd token is made by one
-   team (thread block), and shows approximately where the end is. One pass then lists the tokens of a window of logits
-   around that place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact:
-   an end outside of all windows costs passes, but never changes a token. */
+   team, and shows approximately where the end is. One pass then lists the tokens of a window of logits around that
+   place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact: an end
+   outside of all windows costs passes, but never changes a token. */
 
 #define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
@@ -125,7 +125,7 @@ static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t m
     return far_;
 }
 
-/* Places a window of logits around the logit at which the running sum of the sample's mass (sum of weights) exceeds t;
+/* Places a window of logits around the logit at which the running sum of the sample's mass exceeds t;
    SAMPI_GPU_DECLINED if the sample has less mass. It consists of buckets of the sample, approximately: it may begin and
    end at any logit. */
 static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
@@ -148,9 +148,9 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     return 1;
 }
 
-/* Decides whether the window's pass sums the draw's envelope (an upper bound of the weights) too. It does if this top_p
-   is followed by a draw, with nothing but a temperature between them: then all tokens above the window take part in the
-   draw, with logits that are known now. */
+/* Decides whether the window's pass sums the draw's envelope too. It does if this top_p is followed by a draw, with
+   nothing but a temperature between them: then all tokens above the window take part in the draw, with logits that are
+   known now. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -205,9 +205,9 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 
 /* ---- by histograms ---- */
 
-/* Asks for a histogram of the codes (places in an order, as integers) in [lo, hi]. A first histogram has even buckets
-   of 1/64 nat, because codes of floats are not spread evenly; later ones have buckets of 2^shift codes, with the
-   smallest shift that fits. Returns 0 always: a pass is needed. */
+/* Asks for a histogram of the codes in [lo, hi]. A first histogram has even buckets of 1/64 nat, because codes of
+   floats are not spread evenly; later ones have buckets of 2^shift codes, with the smallest shift that fits. Returns 0
+   always: a pass is needed. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -223,9 +223,9 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes (places in the
-   order) that list_codes has written just before. In the order of scores several tokens may share the last one's score;
-   keys then decide how many of these are in the prefix. Writes search->key and score. */
+/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes that list_codes
+   has written just before. In the order of scores several tokens may share the last one's score; keys then decide how
+   many of these are in the prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -242,9 +242,9 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
-/* Returns the first code (place in the order) of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if
-   there is none. It uses bisection with the same function that put codes into buckets, because no formula for the ends
-   of even buckets would round in the same way. take_bucket makes the bucket's ends the next range to search. */
+/* Returns the first code of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if there is none. It uses
+   bisection with the same function that put codes into buckets, because no formula for the ends of even buckets would
+   round in the same way. take_bucket makes the bucket's ends the next range to search. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -263,8 +263,8 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 }
 
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass (sum of weights) and number are reached. Tokens before it are subtracted from what is still needed.
-   scratch [32]. Returns how many tokens the bucket has. */
+   which mass and number are reached. Tokens before it are subtracted from what is still needed. scratch [32]. Returns
+   how many tokens the bucket has. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n, uint64_t *scratch)
 {
@@ -288,10 +288,10 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     return count[bucket];
 }
 
-/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code (place in the order),
-   which no histogram can divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of
-   the first tokens, so listed stays false. There are at most seven histograms, because each range after the first has
-   2048 times fewer codes. */
+/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
+   divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of the first tokens, so
+   listed stays false. There are at most seven histograms, because each range after the first has 2048 times fewer
+   codes. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
@@ -381,8 +381,8 @@ static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo,
     return sampi_gpu_search_window(h, lo, hi, even);
 }
 
-/* Adds the window's tokens of the prefix to the groups' sums of the envelope (an upper bound of the weights), which are
-   then those of the draw. Tokens with changed logits are added when the draw begins, as always. */
+/* Adds the window's tokens of the prefix to the groups' sums of the envelope, which are then those of the draw. Tokens
+   with changed logits are added when the draw begins, as always. */
 static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -401,8 +401,7 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Copies the codes (places in the order) and weights of those of the list's tokens that are in the range searched,
-   which are few. */
+/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
 static void sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -473,13 +472,12 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* Finds the shortest prefix with at least this mass (sum of weights) and this number of tokens, or all tokens;
-   search.key (and score) are then the place of its last token. It searches first in the list of the first tokens; then,
-   by mass, in windows; then in all tokens by histograms, of all codes (places in the order), of one bucket's codes, and
-   so on, until a bucket's tokens fit a list. Last it makes a list of the prefix itself, if that is short and the draw's
-   envelope is not summed yet, so that the tokens that the sampler keeps are a complete list. Between passes
-   search.stage records the progress; a step must ask for the same prefix until it is found, and ask nothing else
-   meanwhile. */
+/* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
+   are then the place of its last token. It searches first in the list of the first tokens; then, by mass, in windows;
+   then in all tokens by histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list.
+   Last it makes a list of the prefix itself, if that is short and the draw's envelope is not summed yet, so that the
+   tokens that the sampler keeps are a complete list. Between passes search.stage records the progress; a step must ask
+   for the same prefix until it is found, and ask nothing else meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {

@@ -71,10 +71,9 @@ static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* Updates the host's copy of a job (a chain on the device), as the device has updated its own, at the end of
-   commit_row. The copy is sent to the device if a later batch has a job with more steps: then every job gets a larger
-   place (sampi_gpu_widen_jobs). The rules themselves are not updated: their copy in the stage is lost, and `side` says
-   where the device has them. */
+/* Updates the host's copy of a job, as the device has updated its own, at the end of commit_row. The copy is sent to
+   the device if a later batch has a job with more steps: then every job gets a larger place (sampi_gpu_widen_jobs). The
+   rules themselves are not updated: their copy in the stage is lost, and `side` says where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -93,11 +92,11 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* Takes the token of a job (a row that the device has sampled) into its chain: state, position, acceptance. Only users'
-   samplers, and those that run on the CPU over the remaining tokens, can fail here: then state and position are
-   restored, and the row gets the status. Users' samplers accept first, because they may refuse; after them nothing can
-   fail. A row's own error returns before anything is done: its chain is as it was, and so is the device's copy. A
-   change of the chain counts as an edit, so the slot records the new number. */
+/* Takes the token of a job into its chain: state, position, acceptance. Only users' samplers, and those that run on the
+   CPU over the remaining tokens, can fail here: then state and position are restored, and the row gets the status.
+   Users' samplers accept first, because they may refuse; after them nothing can fail. A row's own error returns before
+   anything is done: its chain is as it was, and so is the device's copy. A change of the chain counts as an edit, so
+   the slot records the new number. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];

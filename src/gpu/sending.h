@@ -5,10 +5,9 @@
    (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts of
    rules and ids, and the slot. */
 
-/* Adds an id to those that the row's rules (changes of single logits) change, unless it is there. The ids are
-   ascending, because the device searches them by bisection; each occurs once, because a changed token has one logit
-   however many rules it has. Returns false if there are too many; the row then goes to the CPU. For add_rule, on
-   gpu->id from job->id on. */
+/* Adds an id to those that the row's rules change, unless it is there. The ids are ascending, because the device
+   searches them by bisection; each occurs once, because a changed token has one logit however many rules it has.
+   Returns false if there are too many; the row then goes to the CPU. For add_rule, on gpu->id from job->id on. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -23,10 +22,9 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* Adds a rule (the change of one logit) to a step (a sampler). Rules are sorted by id; those with one id keep the order
-   in which they came, which is the order in which they apply. The limit is for all rules of a row together, as is the
-   device's room. Returns false if the limit is reached. It writes gpu->rule, after the rules of the row's earlier
-   steps, and the row's ids. */
+/* Adds a rule to a step (a sampler). Rules are sorted by id; those with one id keep the order in which they came, which
+   is the order in which they apply. The limit is for all rules of a row together, as is the device's room. Returns
+   false if the limit is reached. It writes gpu->rule, after the rules of the row's earlier steps, and the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -38,8 +36,8 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* Makes the rules (changes of single logits) of logit_bias, for fill_rules: one per bias. A bias of -inf masks, which
-   is a scale of 0; any other is a negative fall, so the device need not know which sampler made the rule. */
+/* Makes the rules of logit_bias, for fill_rules: one per bias. A bias of -inf masks, which is a scale of 0; any other
+   is a negative fall, so the device need not know which sampler made the rule. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -94,8 +92,8 @@ static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 
 /* Makes room for n_steps steps (samplers) in each job (chain). The jobs of this batch move, the last one first, because
    they are one behind the other. Jobs beyond them are forgotten, and all of this batch's are sent again: that needs no
-   question to the device, because the stage (the host's copy of what is sent) has copies of kept jobs. The room never
-   shrinks, so a kept chain stays in its place. */
+   question to the device, because the stage has copies of kept jobs. The room never shrinks, so a kept chain stays in
+   its place. */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -145,9 +143,9 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* Sets, for each rule (the change of one logit) up to `until`, the index of its id among the row's changed ids, when
-   all of these are known. Both are ascending, but the rules only within a step, so each step begins at 0. The device
-   then finds a rule's token without a search. */
+/* Sets, for each rule up to `until`, the index of its id among the row's changed ids, when all of these are known. Both
+   are ascending, but the rules only within a step, so each step begins at 0. The device then finds a rule's token
+   without a search. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -223,9 +221,9 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
-/* Packs a chain as the next job (a row for the device), with log-probabilities or NULL; returns false if the CPU must
-   sample the row. The job's slot records what was sent. A chain is kept if the device can update it by itself: it runs
-   there as a whole, without users' samplers, and its rules, if any, are those that the device can update. */
+/* Packs a chain as the next job, with log-probabilities or NULL; returns false if the CPU must sample the row. The
+   job's slot records what was sent. A chain is kept if the device can update it by itself: it runs there as a whole,
+   without users' samplers, and its rules, if any, are those that the device can update. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {

@@ -26,9 +26,9 @@ enum {
     SAMPI_GPU_BY_CPU
 };
 
-/* The chain of a job (a row for the device). If it is kept, the device's copy is valid as long as serial and n_edits
-   are the chain's: the row of a later batch then begins without anything being sent. (A chain within a chain is never
-   kept, because changes by the outer one are not counted.) */
+/* The chain of a job. If it is kept, the device's copy is valid as long as serial and n_edits are the chain's: the row
+   of a later batch then begins without anything being sent. (A chain within a chain is never kept, because changes by
+   the outer one are not counted.) */
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
     sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
@@ -43,8 +43,7 @@ typedef struct sampi_gpu_slot {
 } sampi_gpu_slot;
 
 /* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
-   verdict, slot and result have an element per job (a row for the device); where and token have one per row of the
-   caller's batch. */
+   verdict, slot and result have an element per job; where and token have one per row of the caller's batch. */
 struct samp_gpu {
     samp_gpu_config config;
     int mode, device, host; /* mode; OpenMP's device numbers */
@@ -131,9 +130,9 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 }
 
 /* Returns the bytes of what is sent to the device for a batch; at, if not NULL, gets the offsets of args, places and
-   jobs (chains). Rules (changes of single logits) and their ids end where the args begin, and are as long as the batch
-   needs, so that one copy sends everything. The host's stage (its copy of what is sent) and the device's part of the
-   block both have this layout, so an offset is valid for both. */
+   jobs (chains). Rules and their ids end where the args begin, and are as long as the batch needs, so that one copy
+   sends everything. The host's stage and the device's part of the block both have this layout, so an offset is valid
+   for both. */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
@@ -150,9 +149,9 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 }
 
 /* Returns the bytes per row of what log-probabilities are computed from. The array has the two bases (before and after
-   the chain) of all rows, then the keys (logit above id) of the first tokens of all rows, packed for the rows and the
-   n_top of one batch, so that one copy brings them back. Host and device compute its layout again for each batch from
-   these two numbers. */
+   the chain) of all rows, then the keys of the first tokens of all rows, packed for the rows and the n_top of one
+   batch, so that one copy brings them back. Host and device compute its layout again for each batch from these two
+   numbers. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of

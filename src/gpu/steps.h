@@ -56,10 +56,9 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
     return sampi_gpu_flags(s) & SAMPI_MASKS_NONE && !sampi_temp_masks(s);
 }
 
-/* Whether the sampler's rules (changes of single logits) can stay on the device, which then updates them itself
-   (sampi_gpu_next_rules). dry's cannot, because a token changes them all; nor can those of tokens beyond the
-   vocabulary, which the device does not have; nor those of a long window, for which it has no room. Only for samplers
-   that change single logits. */
+/* Whether the sampler's rules can stay on the device, which then updates them itself (sampi_gpu_next_rules). dry's
+   cannot, because a token changes them all; nor can those of tokens beyond the vocabulary, which the device does not
+   have; nor those of a long window, for which it has no room. Only for samplers that change single logits. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -87,9 +86,8 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
     last->now.pending_p = value;
 }
 
-/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step (the device's form of
-   it). The device has updated its own copy likewise, by the same functions; the host's copy is sent if the job must be
-   sent again. */
+/* Copies the last sampler's state, once it has accepted the token, to the host's copy of its step. The device has
+   updated its own copy likewise, by the same functions; the host's copy is sent if the job must be sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);

@@ -76,8 +76,7 @@ static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* Returns the mass (sum of weights) of the whole row. topp below 1 is a share of it, and with topk = n it is the mass
-   of the first k. */
+/* Returns the mass of the whole row. topp below 1 is a share of it, and with topk = n it is the mass of the first k. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;

@@ -143,9 +143,8 @@ SAMPI_HOOKS(ADAPTIVE_P, NULL, NULL, NULL, NULL, sampi_adaptive_p_accept, sampi_a
 
 #else /* the plan */
 
-/* The plan of adaptive_p (its algorithm for slices and devices). Phase 0 adapts the logits; the
-   original distribution's maximum and sum stay in memory->max and count. Phase 1 draws; the token's p follows from
-   these two. */
+/* The plan of adaptive_p. Phase 0 adapts the logits; the original distribution's maximum and sum stay in memory->max
+   and count. Phase 1 draws; the token's p follows from these two. */
 static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

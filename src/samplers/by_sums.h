@@ -10,8 +10,8 @@ static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS |
 
 /* Returns the smallest logit that is kept. ln_p is the logarithm of the sampler's parameter. n is the number of
    unmasked tokens, for p_less_norm. z is the sum of weights. `more` is a second sum in units of 2^-40: of distances
-   from the maximum for eta, of squared weights for p_less. n, z and `more` are doubles, because the fast path (the
-   executor on rows) passes both ends of an estimate. */
+   from the maximum for eta, of squared weights for p_less. n, z and `more` are doubles, because the fast path passes
+   both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
@@ -136,8 +136,8 @@ SAMPI_CUT_FIELDS(ETA, eta_cutoff, 0, 0, 0, "epsilon");
 
 #else /* the plan */
 
-/* The plan of these samplers (their algorithm for slices and devices). Phase 0 computes the least logit
-   (memory->number) from the sums. Phase 1 keeps the tokens that reach it. */
+/* The plan of these samplers. Phase 0 computes the least logit (memory->number) from the sums. Phase 1 keeps the tokens
+   that reach it. */
 static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

@@ -242,9 +242,9 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
-/* Checks the parameters and sizes the parts (the prepare hook). The window is the smaller of last_n and n_ctx_train. A
-   sampler that is off needs neither breakers nor a vocabulary. A breaker has a tail for each of its proper suffixes.
-   Heads are counted by a walk over the vocabulary, but only if a sampler is going to be made. */
+/* Checks the parameters and sizes the parts. The window is the smaller of last_n and n_ctx_train. A sampler that is off
+   needs neither breakers nor a vocabulary. A breaker has a tail for each of its proper suffixes. Heads are counted by a
+   walk over the vocabulary, but only if a sampler is going to be made. */
 static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -275,8 +275,8 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
-/* Fills the tails, heads and texts of breakers (the build hook). Tail k - 1 of a breaker is its rest after k bytes, as
-   sampi_dry_heads numbers them. */
+/* Fills the tails, heads and texts of breakers. Tail k - 1 of a breaker is its rest after k bytes, as sampi_dry_heads
+   numbers them. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
@@ -491,8 +491,8 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
-/* Adds the breakers' tokens to the fingerprint (the hash of settings). With another vocabulary these tokens would be
-   different, and a saved window would have another meaning. */
+/* Adds the breakers' tokens to the fingerprint. With another vocabulary these tokens would be different, and a saved
+   window would have another meaning. */
 static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);

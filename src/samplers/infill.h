@@ -82,7 +82,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-/* Checks the vocabulary (the prepare hook): it must have texts, and a token that ends a text. */
+/* Checks the vocabulary: it must have texts, and a token that ends a text. */
 static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
 {
     const samp_vocab *v = t->u.infill.vocab;

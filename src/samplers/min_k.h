@@ -60,8 +60,8 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 
 #else /* the plan */
 
-/* The plan (algorithm for slices and devices) of top_h and min_k. They need the first tokens in order, token after
-   token, and executors have a question for that. */
+/* The plan of top_h and min_k. They need the first tokens in order, token after token, and executors have a question
+   for that. */
 static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     return SAMPI_ON(keep_beginning)(row, s);

@@ -10,8 +10,8 @@
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
 /* Returns the new mu after a token with the distance d = max - l from the maximum was chosen. Its surprise follows from
-   d and z, the sum of weights of the tokens kept. z is a double, because the fast path (the executor for rows) passes
-   both ends of an estimate. */
+   d and z, the sum of weights of the tokens kept. z is a double, because the fast path passes both ends of an
+   estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
     double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
@@ -180,8 +180,8 @@ static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
-/* Makes either version. Version 2 has the same numbers; its n_vocab and m stay 0, and only the fingerprint (the hash of
-   settings) uses them. */
+/* Makes either version. Version 2 has the same numbers; its n_vocab and m stay 0, and only the fingerprint uses
+   them. */
 static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
                                                     float eta, int32_t m)
 {
@@ -249,8 +249,8 @@ static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
     return SAMPI_ON(choose)(row, s, &token, sampi_mirostat_mu(&s->u.mirostat, s->now.mu, down, (double)sums.z));
 }
 
-/* The plan of mirostat (its algorithm for slices and devices). Phase 0 computes how many tokens to keep (memory->count)
-   from the first m tokens in order. Phase 1 keeps them. Phase 2 draws. */
+/* The plan of mirostat. Phase 0 computes how many tokens to keep (memory->count) from the first m tokens in order.
+   Phase 1 keeps them. Phase 2 draws. */
 static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

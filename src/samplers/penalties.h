@@ -65,8 +65,8 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Takes back an accepted token, or notes it for that (the past hook). The count of the token that leaves is lowered
-   before that of the token that comes back is raised, because the list has memory for a full window only. */
+/* Takes back an accepted token, or notes it for that. The count of the token that leaves is lowered before that of the
+   token that comes back is raised, because the list has memory for a full window only. */
 static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -115,7 +115,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repe
     return sampi_init(&t);
 }
 
-/* Replaces a last_n of -1 by the length of the context (the params hook). */
+/* Replaces a last_n of -1 by the length of the context. */
 static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
 {
     if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;

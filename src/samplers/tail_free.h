@@ -122,8 +122,7 @@ SAMPI_CUT_FIELDS(TAIL_FREE, tfs_z, 1, 0, SAMPI_OPEN, "z");
 
 #else /* the plan */
 
-/* The plan of tail_free (its algorithm for slices and devices). The bends need all weights in order, and executors have
-   a question for that. */
+/* The plan of tail_free. The bends need all weights in order, and executors have a question for that. */
 static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
 
 #endif

@@ -168,8 +168,8 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 #else /* the plan */
 
-/* The plan of temp and temp_ext (their algorithm for slices and devices). For temp_ext, phase 0 computes the
-   temperature (memory->number) from the entropy of the original logits. Phase 1 scales the logits. */
+/* The plan of temp and temp_ext. For temp_ext, phase 0 computes the temperature (memory->number) from the entropy of
+   the original logits. Phase 1 scales the logits. */
 static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

@@ -5,8 +5,7 @@
 #ifndef SAMPI_PLANS
 
 /* Returns the score |surprise - entropy|; ln Z is in surprise and entropy, so it cancels. order->max is the row's
-   maximum, order->mean the mean of max - l under p. The fast path (the executor for rows) sorts by this function
-   too. */
+   maximum, order->mean the mean of max - l under p. The fast path sorts by this function too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return sampi_abs((order->max - (double)d->logit) - order->mean);
@@ -73,8 +72,7 @@ SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
 #else /* the plan */
 
-/* The plan of typical (its algorithm for slices and devices). Phase 0 makes the cut, which mostly leaves few
-   tokens. In phase 1 the executor collects them. */
+/* The plan of typical. Phase 0 makes the cut, which mostly leaves few tokens. In phase 1 the executor collects them. */
 static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     sampi_memory *memory = SAMPI_ON(memory)(row);

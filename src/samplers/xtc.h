@@ -144,8 +144,7 @@ SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, N
 
 #else /* the plan */
 
-/* The plan of xtc (its algorithm for slices and devices). The coin is the same in each call of the plan, because it is
-   a function of the position. */
+/* The plan of xtc. The coin is the same in each call of the plan, because it is a function of the position. */
 static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
     samp_token_data last;

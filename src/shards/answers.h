@@ -367,7 +367,7 @@ static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size
 
 /* SEGS. Sent: the slice's first id, its sum of envelopes and its sum of weights, both integers relative to the maximum
    of the logits that are drawn from. A merge keeps one entry for each slice, in the order of slices, which is that of
-   ids. Known then: Q, Z (the sums over all slices), and on which slice a proposal of the draw falls, and where. */
+   ids. Known then: Q, Z, and on which slice a proposal of the draw falls, and where. */
 static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;

@@ -225,7 +225,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     return SAMP_OK;
 }
 
-/* Returns how many entries a parcel (a record in a message) of this kind has memory for. */
+/* Returns how many entries a parcel of this kind has memory for. */
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {

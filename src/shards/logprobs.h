@@ -29,8 +29,8 @@ static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logi
     sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
-/* Is a parcel of this kind (a record in a message between the ranks) about the logits that the caller gave, not about
-   the distribution from which the token was drawn? */
+/* Is a parcel of this kind about the logits that the caller gave, not about the distribution from which the token was
+   drawn? */
 static bool sampi_is_raw(sampi_parcel_kind kind)
 {
     return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS || kind == SAMPI_PARCEL_RAW_IDS;

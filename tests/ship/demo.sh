@@ -137,7 +137,7 @@ says '--top-k 99999999999: a value is outside its range; it takes a whole number
 says '--rng dice: a value is outside its range; it takes philox or mt19937' --rng dice
 says '--order top_k;heat: order: "heat": no sampler has this name; it takes names with ; between, or letters: penalties e, dry d' \
     --order "top_k;heat"
-says 'top_a a, p_less l, p_less_norm o, epsilon_cutoff c, eta_cutoff h, top_h b, min_k g, xtc x, infill i, temperature t, smoothing_factor q, log_softmax n' --order "kz"
+says ', top_p p, min_p m, ' --order "kz"
 says '--logit-bias 5: it takes TOKEN+BIAS' --logit-bias 5
 says '--heat: no such option' --heat=1
 says '--show: takes no value' --show=yes
