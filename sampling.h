@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10346 samplers/gumbel.h               25931 grammar/masks.h
-     320 api/config.h                    10456 watermark/function.h            26134 grammar/runs.h
-     351 api/types.h                     10569 watermark/text.h                26346 grammar/entries.h
-     670 api/missing.h                   10755 watermark/draw.h                26855 grammar/accepting.h
-     685 api/sample.h                    10960 samplers/mirostat.h             27194 grammar/history.h
-     829 api/chains.h                    11186 samplers/adaptive_p.h           27295 grammar/waiting.h
-    1126 api/samplers.h                  11324 samplers/ras.h                  27602 grammar/room.h
-    1500 api/gumbel.h                    11387 samplers/custom.h               27968 grammar/sampler.h
-    1529 api/operator.h                  11437 config/describe.h               28222 grammar/forced.h
-    1588 api/kv.h                        11605 config/from_params.h            28409 grammar/hooks.h
-    1785 api/llama_cpp.h                 11657 config/orders.h                 28531 schema/head.h
-    1833 api/text_error.h                11929 config/numbers.h                28706 schema/errors.h
-    1852 api/grammar.h                   12074 config/set.h                    28821 schema/collections.h
-    2161 api/shards.h                    12250 config/texts.h                  28854 schema/references.h
-    2274 api/peers.h                     12429 config/settings.h               29170 schema/strings.h
-    2409 api/drafts.h                    12544 life/rollback.h                 29231 schema/numbers.h
-    2568 api/constraints.h               12782 life/chain.h                    29433 schema/sets.h
-    2971 api/watermark.h                 13067 life/members.h                  29686 schema/formats.h
-    3145 api/stop.h                      13176 life/update.h                   29955 schema/scalars.h
-    3285 api/vocab.h                     13359 life/copy.h                     30261 schema/goals.h
-    3328 api/search.h                    13520 rows/row.h                      30504 schema/alternatives.h
-    3502 api/parts.h                     13743 rows/reserve.h                  31044 schema/objects.h
-    3554 base/switches.h                 13811 rows/pieces.h                   31627 schema/arrays.h
-    3857 base/random.h                   13920 rows/compact.h                  31993 schema/satisfiable.h
-    3877 base/mt19937.h                  14101 rows/sums.h                     32141 schema/whole.h
-    3949 base/exact.h                    14228 rows/changes.h                  32296 tags/head.h
-    4166 base/bits128.h                  14305 rows/cuts.h                     32424 tags/words.h
-    4242 base/elements.h                 14734 rows/typical.h                  32538 tags/inside.h
-    4368 watermark/colours.h             15042 rows/tail_free.h                32677 tags/formats.h
-    4431 kernels/llama_cpp/contract.h    15110 rows/selecting.h                33083 grammar/grammars.h
-    4473 kernels/contract.h              15246 rows/mirostat.h                 33151 peers/tables.h
-    4560 kernels/scalar.h                15326 watermark/rows.h                33590 peers/values.h
-    4764 kernels/llama_cpp/scalar.h      15436 rows/flat.h                     34086 peers/llama_server.h
-    4785 kernels/sets.h                  15499 rows/logprobs.h                 34154 peers/stops.h
-    4834 kernels/vectors.h               15641 rows/support.h                  34213 peers/fields.h
-    4916 kernels/avx512.h                15776 rows/step.h                     34516 peers/requests.h
-    5001 kernels/avx2.h                  15792 rows/llama_cpp/sums.h           34724 vocab/pieces.h
-    5065 kernels/sse2.h                  16095 rows/llama_cpp/samplers.h       34902 vocab/tokenizer_json.h
-    5082 kernels/neon.h                  16564 rows/llama_cpp/step.h           35120 vocab/gguf.h
-    5105 kernels/wasm.h                  16594 run/apply.h                     35295 shards/head.h
-    5121 kernels/generic.h               16663 run/writing.h                   35380 shards/bytes.h
-    5141 kernels/shared.h                16765 run/arrays.h                    35477 shards/merging.h
-    5265 kernels/passes.h                16841 run/arrays_llama_cpp.h          35766 shards/row.h
-    5949 kernels/llama_cpp/passes.h      17038 run/walk.h                      35889 shards/answers.h
-    6031 kernels/check.h                 17143 run/again.h                     36333 shards/logprobs.h
-    6053 kernels/dispatch.h              17208 run/finish.h                    36591 shards/taking.h
-    6252 core/thresholds.h               17247 run/draw_llama_cpp.h            36728 shards/asking.h
-    6345 core/array.h                    17319 run/draw.h                      36857 shards/prefix.h
-    6775 core/table.h                    17390 run/sample.h                    37079 shards/plans.h
-    6960 core/windows.h                  17495 watermark/making.h              37525 samplers/plans.h
-    7048 constraints/record.h            17717 watermark/tails.h               37787 shards/way.h
-    7118 watermark/record.h              17814 watermark/detect.h              37930 shards/memory.h
-    7137 rows/work.h                     18039 run/verify.h                    37999 shards/batch.h
-    7166 life/past.h                     18144 run/batch.h                     38403 drafts/head.h
-    7225 core/record.h                   18330 run/guide.h                     38454 drafts/block.h
-    7384 core/plans.h                    18371 life/state.h                    38637 drafts/tree.h
-    7410 core/fields.h                   18532 operator/weights.h              38760 drafts/relaxed.h
-    7513 core/owners.h                   18607 operator/search.h               38841 drafts/ngram.h
-    7580 core/mt19937.h                  18738 operator/run.h                  38977 search/head.h
-    7635 core/no_mt19937.h               18898 kv/cells.h                      39197 search/rows.h
-    7667 core/making.h                   18922 kv/making.h                     39277 search/states.h
-    7825 core/streams.h                  19142 kv/slot.h                       39364 search/beams.h
-    7861 life/state_fields.h             19274 kv/sequences.h                  39747 search/unmask.h
-    7949 samplers/llama_cpp.h            19404 kv/data.h                       39863 text/automaton.h
-    8028 samplers/logit_bias.h           19533 kv/update.h                     39934 grammar/patterns.h
-    8112 samplers/patch.h                19651 kv/state.h                      40083 constraints/automaton.h
-    8160 samplers/penalties.h            19850 llama_cpp/functions.h           40122 constraints/making.h
-    8301 samplers/dry.h                  19912 llama_cpp/object.h              40368 constraints/sampler.h
-    8829 samplers/cut.h                  19965 llama_cpp/vocabulary.h          40457 constraints/constructors.h
-    8849 samplers/top_n_sigma.h          20040 text/reading.h                  40835 constraints/patterns.h
-    8956 samplers/top_k.h                20146 text/strings.h                  40924 constraints/looking.h
-    9012 samplers/tail_free.h            20244 text/values.h                   40994 constraints/thinking.h
-    9129 samplers/typical.h              20398 text/documents.h                41237 constraints/schedule.h
-    9198 samplers/top_p.h                20471 grammar/head.h                  41320 constraints/accepting.h
-    9237 samplers/min_p.h                20475 grammar/tree.h                  41501 constraints/drawing.h
-    9274 samplers/by_sums.h              21117 grammar/building.h              41739 constraints/state.h
-    9404 samplers/top_h.h                21513 grammar/finishing.h             41803 constraints/kind.h
-    9455 samplers/min_k.h                21816 grammar/reading.h               41857 constraints/top_p_decay.h
-    9515 samplers/xtc.h                  21905 grammar/gbnf.h                  41933 constraints/timestamps.h
-    9656 samplers/infill.h               22198 grammar/regex.h                 42127 constraints/accessors.h
-    9763 samplers/temperature.h          22615 grammar/derivatives.h           42234 stop/head.h
-    9924 samplers/smoothing.h            23431 grammar/vocabulary.h            42299 stop/search.h
-   10005 samplers/softmax.h              23885 grammar/triggers.h              42420 stop/making.h
-   10035 samplers/drafted.h              24359 grammar/matcher.h               42577 stop/text.h
-   10060 samplers/greedy.h               24629 grammar/cache.h                 42729 stop/patterns.h
-   10092 samplers/choose.h               24910 grammar/moving.h                42801 stop/settings.h
-   10178 samplers/ratio.h                25359 grammar/visits.h                42832 core/kinds.h
-   10242 samplers/draw.h                 25649 grammar/states.h                42874 base/restore.h
-   10318 samplers/dist.h                 25807 grammar/items.h                 42887 api/license.h
+       2 api/opening.h                   10327 samplers/gumbel.h               25899 grammar/masks.h
+     320 api/config.h                    10437 watermark/function.h            26102 grammar/runs.h
+     351 api/types.h                     10550 watermark/text.h                26314 grammar/entries.h
+     670 api/missing.h                   10736 watermark/draw.h                26823 grammar/accepting.h
+     685 api/sample.h                    10941 samplers/mirostat.h             27162 grammar/history.h
+     829 api/chains.h                    11167 samplers/adaptive_p.h           27263 grammar/waiting.h
+    1126 api/samplers.h                  11305 samplers/ras.h                  27570 grammar/room.h
+    1500 api/gumbel.h                    11368 samplers/custom.h               27936 grammar/sampler.h
+    1529 api/operator.h                  11418 config/describe.h               28190 grammar/forced.h
+    1588 api/kv.h                        11586 config/from_params.h            28377 grammar/hooks.h
+    1785 api/llama_cpp.h                 11638 config/orders.h                 28499 schema/head.h
+    1833 api/text_error.h                11910 config/numbers.h                28674 schema/errors.h
+    1852 api/grammar.h                   12055 config/set.h                    28789 schema/collections.h
+    2161 api/shards.h                    12231 config/texts.h                  28822 schema/references.h
+    2274 api/peers.h                     12410 config/settings.h               29138 schema/strings.h
+    2409 api/drafts.h                    12525 life/rollback.h                 29199 schema/numbers.h
+    2568 api/constraints.h               12763 life/chain.h                    29401 schema/sets.h
+    2971 api/watermark.h                 13048 life/members.h                  29654 schema/formats.h
+    3145 api/stop.h                      13157 life/update.h                   29923 schema/scalars.h
+    3285 api/vocab.h                     13327 life/copy.h                     30229 schema/goals.h
+    3328 api/search.h                    13488 rows/row.h                      30472 schema/alternatives.h
+    3502 api/parts.h                     13711 rows/reserve.h                  31012 schema/objects.h
+    3554 base/switches.h                 13779 rows/pieces.h                   31595 schema/arrays.h
+    3857 base/random.h                   13888 rows/compact.h                  31961 schema/satisfiable.h
+    3877 base/mt19937.h                  14069 rows/sums.h                     32109 schema/whole.h
+    3949 base/exact.h                    14196 rows/changes.h                  32264 tags/head.h
+    4166 base/bits128.h                  14273 rows/cuts.h                     32392 tags/words.h
+    4242 base/elements.h                 14702 rows/typical.h                  32506 tags/inside.h
+    4368 watermark/colours.h             15010 rows/tail_free.h                32645 tags/formats.h
+    4431 kernels/llama_cpp/contract.h    15078 rows/selecting.h                33051 grammar/grammars.h
+    4473 kernels/contract.h              15214 rows/mirostat.h                 33119 peers/tables.h
+    4560 kernels/scalar.h                15294 watermark/rows.h                33558 peers/values.h
+    4764 kernels/llama_cpp/scalar.h      15404 rows/flat.h                     34054 peers/llama_server.h
+    4785 kernels/sets.h                  15467 rows/logprobs.h                 34122 peers/stops.h
+    4834 kernels/vectors.h               15609 rows/support.h                  34181 peers/fields.h
+    4916 kernels/avx512.h                15744 rows/step.h                     34484 peers/requests.h
+    5001 kernels/avx2.h                  15760 rows/llama_cpp/sums.h           34692 vocab/pieces.h
+    5065 kernels/sse2.h                  16063 rows/llama_cpp/samplers.h       34870 vocab/tokenizer_json.h
+    5082 kernels/neon.h                  16532 rows/llama_cpp/step.h           35088 vocab/gguf.h
+    5105 kernels/wasm.h                  16562 run/apply.h                     35263 shards/head.h
+    5121 kernels/generic.h               16631 run/writing.h                   35348 shards/bytes.h
+    5141 kernels/shared.h                16733 run/arrays.h                    35445 shards/merging.h
+    5265 kernels/passes.h                16809 run/arrays_llama_cpp.h          35734 shards/row.h
+    5949 kernels/llama_cpp/passes.h      17006 run/walk.h                      35857 shards/answers.h
+    6031 kernels/check.h                 17111 run/again.h                     36301 shards/logprobs.h
+    6053 kernels/dispatch.h              17176 run/finish.h                    36559 shards/taking.h
+    6252 core/thresholds.h               17215 run/draw_llama_cpp.h            36696 shards/asking.h
+    6345 core/array.h                    17287 run/draw.h                      36825 shards/prefix.h
+    6775 core/table.h                    17358 run/sample.h                    37047 shards/plans.h
+    6960 core/windows.h                  17463 watermark/making.h              37493 samplers/plans.h
+    7048 constraints/record.h            17685 watermark/tails.h               37755 shards/way.h
+    7118 watermark/record.h              17782 watermark/detect.h              37898 shards/memory.h
+    7137 rows/work.h                     18007 run/verify.h                    37967 shards/batch.h
+    7166 life/past.h                     18112 run/batch.h                     38371 drafts/head.h
+    7225 core/record.h                   18298 run/guide.h                     38422 drafts/block.h
+    7384 core/plans.h                    18339 life/state.h                    38605 drafts/tree.h
+    7410 core/fields.h                   18500 operator/weights.h              38728 drafts/relaxed.h
+    7513 core/owners.h                   18575 operator/search.h               38809 drafts/ngram.h
+    7580 core/mt19937.h                  18706 operator/run.h                  38945 search/head.h
+    7635 core/no_mt19937.h               18866 kv/cells.h                      39165 search/rows.h
+    7667 core/making.h                   18890 kv/making.h                     39245 search/states.h
+    7825 core/streams.h                  19110 kv/slot.h                       39332 search/beams.h
+    7861 life/state_fields.h             19242 kv/sequences.h                  39715 search/unmask.h
+    7949 samplers/llama_cpp.h            19372 kv/data.h                       39831 text/automaton.h
+    8028 samplers/logit_bias.h           19501 kv/update.h                     39902 grammar/patterns.h
+    8112 samplers/patch.h                19619 kv/state.h                      40051 constraints/automaton.h
+    8160 samplers/penalties.h            19818 llama_cpp/functions.h           40090 constraints/making.h
+    8301 samplers/dry.h                  19880 llama_cpp/object.h              40336 constraints/sampler.h
+    8829 samplers/cut.h                  19933 llama_cpp/vocabulary.h          40425 constraints/constructors.h
+    8849 samplers/top_n_sigma.h          20008 text/reading.h                  40803 constraints/patterns.h
+    8956 samplers/top_k.h                20114 text/strings.h                  40892 constraints/looking.h
+    9012 samplers/tail_free.h            20212 text/values.h                   40962 constraints/thinking.h
+    9129 samplers/typical.h              20366 text/documents.h                41205 constraints/schedule.h
+    9198 samplers/top_p.h                20439 grammar/head.h                  41288 constraints/accepting.h
+    9237 samplers/min_p.h                20443 grammar/tree.h                  41469 constraints/drawing.h
+    9274 samplers/by_sums.h              21085 grammar/building.h              41707 constraints/state.h
+    9404 samplers/top_h.h                21481 grammar/finishing.h             41771 constraints/kind.h
+    9455 samplers/min_k.h                21784 grammar/reading.h               41825 constraints/top_p_decay.h
+    9515 samplers/xtc.h                  21873 grammar/gbnf.h                  41901 constraints/timestamps.h
+    9637 samplers/infill.h               22166 grammar/regex.h                 42095 constraints/accessors.h
+    9744 samplers/temperature.h          22583 grammar/derivatives.h           42202 stop/head.h
+    9905 samplers/smoothing.h            23399 grammar/vocabulary.h            42267 stop/search.h
+    9986 samplers/softmax.h              23853 grammar/triggers.h              42388 stop/making.h
+   10016 samplers/drafted.h              24327 grammar/matcher.h               42545 stop/text.h
+   10041 samplers/greedy.h               24597 grammar/cache.h                 42697 stop/patterns.h
+   10073 samplers/choose.h               24878 grammar/moving.h                42769 stop/settings.h
+   10159 samplers/ratio.h                25327 grammar/visits.h                42800 core/kinds.h
+   10223 samplers/draw.h                 25617 grammar/states.h                42842 base/restore.h
+   10299 samplers/dist.h                 25775 grammar/items.h                 42855 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -9559,27 +9559,8 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* Makes xtc's cut of a sorted array with p. The removed candidates are its beginning, so the array stays sorted. */
-static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
-{
-    size_t above = 0;
-    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
-    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
-    cur->size -= above - 1;
-    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
-}
-
 /* Applies xtc as llama.cpp does. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
-{
-    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    sampi_llama_softmax(s, cur, true);
-    sampi_llama_xtc_cut(s, cur);
-    return SAMP_OK;
-}
-
-/* The same with exempt tokens. */
-static SAMPI_COLD int sampi_llama_xtc_except(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
     sampi_llama_softmax(s, cur, true);
@@ -9650,7 +9631,7 @@ SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, N
 #define SAMPI_XTC_EXCEPT_ROW \
     "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
-        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc_except, NULL)
+        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, NULL)
 
 
 /* ---- src/samplers/infill.h ---- */
@@ -13189,80 +13170,65 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change but for
-   the field at_ordinal. */
-static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
+/* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change. */
+static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c, int32_t *behind)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
-    for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) behind[i] = 0;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
         const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
         if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, c);
         if (!old) continue;
         sampi_take_over_mt(s, old);
-        old->at_ordinal = (uint32_t)i + 1;
+        behind[at[s->kind] - 1] = i + 1;
     }
 }
 
-/* Decides where members that were added by hand go in the new list. */
-static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
+/* Decides where members that were added by hand go in the new list: behind [i] becomes the number of new members, of n,
+   that come before old member i. */
+static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int32_t *behind)
 {
-    int32_t last = c->u.chain.n - 1, first = 0;
-    uint32_t place = 0;
+    int32_t last = c->u.chain.n - 1, first = 0, place = 0;
     while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
     while (first < last && c->u.chain.item[first]->made_by != SAMPI_BY_PARAMS) first++;
     for (int32_t i = 0; i < c->u.chain.n; i++) {
-        sampi_sampler *s = c->u.chain.item[i];
         if (i == last)
             place = n;
-        else if (s->made_by != SAMPI_BY_PARAMS)
-            s->at_ordinal = place;
-        else if (s->at_ordinal)
-            place = s->at_ordinal;
+        else if (c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS)
+            behind[i] = place;
+        else if (behind[i])
+            place = behind[i];
     }
-    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--)
-        c->u.chain.item[i]->at_ordinal = n - 1;
+    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--) behind[i] = n - 1;
 }
 
 /* Fills `item` with the new list of members of c, and returns their number. item has memory for all members of fresh
-   and c, and one more. grammar: a grammar that becomes the first member, or replaces the grammar of earlier parameters;
-   or NULL. */
+   and c, and one more; start [members of fresh + 1] is scratch. grammar: a grammar that becomes the first member, or
+   replaces the grammar of earlier parameters; or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
-                                      sampi_sampler *grammar)
+                                      sampi_sampler *grammar, const int32_t *behind, int32_t *start)
 {
-    uint32_t at = 0;
-    if (grammar) grammar->at_ordinal = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++)
-        if (grammar && c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR)
-            grammar->at_ordinal = c->u.chain.item[i]->at_ordinal, at = 1;
-    bool ahead = grammar && !at;
-    if (ahead) *item++ = grammar;
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
-    at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members added by hand that follow each new member */
-        const sampi_sampler *s = c->u.chain.item[i];
-        if (s->made_by == SAMPI_BY_PARAMS) continue;
-        if (s->at_ordinal)
-            fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal++;
-        else
-            at++;
+    int32_t at = 0;
+    bool replaces = false;
+    for (int32_t k = 0; k <= fresh->u.chain.n; k++) start[k] = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members added by hand behind k new members */
+        start[behind[i]] += c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS;
+        replaces |= c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR;
     }
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* computes the index at which these begin */
-        sampi_sampler *s = fresh->u.chain.item[i];
-        uint32_t n = s->at_ordinal;
-        item[at++] = s;
-        s->at_ordinal = at;
+    if (grammar && !replaces) item[at++] = grammar;
+    for (int32_t k = 0; k <= fresh->u.chain.n; k++) { /* start [k] becomes the index at which these begin */
+        const int32_t n = start[k];
+        start[k] = at;
         at += n;
+        if (k < fresh->u.chain.n) item[at++] = fresh->u.chain.item[k];
     }
-    uint32_t front = 0;
     for (int32_t i = 0; i < c->u.chain.n; i++) {
         sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
-        uint32_t *to = s->at_ordinal ? &fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal : &front;
-        item[(*to)++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
+        item[start[behind[i]]++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
     }
-    return (int32_t)at + ahead;
+    return at;
 }
 
 /* Would one of the n new members have no effect, because it follows a member that selects? Or is c a chain made by hand
@@ -13270,14 +13236,14 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    int said = sampi_effect_before(c, 0);
+    int effect = sampi_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
     if (!by_params && sampi_effect_on_selection(c, rng) == 1) return true;
     for (int32_t i = 0; i < n; i++) {
-        int word = sampi_effect_on_selection(item[i], rng);
-        if (word == 0 && said == 1) return true;
-        if (word >= 0) said = word;
+        int own = sampi_effect_on_selection(item[i], rng);
+        if (own == 0 && effect == 1) return true;
+        if (own >= 0) effect = own;
     }
     return false;
 }
@@ -13286,11 +13252,13 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
 static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
-    sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * sizeof *item), **old = c->u.chain.item;
+    sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * (sizeof *item + sizeof(int32_t)));
     if (!item) return SAMP_E_NOMEM;
-    sampi_take_over_states(fresh, c);
-    sampi_find_places(c, (uint32_t)fresh->u.chain.n);
-    int32_t n = sampi_merge(item, fresh, c, grammar);
+    sampi_sampler **old = c->u.chain.item;
+    int32_t *behind = (int32_t *)(void *)(item + most);
+    sampi_take_over_states(fresh, c, behind);
+    sampi_find_places(c, fresh->u.chain.n, behind);
+    int32_t n = sampi_merge(item, fresh, c, grammar, behind, behind + c->u.chain.n);
     if (sampi_has_misplaced(item, n, c, fresh->rng)) {
         SAMP_FREE(item);
         return SAMP_E_UNSUPPORTED;

@@ -19,85 +19,70 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change but for
-   the field at_ordinal. That field is free between two draws; it becomes 1 + the index of the member that replaces this
-   one; 0: none does. A sampler that was off has not seen the tokens, so the hook gets NULL in its place; but its
-   mt19937 is taken over if seed and random source are the same. */
-static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, sampi_sampler *c)
+/* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change. A sampler
+   that was off has not seen the tokens, so the hook gets NULL in its place; but its mt19937 is taken over if seed and
+   random source are the same. behind [members of c] becomes, for each old member, 1 + the index of the new member that
+   replaces it, or 0. */
+static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c, int32_t *behind)
 {
     int32_t at[SAMPI_N_KINDS] = { 0 };
-    for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) behind[i] = 0;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
         const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
         if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, c);
         if (!old) continue;
         sampi_take_over_mt(s, old);
-        old->at_ordinal = (uint32_t)i + 1;
+        behind[at[s->kind] - 1] = i + 1;
     }
 }
 
-/* Decides where members that were added by hand go in the new list. Their at_ordinal becomes the number of new members,
-   of n, that come before them. A member added by hand follows the new member that replaces the nearest member before it
-   (of those that are replaced). Members directly in front of the last old member, which selects, stay directly in front
-   of the last new one. */
-static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
+/* Decides where members that were added by hand go in the new list: behind [i] becomes the number of new members, of n,
+   that come before old member i. A member added by hand follows the new member that replaces the nearest member before
+   it (of those that are replaced). Members directly in front of the last old member, which selects, stay directly in
+   front of the last new one. */
+static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int32_t *behind)
 {
-    int32_t last = c->u.chain.n - 1, first = 0;
-    uint32_t place = 0;
+    int32_t last = c->u.chain.n - 1, first = 0, place = 0;
     while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
     while (first < last && c->u.chain.item[first]->made_by != SAMPI_BY_PARAMS) first++;
     for (int32_t i = 0; i < c->u.chain.n; i++) {
-        sampi_sampler *s = c->u.chain.item[i];
         if (i == last)
             place = n;
-        else if (s->made_by != SAMPI_BY_PARAMS)
-            s->at_ordinal = place;
-        else if (s->at_ordinal)
-            place = s->at_ordinal;
+        else if (c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS)
+            behind[i] = place;
+        else if (behind[i])
+            place = behind[i];
     }
-    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--)
-        c->u.chain.item[i]->at_ordinal = n - 1;
+    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--) behind[i] = n - 1;
 }
 
 /* Fills `item` with the new list of members of c, and returns their number. item has memory for all members of fresh
-   and c, and one more. grammar: a grammar that becomes the first member, or replaces the grammar of earlier parameters;
-   or NULL. */
+   and c, and one more; start [members of fresh + 1] is scratch. grammar: a grammar that becomes the first member, or
+   replaces the grammar of earlier parameters; or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
-                                      sampi_sampler *grammar)
+                                      sampi_sampler *grammar, const int32_t *behind, int32_t *start)
 {
-    uint32_t at = 0;
-    if (grammar) grammar->at_ordinal = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++)
-        if (grammar && c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR)
-            grammar->at_ordinal = c->u.chain.item[i]->at_ordinal, at = 1;
-    bool ahead = grammar && !at;
-    if (ahead) *item++ = grammar;
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
-    at = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members added by hand that follow each new member */
-        const sampi_sampler *s = c->u.chain.item[i];
-        if (s->made_by == SAMPI_BY_PARAMS) continue;
-        if (s->at_ordinal)
-            fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal++;
-        else
-            at++;
+    int32_t at = 0;
+    bool replaces = false;
+    for (int32_t k = 0; k <= fresh->u.chain.n; k++) start[k] = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members added by hand behind k new members */
+        start[behind[i]] += c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS;
+        replaces |= c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR;
     }
-    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* computes the index at which these begin */
-        sampi_sampler *s = fresh->u.chain.item[i];
-        uint32_t n = s->at_ordinal;
-        item[at++] = s;
-        s->at_ordinal = at;
+    if (grammar && !replaces) item[at++] = grammar;
+    for (int32_t k = 0; k <= fresh->u.chain.n; k++) { /* start [k] becomes the index at which these begin */
+        const int32_t n = start[k];
+        start[k] = at;
         at += n;
+        if (k < fresh->u.chain.n) item[at++] = fresh->u.chain.item[k];
     }
-    uint32_t front = 0;
     for (int32_t i = 0; i < c->u.chain.n; i++) {
         sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
-        uint32_t *to = s->at_ordinal ? &fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal : &front;
-        item[(*to)++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
+        item[start[behind[i]]++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
     }
-    return (int32_t)at + ahead;
+    return at;
 }
 
 /* Would one of the n new members have no effect, because it follows a member that selects? Or is c a chain made by hand
@@ -105,28 +90,30 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    int said = sampi_effect_before(c, 0);
+    int effect = sampi_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
     if (!by_params && sampi_effect_on_selection(c, rng) == 1) return true;
     for (int32_t i = 0; i < n; i++) {
-        int word = sampi_effect_on_selection(item[i], rng);
-        if (word == 0 && said == 1) return true;
-        if (word >= 0) said = word;
+        int own = sampi_effect_on_selection(item[i], rng);
+        if (own == 0 && effect == 1) return true;
+        if (own >= 0) effect = own;
     }
     return false;
 }
 
 /* Replaces the members of c by the members of `fresh` and those members of c that were added by hand. If it fails, c is
-   unchanged but for the field at_ordinal of its members. */
+   unchanged. */
 static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
-    sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * sizeof *item), **old = c->u.chain.item;
+    sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * (sizeof *item + sizeof(int32_t)));
     if (!item) return SAMP_E_NOMEM;
-    sampi_take_over_states(fresh, c);
-    sampi_find_places(c, (uint32_t)fresh->u.chain.n);
-    int32_t n = sampi_merge(item, fresh, c, grammar);
+    sampi_sampler **old = c->u.chain.item;
+    int32_t *behind = (int32_t *)(void *)(item + most);
+    sampi_take_over_states(fresh, c, behind);
+    sampi_find_places(c, fresh->u.chain.n, behind);
+    int32_t n = sampi_merge(item, fresh, c, grammar, behind, behind + c->u.chain.n);
     if (sampi_has_misplaced(item, n, c, fresh->rng)) {
         SAMP_FREE(item);
         return SAMP_E_UNSUPPORTED;

@@ -48,28 +48,9 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 }
 
 #ifndef SAMP_NO_MT19937
-/* Makes xtc's cut of a sorted array with p. The removed candidates are its beginning, so the array stays sorted. */
-static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
-{
-    size_t above = 0;
-    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
-    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
-    cur->size -= above - 1;
-    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
-}
-
 /* Applies xtc as llama.cpp does. The coin is drawn first, even if p is 1: one output of the mt19937 each time there is
-   more than one candidate. */
+   more than one candidate. The removed candidates are at the beginning of the sorted array, so the rest stays sorted. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
-{
-    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    sampi_llama_softmax(s, cur, true);
-    sampi_llama_xtc_cut(s, cur);
-    return SAMP_OK;
-}
-
-/* The same with exempt tokens. */
-static SAMPI_COLD int sampi_llama_xtc_except(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
     sampi_llama_softmax(s, cur, true);
@@ -140,7 +121,7 @@ SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, N
 #define SAMPI_XTC_EXCEPT_ROW \
     "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
-        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc_except, NULL)
+        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, NULL)
 
 #else /* the plan */
 
