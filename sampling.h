@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10327 samplers/gumbel.h               25899 grammar/masks.h
-     320 api/config.h                    10437 watermark/function.h            26102 grammar/runs.h
-     351 api/types.h                     10550 watermark/text.h                26314 grammar/entries.h
-     670 api/missing.h                   10736 watermark/draw.h                26823 grammar/accepting.h
-     685 api/sample.h                    10941 samplers/mirostat.h             27162 grammar/history.h
-     829 api/chains.h                    11167 samplers/adaptive_p.h           27263 grammar/waiting.h
-    1126 api/samplers.h                  11305 samplers/ras.h                  27570 grammar/room.h
-    1500 api/gumbel.h                    11368 samplers/custom.h               27936 grammar/sampler.h
-    1529 api/operator.h                  11418 config/describe.h               28190 grammar/forced.h
-    1588 api/kv.h                        11586 config/from_params.h            28377 grammar/hooks.h
-    1785 api/llama_cpp.h                 11638 config/orders.h                 28499 schema/head.h
-    1833 api/text_error.h                11910 config/numbers.h                28674 schema/errors.h
-    1852 api/grammar.h                   12055 config/set.h                    28789 schema/collections.h
-    2161 api/shards.h                    12231 config/texts.h                  28822 schema/references.h
-    2274 api/peers.h                     12410 config/settings.h               29138 schema/strings.h
-    2409 api/drafts.h                    12525 life/rollback.h                 29199 schema/numbers.h
-    2568 api/constraints.h               12763 life/chain.h                    29401 schema/sets.h
-    2971 api/watermark.h                 13048 life/members.h                  29654 schema/formats.h
-    3145 api/stop.h                      13157 life/update.h                   29923 schema/scalars.h
-    3285 api/vocab.h                     13327 life/copy.h                     30229 schema/goals.h
-    3328 api/search.h                    13488 rows/row.h                      30472 schema/alternatives.h
-    3502 api/parts.h                     13711 rows/reserve.h                  31012 schema/objects.h
-    3554 base/switches.h                 13779 rows/pieces.h                   31595 schema/arrays.h
-    3857 base/random.h                   13888 rows/compact.h                  31961 schema/satisfiable.h
-    3877 base/mt19937.h                  14069 rows/sums.h                     32109 schema/whole.h
-    3949 base/exact.h                    14196 rows/changes.h                  32264 tags/head.h
-    4166 base/bits128.h                  14273 rows/cuts.h                     32392 tags/words.h
-    4242 base/elements.h                 14702 rows/typical.h                  32506 tags/inside.h
-    4368 watermark/colours.h             15010 rows/tail_free.h                32645 tags/formats.h
-    4431 kernels/llama_cpp/contract.h    15078 rows/selecting.h                33051 grammar/grammars.h
-    4473 kernels/contract.h              15214 rows/mirostat.h                 33119 peers/tables.h
-    4560 kernels/scalar.h                15294 watermark/rows.h                33558 peers/values.h
-    4764 kernels/llama_cpp/scalar.h      15404 rows/flat.h                     34054 peers/llama_server.h
-    4785 kernels/sets.h                  15467 rows/logprobs.h                 34122 peers/stops.h
-    4834 kernels/vectors.h               15609 rows/support.h                  34181 peers/fields.h
-    4916 kernels/avx512.h                15744 rows/step.h                     34484 peers/requests.h
-    5001 kernels/avx2.h                  15760 rows/llama_cpp/sums.h           34692 vocab/pieces.h
-    5065 kernels/sse2.h                  16063 rows/llama_cpp/samplers.h       34870 vocab/tokenizer_json.h
-    5082 kernels/neon.h                  16532 rows/llama_cpp/step.h           35088 vocab/gguf.h
-    5105 kernels/wasm.h                  16562 run/apply.h                     35263 shards/head.h
-    5121 kernels/generic.h               16631 run/writing.h                   35348 shards/bytes.h
-    5141 kernels/shared.h                16733 run/arrays.h                    35445 shards/merging.h
-    5265 kernels/passes.h                16809 run/arrays_llama_cpp.h          35734 shards/row.h
-    5949 kernels/llama_cpp/passes.h      17006 run/walk.h                      35857 shards/answers.h
-    6031 kernels/check.h                 17111 run/again.h                     36301 shards/logprobs.h
-    6053 kernels/dispatch.h              17176 run/finish.h                    36559 shards/taking.h
-    6252 core/thresholds.h               17215 run/draw_llama_cpp.h            36696 shards/asking.h
-    6345 core/array.h                    17287 run/draw.h                      36825 shards/prefix.h
-    6775 core/table.h                    17358 run/sample.h                    37047 shards/plans.h
-    6960 core/windows.h                  17463 watermark/making.h              37493 samplers/plans.h
-    7048 constraints/record.h            17685 watermark/tails.h               37755 shards/way.h
-    7118 watermark/record.h              17782 watermark/detect.h              37898 shards/memory.h
-    7137 rows/work.h                     18007 run/verify.h                    37967 shards/batch.h
-    7166 life/past.h                     18112 run/batch.h                     38371 drafts/head.h
-    7225 core/record.h                   18298 run/guide.h                     38422 drafts/block.h
-    7384 core/plans.h                    18339 life/state.h                    38605 drafts/tree.h
-    7410 core/fields.h                   18500 operator/weights.h              38728 drafts/relaxed.h
-    7513 core/owners.h                   18575 operator/search.h               38809 drafts/ngram.h
-    7580 core/mt19937.h                  18706 operator/run.h                  38945 search/head.h
-    7635 core/no_mt19937.h               18866 kv/cells.h                      39165 search/rows.h
-    7667 core/making.h                   18890 kv/making.h                     39245 search/states.h
-    7825 core/streams.h                  19110 kv/slot.h                       39332 search/beams.h
-    7861 life/state_fields.h             19242 kv/sequences.h                  39715 search/unmask.h
-    7949 samplers/llama_cpp.h            19372 kv/data.h                       39831 text/automaton.h
-    8028 samplers/logit_bias.h           19501 kv/update.h                     39902 grammar/patterns.h
-    8112 samplers/patch.h                19619 kv/state.h                      40051 constraints/automaton.h
-    8160 samplers/penalties.h            19818 llama_cpp/functions.h           40090 constraints/making.h
-    8301 samplers/dry.h                  19880 llama_cpp/object.h              40336 constraints/sampler.h
-    8829 samplers/cut.h                  19933 llama_cpp/vocabulary.h          40425 constraints/constructors.h
-    8849 samplers/top_n_sigma.h          20008 text/reading.h                  40803 constraints/patterns.h
-    8956 samplers/top_k.h                20114 text/strings.h                  40892 constraints/looking.h
-    9012 samplers/tail_free.h            20212 text/values.h                   40962 constraints/thinking.h
-    9129 samplers/typical.h              20366 text/documents.h                41205 constraints/schedule.h
-    9198 samplers/top_p.h                20439 grammar/head.h                  41288 constraints/accepting.h
-    9237 samplers/min_p.h                20443 grammar/tree.h                  41469 constraints/drawing.h
-    9274 samplers/by_sums.h              21085 grammar/building.h              41707 constraints/state.h
-    9404 samplers/top_h.h                21481 grammar/finishing.h             41771 constraints/kind.h
-    9455 samplers/min_k.h                21784 grammar/reading.h               41825 constraints/top_p_decay.h
-    9515 samplers/xtc.h                  21873 grammar/gbnf.h                  41901 constraints/timestamps.h
-    9637 samplers/infill.h               22166 grammar/regex.h                 42095 constraints/accessors.h
-    9744 samplers/temperature.h          22583 grammar/derivatives.h           42202 stop/head.h
-    9905 samplers/smoothing.h            23399 grammar/vocabulary.h            42267 stop/search.h
-    9986 samplers/softmax.h              23853 grammar/triggers.h              42388 stop/making.h
-   10016 samplers/drafted.h              24327 grammar/matcher.h               42545 stop/text.h
-   10041 samplers/greedy.h               24597 grammar/cache.h                 42697 stop/patterns.h
-   10073 samplers/choose.h               24878 grammar/moving.h                42769 stop/settings.h
-   10159 samplers/ratio.h                25327 grammar/visits.h                42800 core/kinds.h
-   10223 samplers/draw.h                 25617 grammar/states.h                42842 base/restore.h
-   10299 samplers/dist.h                 25775 grammar/items.h                 42855 api/license.h
+       2 api/opening.h                   10325 samplers/gumbel.h               25898 grammar/masks.h
+     320 api/config.h                    10435 watermark/function.h            26101 grammar/runs.h
+     351 api/types.h                     10548 watermark/text.h                26313 grammar/entries.h
+     670 api/missing.h                   10734 watermark/draw.h                26822 grammar/accepting.h
+     685 api/sample.h                    10939 samplers/mirostat.h             27161 grammar/history.h
+     829 api/chains.h                    11165 samplers/adaptive_p.h           27262 grammar/waiting.h
+    1126 api/samplers.h                  11303 samplers/ras.h                  27569 grammar/room.h
+    1500 api/gumbel.h                    11366 samplers/custom.h               27935 grammar/sampler.h
+    1529 api/operator.h                  11416 config/describe.h               28189 grammar/forced.h
+    1588 api/kv.h                        11584 config/from_params.h            28376 grammar/hooks.h
+    1785 api/llama_cpp.h                 11636 config/orders.h                 28498 schema/head.h
+    1833 api/text_error.h                11908 config/numbers.h                28673 schema/errors.h
+    1852 api/grammar.h                   12053 config/set.h                    28788 schema/collections.h
+    2161 api/shards.h                    12229 config/texts.h                  28821 schema/references.h
+    2274 api/peers.h                     12408 config/settings.h               29137 schema/strings.h
+    2409 api/drafts.h                    12523 life/rollback.h                 29198 schema/numbers.h
+    2568 api/constraints.h               12761 life/chain.h                    29400 schema/sets.h
+    2971 api/watermark.h                 13046 life/members.h                  29653 schema/formats.h
+    3145 api/stop.h                      13156 life/update.h                   29922 schema/scalars.h
+    3285 api/vocab.h                     13326 life/copy.h                     30228 schema/goals.h
+    3328 api/search.h                    13487 rows/row.h                      30471 schema/alternatives.h
+    3502 api/parts.h                     13710 rows/reserve.h                  31011 schema/objects.h
+    3554 base/switches.h                 13778 rows/pieces.h                   31594 schema/arrays.h
+    3857 base/random.h                   13887 rows/compact.h                  31960 schema/satisfiable.h
+    3877 base/mt19937.h                  14068 rows/sums.h                     32108 schema/whole.h
+    3949 base/exact.h                    14195 rows/changes.h                  32263 tags/head.h
+    4166 base/bits128.h                  14272 rows/cuts.h                     32391 tags/words.h
+    4242 base/elements.h                 14701 rows/typical.h                  32505 tags/inside.h
+    4368 watermark/colours.h             15009 rows/tail_free.h                32644 tags/formats.h
+    4431 kernels/llama_cpp/contract.h    15077 rows/selecting.h                33050 grammar/grammars.h
+    4473 kernels/contract.h              15213 rows/mirostat.h                 33118 peers/tables.h
+    4560 kernels/scalar.h                15293 watermark/rows.h                33557 peers/values.h
+    4764 kernels/llama_cpp/scalar.h      15403 rows/flat.h                     34053 peers/llama_server.h
+    4785 kernels/sets.h                  15466 rows/logprobs.h                 34121 peers/stops.h
+    4834 kernels/vectors.h               15608 rows/support.h                  34180 peers/fields.h
+    4916 kernels/avx512.h                15743 rows/step.h                     34483 peers/requests.h
+    5001 kernels/avx2.h                  15759 rows/llama_cpp/sums.h           34691 vocab/pieces.h
+    5065 kernels/sse2.h                  16062 rows/llama_cpp/samplers.h       34869 vocab/tokenizer_json.h
+    5082 kernels/neon.h                  16531 rows/llama_cpp/step.h           35087 vocab/gguf.h
+    5105 kernels/wasm.h                  16561 run/apply.h                     35262 shards/head.h
+    5121 kernels/generic.h               16630 run/writing.h                   35347 shards/bytes.h
+    5141 kernels/shared.h                16732 run/arrays.h                    35444 shards/merging.h
+    5265 kernels/passes.h                16808 run/arrays_llama_cpp.h          35733 shards/row.h
+    5949 kernels/llama_cpp/passes.h      17005 run/walk.h                      35856 shards/answers.h
+    6031 kernels/check.h                 17110 run/again.h                     36300 shards/logprobs.h
+    6053 kernels/dispatch.h              17175 run/finish.h                    36558 shards/taking.h
+    6252 core/thresholds.h               17214 run/draw_llama_cpp.h            36695 shards/asking.h
+    6345 core/array.h                    17286 run/draw.h                      36824 shards/prefix.h
+    6775 core/table.h                    17357 run/sample.h                    37046 shards/plans.h
+    6961 core/windows.h                  17462 watermark/making.h              37492 samplers/plans.h
+    7049 constraints/record.h            17684 watermark/tails.h               37754 shards/way.h
+    7119 watermark/record.h              17781 watermark/detect.h              37897 shards/memory.h
+    7138 rows/work.h                     18006 run/verify.h                    37966 shards/batch.h
+    7167 life/past.h                     18111 run/batch.h                     38370 drafts/head.h
+    7226 core/record.h                   18297 run/guide.h                     38421 drafts/block.h
+    7385 core/plans.h                    18338 life/state.h                    38604 drafts/tree.h
+    7411 core/fields.h                   18499 operator/weights.h              38727 drafts/relaxed.h
+    7514 core/owners.h                   18574 operator/search.h               38808 drafts/ngram.h
+    7578 core/mt19937.h                  18705 operator/run.h                  38944 search/head.h
+    7633 core/no_mt19937.h               18865 kv/cells.h                      39164 search/rows.h
+    7665 core/making.h                   18889 kv/making.h                     39244 search/states.h
+    7823 core/streams.h                  19109 kv/slot.h                       39331 search/beams.h
+    7859 life/state_fields.h             19241 kv/sequences.h                  39714 search/unmask.h
+    7947 samplers/llama_cpp.h            19371 kv/data.h                       39830 text/automaton.h
+    8026 samplers/logit_bias.h           19500 kv/update.h                     39901 grammar/patterns.h
+    8110 samplers/patch.h                19618 kv/state.h                      40050 constraints/automaton.h
+    8158 samplers/penalties.h            19817 llama_cpp/functions.h           40089 constraints/making.h
+    8299 samplers/dry.h                  19879 llama_cpp/object.h              40335 constraints/sampler.h
+    8827 samplers/cut.h                  19932 llama_cpp/vocabulary.h          40424 constraints/constructors.h
+    8847 samplers/top_n_sigma.h          20007 text/reading.h                  40802 constraints/patterns.h
+    8954 samplers/top_k.h                20113 text/strings.h                  40891 constraints/looking.h
+    9010 samplers/tail_free.h            20211 text/values.h                   40961 constraints/thinking.h
+    9127 samplers/typical.h              20365 text/documents.h                41204 constraints/schedule.h
+    9196 samplers/top_p.h                20438 grammar/head.h                  41287 constraints/accepting.h
+    9235 samplers/min_p.h                20442 grammar/tree.h                  41468 constraints/drawing.h
+    9272 samplers/by_sums.h              21084 grammar/building.h              41706 constraints/state.h
+    9402 samplers/top_h.h                21480 grammar/finishing.h             41770 constraints/kind.h
+    9453 samplers/min_k.h                21783 grammar/reading.h               41829 constraints/top_p_decay.h
+    9513 samplers/xtc.h                  21872 grammar/gbnf.h                  41905 constraints/timestamps.h
+    9635 samplers/infill.h               22165 grammar/regex.h                 42099 constraints/accessors.h
+    9742 samplers/temperature.h          22582 grammar/derivatives.h           42206 stop/head.h
+    9903 samplers/smoothing.h            23398 grammar/vocabulary.h            42271 stop/search.h
+    9984 samplers/softmax.h              23852 grammar/triggers.h              42392 stop/making.h
+   10014 samplers/drafted.h              24326 grammar/matcher.h               42549 stop/text.h
+   10039 samplers/greedy.h               24596 grammar/cache.h                 42701 stop/patterns.h
+   10071 samplers/choose.h               24877 grammar/moving.h                42773 stop/settings.h
+   10157 samplers/ratio.h                25326 grammar/visits.h                42804 core/kinds.h
+   10221 samplers/draw.h                 25616 grammar/states.h                42846 base/restore.h
+   10297 samplers/dist.h                 25774 grammar/items.h                 42859 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6910,11 +6910,12 @@ typedef struct sampi_hooks {
     int (*ready)(sampi_sampler *, int32_t n);
     int32_t (*kept)(const sampi_sampler *);
     const samp_vocab *(*vocab)(const sampi_sampler *);
+    int (*clock)(const sampi_sampler *);
 } sampi_hooks;
 
-/* The last hooks (clone, free, mask, ready, kept, vocab) of a sampler that has no memory besides its bytes, masks no
-   row and needs no row of a certain length. */
-#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL
+/* The last hooks (from `clone` on) of a sampler that has no memory besides its bytes, masks no row and needs no row of
+   a certain length. */
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL, NULL
 
 /* Makes the constant SAMPI_<id>_HOOKS of the hooks in their order. */
 #define SAMPI_HOOKS(id, ...) static const sampi_hooks SAMPI_##id##_HOOKS = { __VA_ARGS__ }
@@ -7525,27 +7526,21 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part in some draws only)? sampi_n_active
-   returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
+/* Is this member the clock of a schedule, a chain that takes part in some draws only? */
 static bool sampi_is_clock(const sampi_sampler *s)
 {
-    return s->kind == SAMPI_CONSTRAINT && s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    return hooks->clock && hooks->clock(s) >= 0;
 }
+
+/* Returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
 static int32_t sampi_n_active(const sampi_sampler *s)
 {
-    if (!sampi_is_chain(s)) return 0;
-    const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
-    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.constraint) ? 0 : s->u.chain.n;
+    if (!sampi_is_chain(s) || s->u.chain.n == 0) return 0;
+    const sampi_sampler *first = s->u.chain.item[0];
+    const sampi_hooks *hooks = sampi_traits_of(first->kind)->hooks;
+    return hooks->clock && hooks->clock(first) == 0 ? 0 : s->u.chain.n;
 }
-#else
-static bool sampi_is_clock(const sampi_sampler *s)
-{
-    (void)s;
-    return false;
-}
-static int32_t sampi_n_active(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
-#endif
 
 /* Does the sampler change nothing, so that a draw may skip it? */
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
@@ -7564,17 +7559,20 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* Returns the effect of a sampler on a selection: 1 if it selects a token, 0 if it undoes a selection made before it
-   (sampi_run), -1 if it does neither. */
-static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
+/* The effect of a sampler on a selection: it selects a token, it undoes a selection made before it (sampi_run), or it
+   does neither. */
+typedef enum sampi_effect { SAMPI_NO_EFFECT, SAMPI_UNDOES, SAMPI_CHOOSES } sampi_effect;
+
+/* Returns the effect of a sampler. */
+static SAMPI_COLD sampi_effect sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
-    int word = -1;
-    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
-        word = sampi_effect_on_selection(s->u.chain.item[i], rng);
-    if (sampi_is_chain(s) || s->off || s->status) return word;
-    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
-    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
-    return rng == SAMP_RNG_PHILOX ? 0 : -1;
+    sampi_effect effect = SAMPI_NO_EFFECT;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; !effect && i-- > 0;)
+        effect = sampi_effect_on_selection(s->u.chain.item[i], rng);
+    if (sampi_is_chain(s) || s->off || s->status) return effect;
+    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? SAMPI_UNDOES : SAMPI_NO_EFFECT;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return SAMPI_CHOOSES;
+    return rng == SAMP_RNG_PHILOX ? SAMPI_UNDOES : SAMPI_NO_EFFECT;
 }
 #ifndef SAMP_NO_MT19937
 /* ---- src/core/mt19937.h ---- */
@@ -11409,7 +11407,7 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
 }
 
 SAMPI_HOOKS(CUSTOM, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sampi_clone_custom, sampi_custom_free, NULL,
-            NULL, NULL, NULL);
+            NULL, NULL, NULL, NULL);
 
 #define SAMPI_CUSTOM_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
@@ -11826,8 +11824,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
         int status = samp_status(p->grammar, NULL);
         sampi_require(&bad, !status, status, "grammar");
-        sampi_require(&bad, status || sampi_effect_on_selection(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE,
-                      "grammar");
+        sampi_require(&bad, status || sampi_effect_on_selection(grammar, SAMP_RNG_PHILOX) != SAMPI_CHOOSES,
+                      SAMP_E_RANGE, "grammar");
     }
     if (field) *field = bad.field;
     return bad.status;
@@ -13082,17 +13080,17 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Returns the effect on a selection (sampi_effect_on_selection) of the samplers that run before index i of the chain c;
-   members of the chains around c are included. */
-static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
+/* Returns the effect on a selection of the samplers that run before index i of the chain c; members of the chains
+   around c are included. */
+static SAMPI_COLD sampi_effect sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
-    int word = -1;
+    sampi_effect effect = SAMPI_NO_EFFECT;
     for (; c; c = c->owner) {
-        while (word < 0 && i-- > 0) word = sampi_effect_on_selection(c->u.chain.item[i], c->rng);
-        if (word >= 0 || !c->owner) return word;
+        while (!effect && i-- > 0) effect = sampi_effect_on_selection(c->u.chain.item[i], c->rng);
+        if (effect || !c->owner) return effect;
         for (i = 0; c->owner->u.chain.item[i] != c;) i++;
     }
-    return word;
+    return effect;
 }
 
 /* The caller gives the sampler to the chain, so it is freed if it cannot be inserted. */
@@ -13108,7 +13106,8 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     bool outside = i < 0 || i > c->u.chain.n;
-    if (outside || (sampi_effect_on_selection(s, c->rng) == 0 && sampi_effect_before(c, i) == 1)) {
+    if (outside ||
+        (sampi_effect_on_selection(s, c->rng) == SAMPI_UNDOES && sampi_effect_before(c, i) == SAMPI_CHOOSES)) {
         samp_free(sampler);
         return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
     }
@@ -13236,14 +13235,14 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    int effect = sampi_effect_before(c, 0);
+    sampi_effect effect = sampi_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
-    if (!by_params && sampi_effect_on_selection(c, rng) == 1) return true;
+    if (!by_params && sampi_effect_on_selection(c, rng) == SAMPI_CHOOSES) return true;
     for (int32_t i = 0; i < n; i++) {
-        int own = sampi_effect_on_selection(item[i], rng);
-        if (own == 0 && effect == 1) return true;
-        if (own >= 0) effect = own;
+        sampi_effect own = sampi_effect_on_selection(item[i], rng);
+        if (own == SAMPI_UNDOES && effect == SAMPI_CHOOSES) return true;
+        if (own) effect = own;
     }
     return false;
 }
@@ -28489,7 +28488,7 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 
 SAMPI_HOOKS(GRAMMAR, NULL, NULL, NULL, sampi_grammar_settings, NULL, NULL, sampi_grammar_state, NULL, NULL,
             sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
-            sampi_grammar_vocab);
+            sampi_grammar_vocab, NULL);
 
 /* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \
@@ -41810,11 +41809,16 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }
+static int sampi_constraint_clock(const sampi_sampler *s)
+{
+    const bool is_clock = s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
+    return is_clock ? sampi_is_time(&s->u.constraint) : -1;
+}
 static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
 SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_constraint_accept, sampi_constraint_reset,
-            sampi_constraint_state, NULL, sampi_constraint_past, NULL, NULL, NULL, NULL, NULL,
-            sampi_constraint_vocab);
+            sampi_constraint_state, NULL, sampi_constraint_past, NULL, NULL, NULL, NULL, NULL, sampi_constraint_vocab,
+            sampi_constraint_clock);
 
 #define SAMPI_CONSTRAINT_ROW \
     "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
@@ -42803,7 +42807,7 @@ SAMP_API SAMPI_COLD samp_text *samp_text_from_settings(const samp_settings *sett
      (core/table.h). */
 
 SAMPI_HOOKS(CHAIN, NULL, NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-            sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL);
+            sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL, NULL);
 
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)

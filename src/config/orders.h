@@ -203,8 +203,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
         int status = samp_status(p->grammar, NULL);
         sampi_require(&bad, !status, status, "grammar");
-        sampi_require(&bad, status || sampi_effect_on_selection(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE,
-                      "grammar");
+        sampi_require(&bad, status || sampi_effect_on_selection(grammar, SAMP_RNG_PHILOX) != SAMPI_CHOOSES,
+                      SAMP_E_RANGE, "grammar");
     }
     if (field) *field = bad.field;
     return bad.status;

@@ -39,11 +39,16 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.constraint.is_idle; }
+static int sampi_constraint_clock(const sampi_sampler *s)
+{
+    const bool is_clock = s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
+    return is_clock ? sampi_is_time(&s->u.constraint) : -1;
+}
 static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
 SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_constraint_accept, sampi_constraint_reset,
-            sampi_constraint_state, NULL, sampi_constraint_past, NULL, NULL, NULL, NULL, NULL,
-            sampi_constraint_vocab);
+            sampi_constraint_state, NULL, sampi_constraint_past, NULL, NULL, NULL, NULL, NULL, sampi_constraint_vocab,
+            sampi_constraint_clock);
 
 #define SAMPI_CONSTRAINT_ROW \
     "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \

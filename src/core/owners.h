@@ -16,27 +16,21 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
-/* sampi_is_clock: is this member the clock of a schedule (a chain that takes part in some draws only)?
-   sampi_n_active returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
+/* Is this member the clock of a schedule, a chain that takes part in some draws only? */
 static bool sampi_is_clock(const sampi_sampler *s)
 {
-    return s->kind == SAMPI_CONSTRAINT && s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    return hooks->clock && hooks->clock(s) >= 0;
 }
+
+/* Returns how many members of a chain take part in a draw: all, or 0 for a schedule outside its time. */
 static int32_t sampi_n_active(const sampi_sampler *s)
 {
-    if (!sampi_is_chain(s)) return 0;
-    const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
-    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.constraint) ? 0 : s->u.chain.n;
+    if (!sampi_is_chain(s) || s->u.chain.n == 0) return 0;
+    const sampi_sampler *first = s->u.chain.item[0];
+    const sampi_hooks *hooks = sampi_traits_of(first->kind)->hooks;
+    return hooks->clock && hooks->clock(first) == 0 ? 0 : s->u.chain.n;
 }
-#else
-static bool sampi_is_clock(const sampi_sampler *s)
-{
-    (void)s;
-    return false;
-}
-static int32_t sampi_n_active(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
-#endif
 
 /* Does the sampler change nothing, so that a draw may skip it? */
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
@@ -61,18 +55,20 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* Returns the effect of a sampler on a selection: 1 if it selects a token, 0 if it undoes a selection made before it
-   (sampi_run), -1 if it does neither. A chain has the effect of its last member with an effect other than -1. Under
-   MT19937 no sampler undoes a selection, except a custom sampler of the library that masks rows (a grammar): behind a
-   sampler that selects, it would mask a token that is chosen already. For samplers that are off and for the user's own
-   samplers the result is -1. */
-static SAMPI_COLD int sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
+/* The effect of a sampler on a selection: it selects a token, it undoes a selection made before it (sampi_run), or it
+   does neither. */
+typedef enum sampi_effect { SAMPI_NO_EFFECT, SAMPI_UNDOES, SAMPI_CHOOSES } sampi_effect;
+
+/* Returns the effect of a sampler. A chain has that of its last member that has one. Under MT19937 no sampler undoes a
+   selection, except a custom sampler of the library that masks rows (a grammar): behind a sampler that selects, it would
+   mask a token that is chosen already. Samplers that are off and the user's own samplers have no effect. */
+static SAMPI_COLD sampi_effect sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
-    int word = -1;
-    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
-        word = sampi_effect_on_selection(s->u.chain.item[i], rng);
-    if (sampi_is_chain(s) || s->off || s->status) return word;
-    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
-    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
-    return rng == SAMP_RNG_PHILOX ? 0 : -1;
+    sampi_effect effect = SAMPI_NO_EFFECT;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; !effect && i-- > 0;)
+        effect = sampi_effect_on_selection(s->u.chain.item[i], rng);
+    if (sampi_is_chain(s) || s->off || s->status) return effect;
+    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? SAMPI_UNDOES : SAMPI_NO_EFFECT;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return SAMPI_CHOOSES;
+    return rng == SAMP_RNG_PHILOX ? SAMPI_UNDOES : SAMPI_NO_EFFECT;
 }

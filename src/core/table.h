@@ -164,7 +164,9 @@ enum {
      kept:      returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
                 without them the interface is called directly.
      vocab:     returns the vocabulary that the sampler reads, or NULL. A row must have a logit for each of its tokens
-                (sampi_is_short). */
+                (sampi_is_short).
+     clock:     returns whether now is the time of the schedule whose first member the sampler is, or -1 if it is not
+                the first member of a schedule. */
 typedef struct sampi_hooks {
     void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
@@ -181,11 +183,12 @@ typedef struct sampi_hooks {
     int (*ready)(sampi_sampler *, int32_t n);
     int32_t (*kept)(const sampi_sampler *);
     const samp_vocab *(*vocab)(const sampi_sampler *);
+    int (*clock)(const sampi_sampler *);
 } sampi_hooks;
 
-/* The last hooks (clone, free, mask, ready, kept, vocab) of a sampler that has no memory besides its bytes, masks no
+/* The last hooks (from `clone` on) of a sampler that has no memory besides its bytes, masks no
    row and needs no row of a certain length. */
-#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL, NULL, NULL
 
 /* Makes the constant SAMPI_<id>_HOOKS of the hooks in their order. */
 #define SAMPI_HOOKS(id, ...) static const sampi_hooks SAMPI_##id##_HOOKS = { __VA_ARGS__ }

@@ -114,7 +114,7 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 
 SAMPI_HOOKS(GRAMMAR, NULL, NULL, NULL, sampi_grammar_settings, NULL, NULL, sampi_grammar_state, NULL, NULL,
             sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept,
-            sampi_grammar_vocab);
+            sampi_grammar_vocab, NULL);
 
 /* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \

@@ -39,17 +39,17 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Returns the effect on a selection (sampi_effect_on_selection) of the samplers that run before index i of the chain c;
-   members of the chains around c are included. */
-static SAMPI_COLD int sampi_effect_before(const sampi_sampler *c, int32_t i)
+/* Returns the effect on a selection of the samplers that run before index i of the chain c; members of the chains
+   around c are included. */
+static SAMPI_COLD sampi_effect sampi_effect_before(const sampi_sampler *c, int32_t i)
 {
-    int word = -1;
+    sampi_effect effect = SAMPI_NO_EFFECT;
     for (; c; c = c->owner) {
-        while (word < 0 && i-- > 0) word = sampi_effect_on_selection(c->u.chain.item[i], c->rng);
-        if (word >= 0 || !c->owner) return word;
+        while (!effect && i-- > 0) effect = sampi_effect_on_selection(c->u.chain.item[i], c->rng);
+        if (effect || !c->owner) return effect;
         for (i = 0; c->owner->u.chain.item[i] != c;) i++;
     }
-    return word;
+    return effect;
 }
 
 /* The caller gives the sampler to the chain, so it is freed if it cannot be inserted. There are two exceptions: a
@@ -67,7 +67,8 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     bool outside = i < 0 || i > c->u.chain.n;
-    if (outside || (sampi_effect_on_selection(s, c->rng) == 0 && sampi_effect_before(c, i) == 1)) {
+    if (outside ||
+        (sampi_effect_on_selection(s, c->rng) == SAMPI_UNDOES && sampi_effect_before(c, i) == SAMPI_CHOOSES)) {
         samp_free(sampler);
         return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
     }

@@ -90,14 +90,14 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    int effect = sampi_effect_before(c, 0);
+    sampi_effect effect = sampi_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
-    if (!by_params && sampi_effect_on_selection(c, rng) == 1) return true;
+    if (!by_params && sampi_effect_on_selection(c, rng) == SAMPI_CHOOSES) return true;
     for (int32_t i = 0; i < n; i++) {
-        int own = sampi_effect_on_selection(item[i], rng);
-        if (own == 0 && effect == 1) return true;
-        if (own >= 0) effect = own;
+        sampi_effect own = sampi_effect_on_selection(item[i], rng);
+        if (own == SAMPI_UNDOES && effect == SAMPI_CHOOSES) return true;
+        if (own) effect = own;
     }
     return false;
 }

@@ -45,7 +45,7 @@ static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
 }
 
 SAMPI_HOOKS(CUSTOM, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sampi_clone_custom, sampi_custom_free, NULL,
-            NULL, NULL, NULL);
+            NULL, NULL, NULL, NULL);
 
 #define SAMPI_CUSTOM_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
