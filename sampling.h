@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10325 samplers/gumbel.h               25898 grammar/masks.h
-     320 api/config.h                    10435 watermark/function.h            26101 grammar/runs.h
-     351 api/types.h                     10548 watermark/text.h                26313 grammar/entries.h
-     670 api/missing.h                   10734 watermark/draw.h                26822 grammar/accepting.h
-     685 api/sample.h                    10939 samplers/mirostat.h             27161 grammar/history.h
-     829 api/chains.h                    11165 samplers/adaptive_p.h           27262 grammar/waiting.h
-    1126 api/samplers.h                  11303 samplers/ras.h                  27569 grammar/room.h
-    1500 api/gumbel.h                    11366 samplers/custom.h               27935 grammar/sampler.h
-    1529 api/operator.h                  11416 config/describe.h               28189 grammar/forced.h
-    1588 api/kv.h                        11584 config/from_params.h            28376 grammar/hooks.h
-    1785 api/llama_cpp.h                 11636 config/orders.h                 28498 schema/head.h
-    1833 api/text_error.h                11908 config/numbers.h                28673 schema/errors.h
-    1852 api/grammar.h                   12053 config/set.h                    28788 schema/collections.h
-    2161 api/shards.h                    12229 config/texts.h                  28821 schema/references.h
-    2274 api/peers.h                     12408 config/settings.h               29137 schema/strings.h
-    2409 api/drafts.h                    12523 life/rollback.h                 29198 schema/numbers.h
-    2568 api/constraints.h               12761 life/chain.h                    29400 schema/sets.h
-    2971 api/watermark.h                 13046 life/members.h                  29653 schema/formats.h
-    3145 api/stop.h                      13156 life/update.h                   29922 schema/scalars.h
-    3285 api/vocab.h                     13326 life/copy.h                     30228 schema/goals.h
-    3328 api/search.h                    13487 rows/row.h                      30471 schema/alternatives.h
-    3502 api/parts.h                     13710 rows/reserve.h                  31011 schema/objects.h
-    3554 base/switches.h                 13778 rows/pieces.h                   31594 schema/arrays.h
-    3857 base/random.h                   13887 rows/compact.h                  31960 schema/satisfiable.h
-    3877 base/mt19937.h                  14068 rows/sums.h                     32108 schema/whole.h
-    3949 base/exact.h                    14195 rows/changes.h                  32263 tags/head.h
-    4166 base/bits128.h                  14272 rows/cuts.h                     32391 tags/words.h
-    4242 base/elements.h                 14701 rows/typical.h                  32505 tags/inside.h
-    4368 watermark/colours.h             15009 rows/tail_free.h                32644 tags/formats.h
-    4431 kernels/llama_cpp/contract.h    15077 rows/selecting.h                33050 grammar/grammars.h
-    4473 kernels/contract.h              15213 rows/mirostat.h                 33118 peers/tables.h
-    4560 kernels/scalar.h                15293 watermark/rows.h                33557 peers/values.h
-    4764 kernels/llama_cpp/scalar.h      15403 rows/flat.h                     34053 peers/llama_server.h
-    4785 kernels/sets.h                  15466 rows/logprobs.h                 34121 peers/stops.h
-    4834 kernels/vectors.h               15608 rows/support.h                  34180 peers/fields.h
-    4916 kernels/avx512.h                15743 rows/step.h                     34483 peers/requests.h
-    5001 kernels/avx2.h                  15759 rows/llama_cpp/sums.h           34691 vocab/pieces.h
-    5065 kernels/sse2.h                  16062 rows/llama_cpp/samplers.h       34869 vocab/tokenizer_json.h
-    5082 kernels/neon.h                  16531 rows/llama_cpp/step.h           35087 vocab/gguf.h
-    5105 kernels/wasm.h                  16561 run/apply.h                     35262 shards/head.h
-    5121 kernels/generic.h               16630 run/writing.h                   35347 shards/bytes.h
-    5141 kernels/shared.h                16732 run/arrays.h                    35444 shards/merging.h
-    5265 kernels/passes.h                16808 run/arrays_llama_cpp.h          35733 shards/row.h
-    5949 kernels/llama_cpp/passes.h      17005 run/walk.h                      35856 shards/answers.h
-    6031 kernels/check.h                 17110 run/again.h                     36300 shards/logprobs.h
-    6053 kernels/dispatch.h              17175 run/finish.h                    36558 shards/taking.h
-    6252 core/thresholds.h               17214 run/draw_llama_cpp.h            36695 shards/asking.h
-    6345 core/array.h                    17286 run/draw.h                      36824 shards/prefix.h
-    6775 core/table.h                    17357 run/sample.h                    37046 shards/plans.h
-    6961 core/windows.h                  17462 watermark/making.h              37492 samplers/plans.h
-    7049 constraints/record.h            17684 watermark/tails.h               37754 shards/way.h
-    7119 watermark/record.h              17781 watermark/detect.h              37897 shards/memory.h
-    7138 rows/work.h                     18006 run/verify.h                    37966 shards/batch.h
-    7167 life/past.h                     18111 run/batch.h                     38370 drafts/head.h
-    7226 core/record.h                   18297 run/guide.h                     38421 drafts/block.h
-    7385 core/plans.h                    18338 life/state.h                    38604 drafts/tree.h
-    7411 core/fields.h                   18499 operator/weights.h              38727 drafts/relaxed.h
-    7514 core/owners.h                   18574 operator/search.h               38808 drafts/ngram.h
-    7578 core/mt19937.h                  18705 operator/run.h                  38944 search/head.h
-    7633 core/no_mt19937.h               18865 kv/cells.h                      39164 search/rows.h
-    7665 core/making.h                   18889 kv/making.h                     39244 search/states.h
-    7823 core/streams.h                  19109 kv/slot.h                       39331 search/beams.h
-    7859 life/state_fields.h             19241 kv/sequences.h                  39714 search/unmask.h
-    7947 samplers/llama_cpp.h            19371 kv/data.h                       39830 text/automaton.h
-    8026 samplers/logit_bias.h           19500 kv/update.h                     39901 grammar/patterns.h
-    8110 samplers/patch.h                19618 kv/state.h                      40050 constraints/automaton.h
-    8158 samplers/penalties.h            19817 llama_cpp/functions.h           40089 constraints/making.h
-    8299 samplers/dry.h                  19879 llama_cpp/object.h              40335 constraints/sampler.h
-    8827 samplers/cut.h                  19932 llama_cpp/vocabulary.h          40424 constraints/constructors.h
-    8847 samplers/top_n_sigma.h          20007 text/reading.h                  40802 constraints/patterns.h
-    8954 samplers/top_k.h                20113 text/strings.h                  40891 constraints/looking.h
-    9010 samplers/tail_free.h            20211 text/values.h                   40961 constraints/thinking.h
-    9127 samplers/typical.h              20365 text/documents.h                41204 constraints/schedule.h
-    9196 samplers/top_p.h                20438 grammar/head.h                  41287 constraints/accepting.h
-    9235 samplers/min_p.h                20442 grammar/tree.h                  41468 constraints/drawing.h
-    9272 samplers/by_sums.h              21084 grammar/building.h              41706 constraints/state.h
-    9402 samplers/top_h.h                21480 grammar/finishing.h             41770 constraints/kind.h
-    9453 samplers/min_k.h                21783 grammar/reading.h               41829 constraints/top_p_decay.h
-    9513 samplers/xtc.h                  21872 grammar/gbnf.h                  41905 constraints/timestamps.h
-    9635 samplers/infill.h               22165 grammar/regex.h                 42099 constraints/accessors.h
-    9742 samplers/temperature.h          22582 grammar/derivatives.h           42206 stop/head.h
-    9903 samplers/smoothing.h            23398 grammar/vocabulary.h            42271 stop/search.h
-    9984 samplers/softmax.h              23852 grammar/triggers.h              42392 stop/making.h
-   10014 samplers/drafted.h              24326 grammar/matcher.h               42549 stop/text.h
-   10039 samplers/greedy.h               24596 grammar/cache.h                 42701 stop/patterns.h
-   10071 samplers/choose.h               24877 grammar/moving.h                42773 stop/settings.h
-   10157 samplers/ratio.h                25326 grammar/visits.h                42804 core/kinds.h
-   10221 samplers/draw.h                 25616 grammar/states.h                42846 base/restore.h
-   10297 samplers/dist.h                 25774 grammar/items.h                 42859 api/license.h
+       2 api/opening.h                   10327 samplers/gumbel.h               25903 grammar/masks.h
+     320 api/config.h                    10437 watermark/function.h            26106 grammar/runs.h
+     351 api/types.h                     10550 watermark/text.h                26318 grammar/entries.h
+     670 api/missing.h                   10736 watermark/draw.h                26827 grammar/accepting.h
+     685 api/sample.h                    10941 samplers/mirostat.h             27166 grammar/history.h
+     829 api/chains.h                    11167 samplers/adaptive_p.h           27267 grammar/waiting.h
+    1126 api/samplers.h                  11305 samplers/ras.h                  27574 grammar/room.h
+    1500 api/gumbel.h                    11368 samplers/custom.h               27940 grammar/sampler.h
+    1529 api/operator.h                  11418 config/describe.h               28194 grammar/forced.h
+    1588 api/kv.h                        11586 config/from_params.h            28381 grammar/hooks.h
+    1785 api/llama_cpp.h                 11638 config/orders.h                 28503 schema/head.h
+    1833 api/text_error.h                11910 config/numbers.h                28678 schema/errors.h
+    1852 api/grammar.h                   12055 config/set.h                    28793 schema/collections.h
+    2161 api/shards.h                    12231 config/texts.h                  28826 schema/references.h
+    2274 api/peers.h                     12410 config/settings.h               29142 schema/strings.h
+    2409 api/drafts.h                    12525 life/rollback.h                 29203 schema/numbers.h
+    2568 api/constraints.h               12763 life/chain.h                    29405 schema/sets.h
+    2971 api/watermark.h                 13048 life/members.h                  29658 schema/formats.h
+    3145 api/stop.h                      13158 life/update.h                   29927 schema/scalars.h
+    3285 api/vocab.h                     13328 life/copy.h                     30233 schema/goals.h
+    3328 api/search.h                    13489 rows/row.h                      30476 schema/alternatives.h
+    3502 api/parts.h                     13712 rows/reserve.h                  31016 schema/objects.h
+    3554 base/switches.h                 13780 rows/pieces.h                   31599 schema/arrays.h
+    3857 base/random.h                   13889 rows/compact.h                  31965 schema/satisfiable.h
+    3877 base/mt19937.h                  14070 rows/sums.h                     32113 schema/whole.h
+    3949 base/exact.h                    14197 rows/changes.h                  32268 tags/head.h
+    4166 base/bits128.h                  14274 rows/cuts.h                     32396 tags/words.h
+    4242 base/elements.h                 14703 rows/typical.h                  32510 tags/inside.h
+    4368 watermark/colours.h             15011 rows/tail_free.h                32649 tags/formats.h
+    4431 kernels/llama_cpp/contract.h    15079 rows/selecting.h                33055 grammar/grammars.h
+    4473 kernels/contract.h              15215 rows/mirostat.h                 33123 peers/tables.h
+    4560 kernels/scalar.h                15295 watermark/rows.h                33562 peers/values.h
+    4764 kernels/llama_cpp/scalar.h      15405 rows/flat.h                     34058 peers/llama_server.h
+    4785 kernels/sets.h                  15468 rows/logprobs.h                 34126 peers/stops.h
+    4834 kernels/vectors.h               15610 rows/support.h                  34185 peers/fields.h
+    4916 kernels/avx512.h                15745 rows/step.h                     34488 peers/requests.h
+    5001 kernels/avx2.h                  15761 rows/llama_cpp/sums.h           34696 vocab/pieces.h
+    5065 kernels/sse2.h                  16064 rows/llama_cpp/samplers.h       34874 vocab/tokenizer_json.h
+    5082 kernels/neon.h                  16533 rows/llama_cpp/step.h           35092 vocab/gguf.h
+    5105 kernels/wasm.h                  16563 run/apply.h                     35267 shards/head.h
+    5121 kernels/generic.h               16632 run/writing.h                   35352 shards/bytes.h
+    5141 kernels/shared.h                16734 run/arrays.h                    35449 shards/merging.h
+    5265 kernels/passes.h                16810 run/arrays_llama_cpp.h          35738 shards/row.h
+    5949 kernels/llama_cpp/passes.h      17007 run/walk.h                      35861 shards/answers.h
+    6031 kernels/check.h                 17112 run/again.h                     36305 shards/logprobs.h
+    6053 kernels/dispatch.h              17177 run/finish.h                    36563 shards/taking.h
+    6252 core/thresholds.h               17216 run/draw_llama_cpp.h            36700 shards/asking.h
+    6345 core/array.h                    17288 run/draw.h                      36829 shards/prefix.h
+    6775 core/table.h                    17359 run/sample.h                    37051 shards/plans.h
+    6961 core/windows.h                  17464 watermark/making.h              37497 samplers/plans.h
+    7049 constraints/record.h            17686 watermark/tails.h               37759 shards/way.h
+    7119 watermark/record.h              17783 watermark/detect.h              37902 shards/memory.h
+    7138 rows/work.h                     18008 run/verify.h                    37971 shards/batch.h
+    7167 life/past.h                     18113 run/batch.h                     38375 drafts/head.h
+    7226 core/record.h                   18299 run/guide.h                     38426 drafts/block.h
+    7385 core/plans.h                    18340 life/state.h                    38609 drafts/tree.h
+    7411 core/fields.h                   18501 operator/weights.h              38732 drafts/relaxed.h
+    7514 core/owners.h                   18576 operator/search.h               38813 drafts/ngram.h
+    7578 core/mt19937.h                  18707 operator/run.h                  38949 search/head.h
+    7633 core/no_mt19937.h               18867 kv/cells.h                      39169 search/rows.h
+    7665 core/making.h                   18891 kv/making.h                     39249 search/states.h
+    7823 core/streams.h                  19111 kv/slot.h                       39336 search/beams.h
+    7859 life/state_fields.h             19243 kv/sequences.h                  39719 search/unmask.h
+    7947 samplers/llama_cpp.h            19373 kv/data.h                       39835 text/automaton.h
+    8026 samplers/logit_bias.h           19502 kv/update.h                     39906 grammar/patterns.h
+    8110 samplers/patch.h                19620 kv/state.h                      40055 constraints/automaton.h
+    8158 samplers/penalties.h            19819 llama_cpp/functions.h           40094 constraints/making.h
+    8299 samplers/dry.h                  19881 llama_cpp/object.h              40340 constraints/sampler.h
+    8829 samplers/cut.h                  19934 llama_cpp/vocabulary.h          40429 constraints/constructors.h
+    8849 samplers/top_n_sigma.h          20009 text/reading.h                  40807 constraints/patterns.h
+    8956 samplers/top_k.h                20115 text/strings.h                  40896 constraints/looking.h
+    9012 samplers/tail_free.h            20213 text/values.h                   40966 constraints/thinking.h
+    9129 samplers/typical.h              20367 text/documents.h                41209 constraints/schedule.h
+    9198 samplers/top_p.h                20440 grammar/head.h                  41292 constraints/accepting.h
+    9237 samplers/min_p.h                20444 grammar/tree.h                  41473 constraints/drawing.h
+    9274 samplers/by_sums.h              21086 grammar/building.h              41711 constraints/state.h
+    9404 samplers/top_h.h                21482 grammar/finishing.h             41775 constraints/kind.h
+    9455 samplers/min_k.h                21785 grammar/reading.h               41834 constraints/top_p_decay.h
+    9515 samplers/xtc.h                  21874 grammar/gbnf.h                  41910 constraints/timestamps.h
+    9637 samplers/infill.h               22167 grammar/regex.h                 42104 constraints/accessors.h
+    9744 samplers/temperature.h          22584 grammar/derivatives.h           42211 stop/head.h
+    9905 samplers/smoothing.h            23400 grammar/vocabulary.h            42276 stop/search.h
+    9986 samplers/softmax.h              23854 grammar/triggers.h              42397 stop/making.h
+   10016 samplers/drafted.h              24328 grammar/matcher.h               42554 stop/text.h
+   10041 samplers/greedy.h               24599 grammar/cache.h                 42706 stop/patterns.h
+   10073 samplers/choose.h               24882 grammar/moving.h                42778 stop/settings.h
+   10159 samplers/ratio.h                25331 grammar/visits.h                42809 core/kinds.h
+   10223 samplers/draw.h                 25621 grammar/states.h                42851 base/restore.h
+   10299 samplers/dist.h                 25779 grammar/items.h                 42864 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -8300,11 +8300,13 @@ SAMPI_HOOKS(PENALTIES, sampi_penalties_params, sampi_penalties_prepare, NULL, NU
 /* ---- dry ("don't repeat yourself") ----
   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). */
 
-/* A head is a token with which a breaker (a text that ends repetitions) can begin. */
+/* The rest of a breaker as tokens, after the bytes that a head has. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
 } sampi_tail;
+
+/* A token with which a breaker can begin. */
 typedef struct sampi_head {
     samp_token token;
     int32_t tail;
@@ -24559,8 +24561,9 @@ typedef struct sampi_matcher {
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
 
-/* Returns the number of items of a past position, from its number n in past_n. SAMPI_POSITION_SAME: the token, which
-   ends a generation, left the position as it was, and there are no items. */
+/* Returns the number of items of a past position, from its number n in past_n: 3 means 3 items; SAMPI_POSITION_SAME
+   means no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a
+   grammar that was waiting for a trigger (-2 - n). */
 #define SAMPI_POSITION_SAME (-1)
 static int32_t sampi_position_size(int32_t n)
 {
@@ -24741,8 +24744,10 @@ static void sampi_cache_shape(const sampi_shared *h, sampi_cache_plan *plan, con
 static const sampi_cache_plan SAMPI_FIRST_CACHE = { 2048, 4096, 512, 256, 0, 3, false };
 static const sampi_cache_plan SAMPI_SECOND_CACHE = { 16384, 32768, 4096, 1024, 0, 3, false };
 
-/* The size of a cache. USUAL is a quarter of the memory that samplers and workspaces do not use: the new cache is made
-   while the old one is in use, and some call may still read a third one. */
+/* The size of a cache, as a share of the memory that samplers and workspaces do not use: USUAL the arrays fit in an
+   eighth 1/4: the old cache is in use meanwhile, and a call may read a third one they do not nearly 1/2, but at most 16
+   MiB, because a call waits while it is made and few calls filled the old 3/4 WIDE for a call that needs more 3/4 WHOLE
+   for one that needs still more nearly all */
 typedef enum sampi_cache_size { SAMPI_CACHE_USUAL, SAMPI_CACHE_WIDE, SAMPI_CACHE_WHOLE } sampi_cache_size;
 
 /* Returns how many bytes a copy of elements of a cache needs while it is made: tables of new numbers (moving.h). */
@@ -27091,7 +27096,7 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
     return bytes > sampi_cache_planned(h, m->cache, m->d.account.allowance, SAMPI_CACHE_USUAL).most;
 }
 
-/* Gets more memory for a call that found no room in its cache (the data computed for the grammar). */
+/* Gets more memory for a call that found no room in its cache. */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };

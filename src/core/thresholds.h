@@ -56,8 +56,8 @@ static uint64_t sampi_narrow_search(sampi_values *values, float low, float high,
 /* Returns the largest value such that the numbers at or above it have at least the mass `want`; -FLT_MAX if all numbers
    together have less. Bisects the keys of floats (integers in the same order). The result may be smaller in two cases:
    if the mass at or above it is at most `enough`, or if it is less than `fine` keys below the largest such value. The
-   search starts at `top` with steps that double, because the result is rarely far below `top`. (Scores are an
-   exception: their best value is 0, so the search starts with large steps.) */
+   search starts at `top` with steps that double, because the result is rarely far below `top`. If `top` is 0, the
+   numbers are scores, whose keys lie far apart just below 0, so the first step is large. */
 static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);

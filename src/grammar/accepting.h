@@ -280,12 +280,16 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
     return bytes > sampi_cache_planned(h, m->cache, m->d.account.allowance, SAMPI_CACHE_USUAL).most;
 }
 
-/* Gets more memory for a call that found no room in its cache (the data computed for the grammar). Each time it tries
-   the next of these: a larger cache; a cache of the same size, half of which gets the data used last; a cache with
-   three quarters of the memory, a quarter of which gets such data; a cache with nearly all memory, without such data,
-   which is tried three times because each time shows better which arrays need the room; if other calls fill that cache
-   too, a cache for this call alone; last, the earlier positions are dropped, because continuing is more useful than a
-   rollback. Returns false if all of these were tried. */
+/* Gets more memory for a call that found no room in its cache. Each time it tries the next of these:
+
+     1. a larger cache;
+     2. a cache of the same size, half of which gets the data used last;
+     3. a cache with three quarters of the memory, a quarter of which gets such data;
+     4. a cache with nearly all memory, without such data: three times, as each time shows better what needs the room;
+     5. a cache for this call alone, if other calls fill that cache too;
+     6. the room of the earlier positions, because continuing is more useful than a rollback.
+
+   Returns false if all of these were tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };

@@ -178,11 +178,13 @@ static void sampi_cache_shape(const sampi_shared *h, sampi_cache_plan *plan, con
 static const sampi_cache_plan SAMPI_FIRST_CACHE = { 2048, 4096, 512, 256, 0, 3, false };
 static const sampi_cache_plan SAMPI_SECOND_CACHE = { 16384, 32768, 4096, 1024, 0, 3, false };
 
-/* The size of a cache. USUAL is a quarter of the memory that samplers and workspaces do not use: the new cache is made
-   while the old one is in use, and some call may still read a third one. If the arrays need more than half of that
-   quarter, it is nearly half of the memory, so that there is room for two caches, but then at most 16 MiB, because a
-   call waits while a cache is replaced; if few calls filled the old cache, it is as large as WIDE. WIDE is three
-   quarters, and WHOLE nearly all: for calls that need more. */
+/* The size of a cache, as a share of the memory that samplers and workspaces do not use:
+
+     USUAL  the arrays fit in an eighth    1/4: the old cache is in use meanwhile, and a call may read a third one
+            they do not                    nearly 1/2, but at most 16 MiB, because a call waits while it is made
+            and few calls filled the old   3/4
+     WIDE   for a call that needs more     3/4
+     WHOLE  for one that needs still more  nearly all */
 typedef enum sampi_cache_size { SAMPI_CACHE_USUAL, SAMPI_CACHE_WIDE, SAMPI_CACHE_WHOLE } sampi_cache_size;
 
 /* Returns how many bytes a copy of elements of a cache needs while it is made: tables of new numbers (moving.h). */

@@ -268,9 +268,9 @@ typedef struct sampi_matcher {
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
 
-/* Returns the number of items of a past position, from its number n in past_n. SAMPI_POSITION_SAME: the token, which
-   ends a generation, left the position as it was, and there are no items. A smaller n: the grammar was waiting for a
-   trigger, and the number of items is -2 - n. Any other n is the number of items. */
+/* Returns the number of items of a past position, from its number n in past_n: 3 means 3 items; SAMPI_POSITION_SAME means
+   no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a grammar that
+   was waiting for a trigger (-2 - n). */
 #define SAMPI_POSITION_SAME (-1)
 static int32_t sampi_position_size(int32_t n)
 {

@@ -38,9 +38,8 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     row->sorts = row->n > n;
 }
 
-/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row (all logits
-   in place) is cut first, and goes back to what it was if too few tokens remain, because counting them before would be
-   a pass over the row. */
+/* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. A dense row is cut first;
+   the cut is undone if too few tokens remain, because counting them before would be a pass over the row. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {

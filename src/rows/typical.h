@@ -121,9 +121,11 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
 
 /* Masks, in a compact row (copied tokens), the tokens whose y (minus the score) is below the cut. Of the tokens with y
    equal to the cut it masks all except the first that are wanted (for the mass `want` and min_keep). The caller then
-   removes masked tokens. The scored tokens t are overwritten: their memory gets first scores and indices of the tokens
-   up to the cut, then a list of the tokens at the cut, then these as an array, whose ids are indices in the row. The
-   array is written from its end on, because it takes more memory than the list, and overwrites it. */
+   removes masked tokens. The scored tokens t are overwritten; the memory of work->w [n + 16] has in turn:
+
+     score [n + 16], place [n + 16]   the scores and indices of the tokens up to the cut
+     tied [n_tied]                    the indices of the tokens at the cut
+     d [n_tied]                       the same as an array, written from its end on, because it overwrites the list */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {

@@ -9,12 +9,14 @@
    head is a token that contains the breaker, or ends with a beginning of it; the tail is the rest of the breaker as
    tokens. */
 
-/* A head is a token with which a breaker (a text that ends repetitions) can begin. If `tail` is -1, the token contains
-   the whole breaker; otherwise the tokens of that tail must follow. */
+/* The rest of a breaker as tokens, after the bytes that a head has. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
 } sampi_tail;
+
+/* A token with which a breaker can begin. If `tail` is -1, the token contains the whole breaker; otherwise the tokens of
+   that tail must follow. */
 typedef struct sampi_head {
     samp_token token;
     int32_t tail;
