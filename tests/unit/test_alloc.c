@@ -53,6 +53,7 @@ static samp_sampler *from_params(int i)
 {
     samp_params p = samp_default_params();
     p.seed = (uint64_t)i;
+    if (i % 2) p.rng = SAMP_RNG_MT19937;
     if (i > 0) p.penalty_repeat = 1.1f, p.penalty_freq = 0.1f;
     if (i > 1) p.typ_p = 0.95f, p.xtc_probability = 0.5f, p.dynatemp_range = 0.3f, p.top_n_sigma = 2.0f;
     if (i > 2) p.min_keep = 10, p.tfs_z = 0.99f;
@@ -194,6 +195,7 @@ static void nor_does_anything_between_two_tokens(void **state)
 {
     samp_sampler *chain[N_CHAINS];
     float(*row)[LARGE] = make_rows(SMALL);
+    samp_token_data data[SMALL];
     char text[2000];
     samp_token prev[8];
     (void)state;
@@ -202,7 +204,9 @@ static void nor_does_anything_between_two_tokens(void **state)
         assert_true(samp_sample(chain[c], row[0], SMALL) >= 0);
         unsigned long before = heap.mallocs + heap.frees, raw_before = raw_mallocs;
         for (int i = 0; i < 300; i++) {
+            samp_token_data_array cur = test_array(data, row[i % N_ROWS], SMALL);
             samp_draw(chain[c], row[i % N_ROWS], SMALL);
+            samp_apply(chain[c], &cur);
             samp_accept(chain[c], i % SMALL);
             samp_set_position(chain[c], (uint64_t)i << 31);
             samp_describe(chain[c], text, sizeof text);

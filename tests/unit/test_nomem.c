@@ -223,6 +223,17 @@ static void a_chain_of_llama(world *w)
     assert_ok(samp_set_rng(w->s, SAMP_RNG_MT19937));
 }
 
+/* All the stages in two chains, one in the other, and a selecting sampler with numbers of llama.cpp's. */
+static void a_chain_in_a_chain(world *w)
+{
+    samp_sampler *inner = samp_chain_init();
+    w->s = samp_chain_init();
+    assert_ok(samp_set_rng(w->s, SAMP_RNG_MT19937));
+    for (int i = 0; i < N_STAGES; i++) assert_ok(samp_chain_add(i < 6 ? w->s : inner, stages[i]()));
+    assert_ok(samp_chain_add(inner, make_mirostat()));
+    assert_ok(samp_chain_add(w->s, inner));
+}
+
 static void a_chain_of_params(world *w)
 {
     samp_params p = make_settings(3);
@@ -948,6 +959,7 @@ typedef enum promise {
     X(samp_sample, a_chain_with_grammar, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_sample, a_chain_with_constraints, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_sample, a_chain_with_marks, FAILS, samp_sample(w->s, logits, N)) \
+    X(samp_sample, a_chain_in_a_chain, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_draw, a_chain, FAILS, samp_draw(w->s, logits, N)) \
     X(samp_draw, a_chain_with_grammar, FAILS, samp_draw(w->s, logits, N)) \
     X(samp_sample_batch, three_rows, GOES_ON, batch(w)) \
@@ -975,6 +987,7 @@ typedef enum promise {
     X(samp_unmask, three_rows, GOES_ON, unmasked(w)) \
     X(samp_reserve, a_chain, FAILS, samp_reserve(w->s, N)) \
     X(samp_reserve, a_used_chain, FAILS, samp_reserve(w->s, LONG)) \
+    X(samp_reserve, a_chain_in_a_chain, FAILS, samp_reserve(w->s, N)) \
     X(samp_chain_from_params, nothing, MAKES, chain_of_params(w)) \
     X(samp_chain_from_params, nothing, MAKES, with_grammar(w, false)) \
     X(samp_chain_update, a_chain_of_params, MAKES, update(w, 7)) \
@@ -1007,6 +1020,7 @@ typedef enum promise {
     X(samp_rollback, a_lazy_grammar, NEVER, samp_rollback(w->s, 1)) \
     X(samp_state_load, a_grammar, FAILS, samp_state_load(w->s, saved, saved_size)) \
     X(samp_clone, a_used_chain, MAKES, made(w, samp_clone(w->s))) \
+    X(samp_clone, a_chain_in_a_chain, MAKES, made(w, samp_clone(w->s))) \
     X(samp_clone, a_chain_of_llama, MAKES, made(w, samp_clone(w->s))) \
     X(samp_clone, a_chain_with_grammar, MAKES, made(w, samp_clone(w->s))) \
     X(samp_clone, a_chain_with_constraints, MAKES, made(w, samp_clone(w->s))) \
